@@ -72,7 +72,8 @@ fn every_link_leads_somewhere() {
         files(&folder, "html").into_iter().map(|path| (path.clone(), Page::read(&path))).collect();
     let (mut followed, mut broken) = (0, Vec::new());
     for (path, page) in &pages {
-        // All pages in one, the list of pages, and what a server shows for a page that is not there: they are made of the others.
+        // All pages in one, the list of pages, and the page of a server for a wrong address are made of the
+        // others.
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
         if ["print.html", "toc.html", "404.html"].contains(&name) {
             continue;

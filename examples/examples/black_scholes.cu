@@ -1,5 +1,6 @@
-// European options by the formula of Black and Scholes with Merton's dividend yield: the price and its derivatives in one
-// pass, since they share the costly terms. One thread an option, six numbers each.
+// European options by the formula of Black and Scholes with Merton's dividend yield: the price and its
+// derivatives in one pass, since they share the costly terms. Each thread values one option, with six
+// numbers.
 
 extern "C" __global__ void __launch_bounds__(256)
 greeks(unsigned int n, const signed char* __restrict__ sign, const double* __restrict__ spot,
@@ -14,7 +15,7 @@ greeks(unsigned int n, const signed char* __restrict__ sign, const double* __res
     double deviation = v * sqrt(t);
     double d1 = (log(spot[i] / strike[i]) + (r - q + 0.5 * v * v) * t) / deviation;
     double d2 = d1 - deviation;
-    // Both legs are discounted to today: what is received, and what is paid for it.
+    // Both legs are discounted to today: the share that is received, and the price that is paid for it.
     double s = spot[i] * exp(-q * t), k = strike[i] * exp(-r * t);
     double in_shares = normcdf(phi * d1), in_money = normcdf(phi * d2);
     double density = 0.3989422804014327 * exp(-0.5 * d1 * d1);

@@ -17,12 +17,14 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::record::Field;
 use parquet::schema::parser::parse_message_type;
 use thalweg::prelude::*;
+use thalweg_parquet::source;
 
 #[kernels("black_scholes.cu")]
 unsafe extern "CUDA" {
-    /// Of each European option the price and its derivatives: by the spot price, by that twice, by volatility, by time as it
-    /// passes, and by the rate. `sign` is 1 for a call and -1 for a put, and rates, yields and volatilities are yearly. Of an
-    /// option that expires now, gamma and theta are NaN, and if it is at the money, so is all else.
+    /// The price of each European option and its derivatives: by the spot price, by that twice, by
+    /// volatility, by time as it passes, and by the rate. `sign` is 1 for a call and -1 for a put, and rates,
+    /// yields and volatilities are yearly. Gamma and theta of an option that expires now are NaN, and if it
+    /// is at the money, so are all other values.
     #[host(greeks_on_host)]
     #[requires(n as usize <= sign.len() && n as usize <= spot.len() && n as usize <= strike.len())]
     #[requires(n as usize <= years.len() && n as usize <= rate.len() && n as usize <= dividend.len())]
@@ -79,8 +81,8 @@ stream_pipeline! {
 const TERMS: [&str; 7] = ["sign", "spot", "strike", "years", "rate", "dividend", "volatility"];
 const GREEKS: [&str; 6] = ["price", "delta", "gamma", "vega", "theta", "rho"];
 
-/// Reads the options column by column and writes their values as one table, a row group a chunk. No more than a few chunks
-/// are in memory.
+/// Reads the options column by column and writes their values as one table, a row group a chunk. No more than
+/// a few chunks are in memory.
 fn value(device: &Device, options: &Path, values: &Path) -> Result<Report, Box<dyn Error>> {
     let columns = GREEKS.map(|name| format!("required double {name};")).concat();
     let schema = parse_message_type(&format!("message values {{ {columns} }}"))?;
@@ -116,7 +118,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/data/dax_options.parquet");
     let input = arguments.next().unwrap_or_else(|| default.into());
     let output = arguments.next().unwrap_or_else(|| "greeks.parquet".into());
-    // First of all: who creates a file empties what was there, and the input may be no table or the same file.
+    // This comes first: creating a file empties an existing one, and the input may not be a table or may be
+    // the same file.
     let (options, count) =
         some_rows(&input, TERMS).map_err(|error| format!("{}: {error}", input.display()))?;
     if fs::canonicalize(&output).ok() == Some(fs::canonicalize(&input)?) {
@@ -125,7 +128,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::open()?;
     println!("{}\n", value(&device, &input, &output)?);
 
-    // Read again, as another program would.
+    // Reads the table again, as another program would.
     let (values, rows) = some_rows(&output, GREEKS)?;
     print(&options, &values);
     println!("{rows} rows written to {}\n", output.display());
@@ -159,7 +162,7 @@ fn some_rows<const N: usize>(path: &Path, names: [&str; N]) -> Result<Rows<N>, B
     Ok((rows, count))
 }
 
-/// In the units of traders: a point of volatility, a day, a point of the rate.
+/// Prints values in the units of traders: a point of volatility, a day, a point of the rate.
 fn print(options: &[[f64; 7]], values: &[[f64; 6]]) {
     println!("     strike  days   vol %      price   delta     gamma   vega  theta/day     rho");
     for (option, value) in options.iter().zip(values) {
@@ -177,7 +180,7 @@ fn print(options: &[[f64; 7]], values: &[[f64; 6]]) {
     }
 }
 
-/// What the simulated device runs for each thread.
+/// The kernel in Rust, which the simulated device runs for each thread.
 #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
 fn greeks_on_host(
     thread: Thread,
@@ -216,10 +219,10 @@ fn density(x: f64) -> f64 {
     0.398_942_280_401_432_7 * (-0.5 * x * x).exp()
 }
 
-/// The normal distribution, CUDA's `normcdf`: here by the power series of G. Marsaglia, "Evaluating the Normal Distribution",
-/// Journal of Statistical Software 11 (2004), to about 1e-15.
+/// The normal distribution, CUDA's `normcdf`: here by the power series of G. Marsaglia, "Evaluating the
+/// Normal Distribution", Journal of Statistical Software 11 (2004), to about 1e-15.
 fn normal(x: f64) -> f64 {
-    // Of NaN, the sum would never come to rest.
+    // The sum of NaN would never come to rest.
     if x.is_nan() {
         return x;
     }
@@ -235,8 +238,8 @@ fn normal(x: f64) -> f64 {
     0.5 + sum * density(x)
 }
 
-/// From E. G. Haug, "The Complete Guide to Option Pricing Formulas" (1998), pages 2 to 8, 11 to 16 and 27, as the tests of
-/// QuantLib list them: what is published, of which option, and its value.
+/// From E. G. Haug, "The Complete Guide to Option Pricing Formulas" (1998), pages 2 to 8, 11 to 16 and 27, as
+/// the tests of QuantLib list them: the published number, the option and the value.
 const PUBLISHED: [(&str, [f64; 7], f64); 12] = [
     ("price", [1.0, 60.0, 65.0, 0.25, 0.08, 0.0, 0.30], 2.1334),
     ("price", [-1.0, 100.0, 95.0, 0.50, 0.10, 0.05, 0.20], 2.4648),
@@ -252,8 +255,8 @@ const PUBLISHED: [(&str, [f64; 7], f64); 12] = [
     ("rho", [1.0, 72.0, 75.0, 1.0, 0.09, 0.0, 0.19], 38.7325),
 ];
 
-/// How many of them come out, from slices in memory: who calls `run` decides where data are.
-fn published(device: &Device) -> Result<usize> {
+/// How many of them are reproduced, from slices in memory: the caller of `run` decides where data are.
+fn published(device: &Device) -> thalweg::Result<usize> {
     let sign: Vec<i8> = PUBLISHED.iter().map(|(_, option, _)| option[0] as i8).collect();
     let column = |term: usize| PUBLISHED.iter().map(|(_, option, _)| option[term]).collect::<Vec<f64>>();
     let [spot, strike, years, rate, dividend, volatility] = [1, 2, 3, 4, 5, 6].map(column);

@@ -1,4 +1,4 @@
-// Temperatures from Fahrenheit to Celsius, no lower than `floor`. One thread an element.
+// Temperatures from Fahrenheit to Celsius, no lower than `floor`. Each thread converts one element.
 extern "C" __global__ void celsius(unsigned int n, float floor, const float* fahrenheit, float* celsius)
 {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;

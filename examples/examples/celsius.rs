@@ -1,4 +1,5 @@
-//! A kernel of one's own: its CUDA C++ in `celsius.cu` beside this file, its declaration and its host body here.
+//! A program with its own kernel: its CUDA C++ in `celsius.cu` beside this file, its declaration and its host
+//! body here.
 //!
 //! ```text
 //! cargo run --release --example celsius
@@ -16,7 +17,7 @@ unsafe extern "CUDA" {
     safe fn celsius(n: u32, floor: f32, fahrenheit: &[f32], celsius: Out<[f32]>);
 }
 
-/// What the simulated device runs, once for each thread: the kernel, in Rust.
+/// The kernel in Rust, which the simulated device runs once for each thread.
 fn celsius_on_host(thread: Thread, n: u32, floor: f32, fahrenheit: &[f32], celsius: &mut [f32]) {
     let i = thread.global_x();
     if i < n as usize {
@@ -43,7 +44,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let fahrenheit: Vec<f32> = (0..1_000_000).map(|i| (i % 500) as f32).collect();
     let mut temperatures = PinnedBuf::zeroed(&device, fahrenheit.len())?;

@@ -1,11 +1,11 @@
-//! Two recordings mixed into a third, from disk to disk: none of them is in memory as a whole.
+//! Mixes two recordings into a third, from disk to disk. None of them is in memory as a whole.
 //!
 //! ```text
 //! cargo run --release --example copy_file [-- VOICE MUSIC MIX | -- --samples N] [--peak]
 //! ```
 //!
-//! The files hold samples, `f32` in this machine's byte order. Without names they are made up, half a minute long or `N` samples.
-//! With `--peak` it says in the end how much memory it took.
+//! The files hold samples, `f32` in this machine's byte order. Without names they are made up, half a minute
+//! long or `N` samples. With `--peak` the program ends by printing how much memory it took.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (samples, right) = compared(files)?;
     println!("{samples} samples mixed, {}", if right { "each of them right" } else { "and not right" });
     if peak {
-        // As Linux counts them: what was in memory at once, and the addresses that there were.
+        // Linux counts the memory in use at once (`VmHWM`) and the addresses that there were (`VmPeak`).
         for line in fs::read_to_string("/proc/self/status")?.lines() {
             if line.starts_with("VmHWM") || line.starts_with("VmPeak") {
                 println!("{line}");
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if right { Ok(()) } else { Err("a sample is not what it should be".into()) }
 }
 
-/// How many samples of the mix there are, and whether each is what it should be.
+/// How many samples the mix has, and whether each is right.
 fn compared([voice, music, mix]: [&Path; 3]) -> io::Result<(usize, bool)> {
     let mut files = [File::open(voice)?, File::open(music)?, File::open(mix)?];
     let mut pieces = [(); 3].map(|()| vec![0.0_f32; 1 << 14]);
@@ -102,7 +102,7 @@ fn read(file: &mut File, samples: &mut [f32]) -> io::Result<usize> {
     Ok(io::copy(&mut file.take(room), &mut bytes)? as usize / size_of::<f32>())
 }
 
-/// So many samples of each, and the name of a file for the mix.
+/// Makes this many samples of each recording, and a name for the mix's file.
 fn made_up(folder: &Path, samples: usize) -> io::Result<[PathBuf; 3]> {
     let files = ["voice.f32", "music.f32", "mix.f32"].map(|name| folder.join(name));
     for (file, period) in files.iter().zip([441_u16, 100]) {

@@ -1,5 +1,5 @@
-// How much each pixel differs from what it was before; what it is now is kept for the next frame. One thread a pixel,
-// along x: those along y and z would read `before` while it is written.
+// Computes how much each pixel differs from the frame before, and keeps this frame for the next one. Each
+// thread along x computes one pixel; threads along y and z would read `before` while it is written.
 extern "C" __global__ void __launch_bounds__(1024)
 difference(unsigned int n, const unsigned char* __restrict__ now, unsigned char* __restrict__ before,
            unsigned char* __restrict__ changed)

@@ -1,12 +1,13 @@
-//! Frames of a camera, as they come: what has changed since the frame before, and how long after the frame that is known.
+//! Takes frames of a camera as they come, and finds what has changed since the frame before and how long
+//! after the frame that is known.
 //!
 //! ```text
 //! cargo run --release --example frames [frames.png]
 //! ```
 //!
-//! It is a session, as in `session.rs`. There, frames are shorter than a chunk and independent of each other; here a frame is a
-//! chunk, each one is compared with what the one before has left on the device, and the clock runs. The camera is a view that
-//! moves over a photograph.
+//! It is a session, as in `session.rs`. There, frames are shorter than a chunk and independent of each other;
+//! here a frame is a chunk, each frame is compared with the one before, which is still on the device, and
+//! latency is measured. The camera is a view that moves over a photograph.
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -15,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use image::imageops::crop_imm;
 use image::{Rgb, RgbImage};
-use thalweg::Session;
 use thalweg::prelude::*;
+use thalweg::session::Session;
 use thalweg_kernels::{grayscale, luma};
 
 #[kernels("frames.cu")]
@@ -29,7 +30,7 @@ unsafe extern "CUDA" {
     safe fn difference(n: u32, now: &[u8], before: &mut [u8], changed: Out<[u8]>);
 }
 
-/// What the simulated device runs, once for each thread: the kernel, in Rust.
+/// The kernel in Rust, which the simulated device runs once for each thread.
 fn difference_on_host(thread: Thread, n: u32, now: &[u8], before: &mut [u8], changed: &mut [u8]) {
     let i = thread.global_x();
     if i < n as usize && thread.global_y() == 0 && thread.global_z() == 0 {
@@ -63,26 +64,27 @@ const WIDTH: u32 = 256;
 const HEIGHT: u32 = 144;
 const PIXELS: usize = (WIDTH * HEIGHT) as usize;
 const FRAMES: usize = 240;
-/// From one frame to the next.
+/// The time from one frame to the next.
 const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 240);
-/// What the camera does, a quarter of the frames each, and how many pixels a frame it moves to the right and down.
+/// The camera's movements, each for a quarter of the frames, and how many pixels a frame it moves to the
+/// right and down.
 const PHASES: [(&str, u32, u32); 4] =
     [("stands still", 0, 0), ("pans", 1, 0), ("tilts", 0, 3), ("stands still", 0, 0)];
 
 /// Eileen Collins, a photograph by NASA, in the public domain (see `data/README.md`).
 const PHOTOGRAPH: &[u8] = include_bytes!("../data/astronaut.png");
 
-/// What has changed in each frame, and how long after the frame that was there.
+/// The changes in each frame, and the time from the frame to its result.
 type Results = Vec<(Vec<u8>, Duration)>;
 
-/// Takes the frames as they come. Nobody waits for a frame's result before the next is pushed.
-fn watch(device: &Device, frames: &[RgbImage]) -> Result<(Results, Report)> {
+/// Takes the frames as they come. The next frame is pushed without waiting for a frame's result.
+fn watch(device: &Device, frames: &[RgbImage]) -> thalweg::Result<(Results, Report)> {
     let mut pipeline = Motion::new(device)?;
     let session = Session::start(move |frames, changes| pipeline.run(frames, changes, &mut vec![0; PIXELS]))?;
     let (mut pusher, mut puller, run) = session.split();
     let (taken, times) = mpsc::channel::<Instant>();
     let results = thread::scope(|scope| {
-        let results = scope.spawn(move || -> Result<Results> {
+        let results = scope.spawn(move || -> thalweg::Result<Results> {
             let (mut results, mut changes) = (Vec::new(), vec![0; PIXELS]);
             while puller.pull(&mut changes)? == PIXELS {
                 let latency = times.recv().expect("a frame is announced before it is pushed").elapsed();
@@ -93,7 +95,7 @@ fn watch(device: &Device, frames: &[RgbImage]) -> Result<(Results, Report)> {
         let start = Instant::now();
         for (number, frame) in (0..).zip(frames) {
             thread::sleep((start + number * PERIOD).saturating_duration_since(Instant::now()));
-            // Whoever receives it may be gone: then the run has failed, and so does the push.
+            // The receiver may be gone: then the run has failed, and so does the push.
             let _ = taken.send(Instant::now());
             pusher.push(frame)?;
         }
@@ -122,7 +124,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if results.len() != FRAMES {
         return Err(format!("{} results of {FRAMES} frames", results.len()).into());
     }
-    // The same by plain loops; the first frame is compared with black.
+    // Plain loops compute the same; the first frame is compared with black.
     let (mut before, mut wrong) = (vec![0; PIXELS], 0);
     for (frame, (changes, _)) in frames.iter().zip(&results) {
         let gray: Vec<u8> = frame.pixels().map(|pixel| luma(pixel.0)).collect();
@@ -139,7 +141,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let count: usize = results[first..=last].iter().map(changed).sum();
         let share = 100.0 * count as f64 / ((last - first + 1) * PIXELS) as f64;
         println!("{does:12} {first:4} to {last:3} {share:19.1} %");
-        // The phase's last frame, and below it what has changed.
+        // The phase's last frame, and below it the changes.
         let changes = &results[last].0;
         let changes = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| {
             Rgb([changes[(y * WIDTH + x) as usize].saturating_mul(4); 3])

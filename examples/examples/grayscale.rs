@@ -1,4 +1,4 @@
-//! A photograph in, a grayscale PNG out, 64 rows at a time.
+//! Turns a photograph into a grayscale PNG, 64 rows at a time.
 //!
 //! ```text
 //! cargo run --release --example grayscale [photograph [output.png]]

@@ -1,6 +1,6 @@
-// One step of heat conduction: row r of v is row r + skip of u, which has `skip` rows more above and below. Row 0 of u is row
-// `first` of the plate. The plate's border keeps its temperatures. So do the first and the last row of u, which lack a
-// neighbour. One thread an element, the columns along x.
+// One step of heat conduction: row r of v is row r + skip of u, which has `skip` rows more above and below.
+// Row 0 of u is row `first` of the plate. The plate's border keeps its temperatures. So do the first and the
+// last row of u, which lack a neighbour. Each thread computes one element, with the columns along x.
 extern "C" __global__ void __launch_bounds__(1024)
 conduct(unsigned int rows, unsigned int columns, unsigned int skip, int first, unsigned int height, float number,
         const float* __restrict__ u, float* __restrict__ v)

@@ -1,12 +1,14 @@
-//! Heat in a plate of aluminium: one edge is held at 100 °C, the others at 0 °C, and what is between warms up.
+//! Heat in a plate of aluminium: one edge is held at 100 °C, the others at 0 °C, and the plate between them
+//! warms up.
 //!
 //! ```text
 //! cargo run --release --example heat [heat.png]
 //! ```
 //!
-//! The plate goes through the device in slabs of rows, so it may be larger than the device's memory (this one is not). A slab
-//! comes with `STEPS` rows of its neighbours on either side. Each step spoils one of these, for want of a neighbour of its own:
-//! so they are enough for `STEPS` steps, for one copy to the device and one back.
+//! The plate goes through the device in slabs of rows, so it may be larger than the device's memory (this one
+//! is not). A slab comes with `STEPS` rows of its neighbours on either side. Each step spoils one of these
+//! rows, which lacks a neighbour. So they suffice for `STEPS` steps, with one copy to the device and one
+//! back.
 
 use std::error::Error;
 use std::f64::consts::PI;
@@ -18,7 +20,8 @@ use thalweg::prelude::*;
 
 #[kernels("heat.cu")]
 unsafe extern "CUDA" {
-    /// `v = u + number * (the sum of the four neighbours - 4 u)`, of the rows of `u` without the first and the last `skip`.
+    /// `v = u + number * (the sum of the four neighbours - 4 u)`, for the rows of `u` without the first and
+    /// the last `skip`.
     #[host(conduct_on_host)]
     #[requires(columns > 0 && rows as u128 * columns as u128 <= v.len() as u128)]
     #[requires((rows as u128 + 2 * skip as u128) * columns as u128 <= u.len() as u128)]
@@ -45,12 +48,14 @@ stream_pipeline! {
         output after: [f32; columns];
         device u: [f32; columns];
 
-        // A third of this small plate. Of a large one, a slab has thousands of rows: those of its neighbours come on top.
+        // This is a third of the small plate. A slab of a large one has thousands of rows, and those of its
+        // neighbours come on top.
         chunk c = 27;
 
         stage load { copy before -> d_before; }
         stage step {
-            // This declares `t`, as large as `d_before` with its halo: the steps go to and fro between the two.
+            // This declares `t`, as large as `d_before` with its halo: the steps go to and fro between the
+            // two.
             copy d_before -> t;
             repeat STEPS / 2 {
                 conduct<<<(blocks(columns, 32), blocks(c.len + 2 * STEPS, 8)), (32, 8)>>>(
@@ -74,13 +79,14 @@ stream_pipeline! {
 const STEPS: usize = 9;
 /// Points along an edge of the plate, one a millimetre.
 const POINTS: usize = 81;
-/// Of a second of the plate's time.
+/// Runs for a second of the plate's time.
 const RUNS: usize = 50;
-/// Of a step, in seconds. `DIFFUSIVITY * STEP` square millimetres may be a quarter of one at most: beyond, errors grow.
+/// The length of a step, in seconds. `DIFFUSIVITY * STEP` may be at most a quarter of a square millimetre:
+/// beyond that, errors grow.
 const STEP: f64 = 1.0 / (RUNS * STEPS) as f64;
-/// Of aluminium, in square millimetres a second.
+/// The diffusivity of aluminium, in square millimetres a second.
 const DIFFUSIVITY: f64 = 97.0;
-/// Of the hot edge, in °C.
+/// The temperature of the hot edge, in °C.
 const HOT: f64 = 100.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -91,7 +97,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     plate[..POINTS].fill(HOT as f32);
     let mut next = PinnedBuf::zeroed(&device, POINTS * POINTS)?;
 
-    // A series knows nothing of steps and points. The largest errors are beside the hot edge's ends, where 100 °C meet 0 °C.
+    // A series does not depend on steps and points. The largest errors are beside the hot edge's ends, where
+    // 100 °C meet 0 °C.
     println!("   time      centre   by series   largest error   RMS error");
     let (mut runs, mut off) = (0, 0.0_f64);
     let mut pictures = Vec::new();
@@ -116,7 +123,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if off < 0.05 { Ok(()) } else { Err("the plate is not as warm as it should be".into()) }
 }
 
-/// What the simulated device runs: the kernel, in Rust.
+/// The kernel in Rust, which the simulated device runs.
 #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
 fn conduct_on_host(
     _: Grid,
@@ -144,8 +151,8 @@ fn conduct_on_host(
     }
 }
 
-/// The temperatures of the plate's points after so many seconds, as a Fourier series: of what it comes to in the end, less what
-/// is still missing.
+/// The temperatures of the plate's points after so many seconds, as Fourier series: the final temperatures,
+/// less what is still missing of them.
 fn exact(seconds: f64) -> Vec<f64> {
     let along = |point: usize| point as f64 / (POINTS - 1) as f64;
     // In units of the plate's edge, squared.
@@ -155,7 +162,7 @@ fn exact(seconds: f64) -> Vec<f64> {
     for row in 1..POINTS - 1 {
         let y = along(row);
         for n in (1..1000).step_by(2).map(f64::from) {
-            // sinh(n pi (1 - y)) / sinh(n pi), of numbers that do not overflow.
+            // sinh(n pi (1 - y)) / sinh(n pi), from numbers that do not overflow.
             let in_the_end =
                 ((-n * PI * y).exp() - (-n * PI * (2.0 - y)).exp()) / (1.0 - (-2.0 * n * PI).exp());
             let missing = |m: f64| {
@@ -187,7 +194,7 @@ fn painted(plates: &[Vec<f32>]) -> RgbImage {
     let (side, count) = (4 * POINTS as u32, plates.len() as u32);
     let mut picture = RgbImage::from_pixel(count * (side + GAP) - GAP, side, Rgb([255; 3]));
     for (plate, left) in plates.iter().zip((0..).step_by((side + GAP) as usize)) {
-        // From 0 to 1, in which the crate scales.
+        // Values from 0 to 1, in which the crate scales.
         let plate = ImageBuffer::from_fn(POINTS as u32, POINTS as u32, |x, y| {
             Luma([plate[y as usize * POINTS + x as usize] / HOT as f32])
         });

@@ -1,4 +1,5 @@
-//! The brightness of a photograph, counted 64 rows at a time: the counts are carried from chunk to chunk on the device.
+//! Counts the brightness of a photograph, 64 rows at a time. The counts are carried from chunk to chunk on
+//! the device.
 //!
 //! ```text
 //! cargo run --release --example histogram [photograph]
@@ -22,7 +23,8 @@ stream_pipeline! {
 
         stage load { copy rgb -> d_rgb; }
         stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_rgb, out d_luma); }
-        // Two blocks for each of an H200's 132 multiprocessors: each block goes on to more pixels, so any number will do.
+        // Two blocks for each of an H200's 132 multiprocessors: each block goes on to more pixels, so any
+        // number will do.
         stage count { histogram_u8<<<264, 256>>>(c.len as u32, &d_luma, &mut counts); }
     }
 }
@@ -72,7 +74,7 @@ fn print(counts: &[u32; 256]) {
     let most = bars.iter().copied().max().unwrap_or(0).max(1);
     println!("   luma  pixels");
     for (bar, pixels) in bars.into_iter().enumerate() {
-        // In halves of a character.
+        // The length is in halves of a character.
         let halves = (pixels * LONGEST * 2).div_ceil(most) as usize;
         let line = "█".repeat(halves / 2) + if halves % 2 == 1 { "▌" } else { "" };
         println!("{:>3}-{:<3} {pixels:>7}  {line}", bar * IN_BAR, bar * IN_BAR + IN_BAR - 1);

@@ -1,11 +1,12 @@
-//! A folder of photographs in, their edges out as PNGs: decoding, the device and encoding are at work at the same time.
+//! Writes the edges of a folder of photographs as PNGs. Decoding, the device and encoding are at work at the
+//! same time.
 //!
 //! ```text
 //! cargo run --release --example image_batch [photographs [edges]]
 //! ```
 //!
-//! Both are folders; the second is made if it is not there. Edges are Sobel's of the photograph's luma, after a Gaussian blur
-//! that keeps the grain of the picture from being edges.
+//! Both are folders; the second is made if it is not there. Edges are Sobel's of the photograph's luma, after
+//! a Gaussian blur that keeps the grain of the picture from being edges.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -19,7 +20,8 @@ use thalweg::prelude::*;
 use thalweg_kernels::{blur_columns_u8, blur_rows_u8, gaussian, grayscale, luma, sobel_u8};
 
 stream_pipeline! {
-    /// An item is a photograph, since a blur looks in all directions, and as far as its border. All of one run have one size.
+    /// An item is a photograph, since a blur looks in all directions, up to the border. All photographs of a
+    /// run have one size.
     pipeline Edges {
         param rows: u32;
         param columns: u32;
@@ -31,7 +33,8 @@ stream_pipeline! {
         device blurred: [u8; rows as usize * columns as usize];
         device d_edges: [u8; rows as usize * columns as usize];
 
-        // A photograph has work for the whole device. With more of them in a chunk, it would wait for all to be decoded.
+        // A photograph has work for the whole device. With more of them in a chunk, it would wait for all to
+        // be decoded.
         chunk c = 1;
 
         stage load { copy photographs -> rgb; }
@@ -50,10 +53,10 @@ stream_pipeline! {
     }
 }
 
-/// Of the blur, in pixels: a radius of three deviations leaves next to nothing of the bell out.
+/// The blur's deviation, in pixels. A radius of three deviations leaves out next to nothing of the bell.
 const SIGMA: f32 = 1.4;
 const RADIUS: u32 = 4;
-/// From here on the table counts a pixel as one of an edge.
+/// From this value on, the table counts a pixel as part of an edge.
 const STEEP: u8 = 64;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -63,8 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let output = arguments.next().unwrap_or_else(|| "edges".into());
     fs::create_dir_all(&output)?;
 
-    // Photographs of different sizes have buffers of different sizes. A camera's have two sizes or so: it suffices to put those
-    // of one size together, which reads no more than the head of each file.
+    // Photographs of different sizes have buffers of different sizes. A camera's photographs have about two
+    // sizes, so it suffices to group them by size, which reads only the head of each file.
     let mut sizes = BTreeMap::<(u32, u32), Vec<PathBuf>>::new();
     let mut unread = 0;
     for entry in fs::read_dir(&folder).map_err(|error| of(&folder, error))? {
@@ -78,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok((columns, rows)) if columns.checked_mul(rows).is_some() => {
                 sizes.entry((columns, rows)).or_default().push(path);
             }
-            // The others need not wait for it to be mended.
+            // The other photographs need not wait until this one is mended.
             other => {
                 let reason = other.err().map_or("too many pixels".to_owned(), |error| error.to_string());
                 eprintln!("{}", of(&path, reason));
@@ -94,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut all_wrong = 0;
     for (&(columns, rows), photographs) in &mut sizes {
         photographs.sort();
-        // Both are called on threads of their own, while the device has another photograph.
+        // Both are called on threads of their own, while the device works on another photograph.
         let decoded = source::from_fn(|c, slot: &mut [u8]| {
             let Some(photograph) = photographs.get(c.start) else { return Ok(0) };
             let pixels = image::open(photograph).map_err(|error| of(photograph, error))?.into_rgb8();
@@ -133,18 +136,19 @@ fn of(path: &Path, error: impl Display) -> io::Error {
     io::Error::other(format!("{}: {error}", path.display()))
 }
 
-/// Where the edges of a photograph go. The name is kept whole: a `cat.jpg` and a `cat.png` may both be there.
+/// The file for the edges of a photograph. The name is kept whole: a `cat.jpg` and a `cat.png` may both be
+/// there.
 fn png_of(photograph: &Path, folder: &Path) -> PathBuf {
     let mut name = photograph.file_name().unwrap_or_default().to_owned();
     name.push(".png");
     folder.join(name)
 }
 
-/// The edges by plain loops over the pixels.
+/// Computes the edges by plain loops over the pixels.
 fn expected(photograph: &Path, weights: &[f32]) -> Result<GrayImage, Box<dyn Error>> {
     let rgb = image::open(photograph).map_err(|error| of(photograph, error))?.into_rgb8();
     let (columns, rows) = rgb.dimensions();
-    // Beyond the border is the border's own pixel.
+    // Beyond the border lies the border's own pixel.
     let near =
         |at: u32, offset: u32, back: u32, length: u32| (at + offset).saturating_sub(back).min(length - 1);
     let weighted = |values: &mut dyn Iterator<Item = f32>| {

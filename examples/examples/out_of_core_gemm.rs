@@ -4,10 +4,11 @@
 //! cargo run --release --example out_of_core_gemm [SIZE [BUDGET]]
 //! ```
 //!
-//! `SIZE` is the number of rows and columns (default 512), `BUDGET` the device memory to use in MiB (default: all).
+//! `SIZE` is the number of rows and columns (default 512), `BUDGET` the device memory to use in MiB (default:
+//! all).
 
-use thalweg::cublas::{self, Gemm};
 use thalweg::prelude::*;
+use thalweg_libraries::cublas::{self, Gemm};
 
 // ANCHOR: rows
 stream_pipeline! {
@@ -60,7 +61,7 @@ stream_pipeline! {
 
 // ANCHOR: panels
 stream_pipeline! {
-    /// The rows of B pass by, as many of A and C as fit are on the device.
+    /// The rows of B pass by; as many rows of A and C as fit are on the device.
     pub pipeline Panels {
         param shape: Shape;
         param rows: usize;
@@ -90,7 +91,7 @@ fn add_panel(
     a: DeviceSlice<'_, f32>,
     b: DeviceSlice<'_, f32>,
     c: DeviceSliceMut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let Some(columns) = a.get(first..) else {
         return Err(Error::routine("add_panel", "A is too short"));
     };
@@ -98,7 +99,7 @@ fn add_panel(
 }
 // ANCHOR_END: panels
 
-/// A is `m` by `k`, B is `k` by `n`, C is `m` by `n`; all row by row.
+/// A is `m` by `k`, B is `k` by `n` and C is `m` by `n`; all are stored row by row.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// Rows of A and of C.
@@ -112,10 +113,10 @@ pub struct Shape {
 /// Rows of A that are multiplied while B comes in: on an H200 their product takes as long as the copy of B.
 const FIRST: usize = 2048;
 
-/// Rows of A in a chunk. Few: nothing hides the copies of the first ones in and the last ones out.
+/// Rows of A in a chunk: few, since nothing hides the copies of the first ones in and the last ones out.
 const CHUNK: usize = 256;
 
-/// Rows of B in a chunk: with fewer, adding to C takes its time.
+/// Rows of B in a chunk: with fewer, adding to C takes longer.
 const PANEL: usize = 1024;
 
 /// Ring slots.
@@ -135,8 +136,8 @@ pub struct OutOfCore {
 }
 
 impl OutOfCore {
-    /// For products that use up to `budget` bytes of device memory.
-    pub fn new(device: &Device, budget: usize) -> Result<Self> {
+    /// Makes the pipelines for products that use up to `budget` bytes of device memory.
+    pub fn new(device: &Device, budget: usize) -> thalweg::Result<Self> {
         Ok(Self {
             device: device.clone(),
             budget,
@@ -147,17 +148,17 @@ impl OutOfCore {
         })
     }
 
-    /// C = A x B. Gives the number of times that B was copied to the device.
+    /// C = A x B. Returns the number of times that B was copied to the device.
     pub fn multiply(
         &mut self,
         shape: Shape,
         a: &PinnedBuf<f32>,
         b: &PinnedBuf<f32>,
         c: &mut PinnedBuf<f32>,
-    ) -> Result<usize> {
+    ) -> thalweg::Result<usize> {
         let Shape { m, n, k } = shape;
         if m == 0 || n == 0 || k == 0 {
-            // No items, and no elements in one: a pipeline refuses the latter.
+            // There are no items, or no elements in one; a pipeline refuses the latter.
             c.fill(0.0);
             return Ok(0);
         }
@@ -231,7 +232,7 @@ pub fn check(Shape { m, n, k }: Shape, a: &[f32], b: &[f32], c: &[f32], entries:
         let (i, j) = (at / n, at % n);
         let products = (0..k).map(|l| f64::from(a[i * k + l]) * f64::from(b[l * n + j]));
         let (sum, size) = products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-        // Each of the `k` sums rounds once, in whatever order.
+        // Each of the `k` sums rounds once, in any order.
         let bound = size * k as f64 * f64::from(f32::EPSILON);
         if (f64::from(c[at]) - sum).abs() > bound || c[at].is_nan() {
             return format!("row {i}, column {j} is {}, not {sum}", c[at]);
@@ -241,7 +242,7 @@ pub fn check(Shape { m, n, k }: Shape, a: &[f32], b: &[f32], c: &[f32], entries:
 }
 
 /// Numbers from -1 to 1, the same ones for the same `seed`.
-pub fn random(device: &Device, len: usize, seed: u64) -> Result<PinnedBuf<f32>> {
+pub fn random(device: &Device, len: usize, seed: u64) -> thalweg::Result<PinnedBuf<f32>> {
     let mut numbers = PinnedBuf::zeroed(device, len)?;
     for (i, number) in numbers.iter_mut().enumerate() {
         // SplitMix64, Steele et al., 2014.

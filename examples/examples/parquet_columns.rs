@@ -1,4 +1,4 @@
-//! Prices of options: four columns of a Parquet file in, two columns out, each a file of its own.
+//! Prices options: it reads four columns of a Parquet file and writes two columns, each to a file of its own.
 //!
 //! ```text
 //! cargo run --release --example parquet_columns
@@ -16,9 +16,10 @@ use parquet::schema::parser::parse_message_type;
 // ANCHOR: program
 use thalweg::prelude::*;
 use thalweg_kernels::black_scholes;
+use thalweg_parquet::{sink, source};
 
 stream_pipeline! {
-    /// What options cost, by Black and Scholes.
+    /// The prices of options, by Black and Scholes.
     pipeline Prices {
         param rate: f32;
         input spot: [f32];
@@ -38,7 +39,8 @@ stream_pipeline! {
     }
 }
 
-/// Prices the options of a file. Of each column one page is in memory at a time, of each result one row group.
+/// Prices the options of a file. One page of each column and one row group of each result are in memory at a
+/// time.
 fn price(
     device: &Device,
     options: &Path,
@@ -61,7 +63,7 @@ fn price(
 
 const RATE: f32 = 0.03;
 const OPTIONS: usize = 100_000;
-/// What is known of each.
+/// The columns of the options.
 const COLUMNS: [&str; 4] = ["spot", "strike", "years", "volatility"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -75,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let read = |path: &Path, name| numbers(path, name);
     let [spot, strike, years, _] = COLUMNS.map(|name| read(&options, name));
     let (spot, strike, years, call, put) = (spot?, strike?, years?, read(&call, "call")?, read(&put, "put")?);
-    // Whoever has the call and owes the put has bought the thing for the agreed price.
+    // Holding the call and owing the put is worth as much as buying the share later for the agreed price.
     let parity = (0..OPTIONS).all(|i| {
         let bought = spot[i] - strike[i] * (-f64::from(RATE) * years[i]).exp();
         (call[i] - put[i] - bought).abs() <= 4e-6 * (spot[i] + strike[i])
@@ -119,7 +121,7 @@ fn made_up(path: &Path) -> parquet::errors::Result<()> {
     file.close().map(drop)
 }
 
-/// From 0 to 1, by Knuth's generator.
+/// A number from 0 to 1, by Knuth's generator.
 fn random(state: &mut u64) -> f32 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*state >> 40) as f32 / (1 << 24) as f32

@@ -24,8 +24,8 @@ stream_pipeline! {
         input x: [f32];
         inout y: [f32];
 
-        chunk c = auto;
-        depth = 3;                           // ring slots in flight
+        chunk c = auto;                      // the runtime chooses its size
+        depth = 3;                           // up to 3 chunks are under way at once
 
         stream up: high;
         stream math;
@@ -37,7 +37,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let mut saxpy = Saxpy::new(&Device::open()?)?; // the first GPU, else the simulated device
     let (x, mut y) = (vec![1.0; 1 << 20], vec![2.0; 1 << 20]);
     let report = saxpy.run(3.0, &x, &mut y)?; // any length; slices, `Vec`s or `PinnedBuf`s

@@ -1,4 +1,5 @@
-//! A session: frames come from a channel one after the other, each is pushed, and its result printed by another thread.
+//! A session: frames come from a channel one after the other; each is pushed, and another thread prints its
+//! result.
 //!
 //! ```text
 //! cargo run --release --example session
@@ -8,8 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 
 // ANCHOR: program
-use thalweg::Session;
 use thalweg::prelude::*;
+use thalweg::session::Session;
 use thalweg_kernels::saxpy;
 
 stream_pipeline! {
@@ -31,13 +32,17 @@ stream_pipeline! {
     }
 }
 
-/// Scales frames as they come, until nobody sends any more. `told` is called with each result.
-fn scale(device: &Device, frames: mpsc::Receiver<Vec<f32>>, told: impl Fn(&[f32]) + Send) -> Result<Report> {
+/// Scales frames as they come, until the sender is gone. `told` is called with each result.
+fn scale(
+    device: &Device,
+    frames: mpsc::Receiver<Vec<f32>>,
+    told: impl Fn(&[f32]) + Send,
+) -> thalweg::Result<Report> {
     let mut pipeline = Scale::new(device)?;
     let session = Session::start(move |samples, scaled| pipeline.run(0.5, samples, scaled))?;
     let (mut pusher, mut puller, run) = session.split();
-    thread::scope(|scope| -> Result<()> {
-        let prints = scope.spawn(move || -> Result<()> {
+    thread::scope(|scope| -> thalweg::Result<()> {
+        let prints = scope.spawn(move || -> thalweg::Result<()> {
             let mut frame = [0.0; 1000];
             while puller.pull(&mut frame)? == frame.len() {
                 told(&frame);
@@ -46,7 +51,7 @@ fn scale(device: &Device, frames: mpsc::Receiver<Vec<f32>>, told: impl Fn(&[f32]
         });
         for frame in frames {
             pusher.push(&frame)?;
-            // It is no whole chunk, and does not wait to be one.
+            // The frame is less than a chunk, and does not wait for the rest of one.
             pusher.flush()?;
         }
         pusher.end();
@@ -56,11 +61,11 @@ fn scale(device: &Device, frames: mpsc::Receiver<Vec<f32>>, told: impl Fn(&[f32]
 }
 // ANCHOR_END: program
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let (sender, receiver) = mpsc::channel();
     let camera = thread::spawn(move || {
-        // Whoever does not want any more hangs up.
+        // A receiver that does not want any more hangs up.
         (1..=8).map(|number| vec![number as f32; 1000]).all(|frame| sender.send(frame).is_ok())
     });
     let report = scale(&device, receiver, |frame| {

@@ -1,7 +1,7 @@
-// What is done to sound before and after its Fourier transforms. One thread an element.
+// The steps before and after the Fourier transforms of a sound. Each thread computes one element.
 
-// Frame i has `length` samples, from i * hop on: frames overlap, so that most samples are in several. Each is scaled to
-// -1 .. 1 and weighted by the window.
+// Frame i has `length` samples, from i * hop on: frames overlap, so that most samples are in several. Each is
+// scaled to -1 .. 1 and weighted by the window.
 extern "C" __global__ void __launch_bounds__(1024)
 cut_frames(unsigned int n, unsigned int length, unsigned int hop, const short* __restrict__ samples,
            const float* __restrict__ window, float* __restrict__ frames)
@@ -18,7 +18,7 @@ struct Complex {
     float re, im;
 };
 
-// The power of each of n numbers, in dB, with `unit` for the power that has 0 dB and -140 dB at least.
+// The power of each of n numbers, in dB, at least -140 dB. `unit` is the power that has 0 dB.
 extern "C" __global__ void __launch_bounds__(1024)
 to_decibels(unsigned int n, float unit, const Complex* __restrict__ spectra, float* __restrict__ decibels)
 {

@@ -1,4 +1,5 @@
-//! A WAV file of 16 bits in, its spectrogram out as a PNG: overlapping windows by a halo, Fourier transforms by cuFFT.
+//! Writes the spectrogram of a WAV file of 16 bits as a PNG, with overlapping windows by a halo and Fourier
+//! transforms by cuFFT.
 //!
 //! ```text
 //! cargo run --release --example spectrogram [sound.wav [spectrogram.png]]
@@ -10,8 +11,8 @@ use std::path::PathBuf;
 
 use hound::{SampleFormat, WavSpec};
 use image::{Rgb, RgbImage};
-use thalweg::cufft::{self, Complex, Fft};
 use thalweg::prelude::*;
+use thalweg_libraries::cufft::{self, Complex, Fft};
 
 #[kernels("spectrogram.cu")]
 unsafe extern "CUDA" {
@@ -27,13 +28,14 @@ unsafe extern "CUDA" {
     safe fn to_decibels(n: u32, unit: f32, spectra: &[Complex<f32>], decibels: Out<[f32]>);
 }
 
-/// A frame is a hop and so many more on either side.
+/// A frame is a hop and this many more on either side.
 const HALO: usize = 4;
 const HOPS: usize = 2 * HALO + 1;
 
 // ANCHOR: pipeline
 stream_pipeline! {
-    /// Each item is `hop` samples. Chunks see their neighbours' samples too, so that frames go on across their borders.
+    /// Each item is `hop` samples. Chunks see their neighbours' samples too, so that frames go on across
+    /// their borders.
     pipeline Spectrogram {
         param hop: usize;
         param unit: f32;
@@ -84,7 +86,7 @@ fn to_decibels_on_host(thread: Thread, n: u32, unit: f32, spectra: &[Complex<f32
 
 /// Slides on a guitar, by Suva, in the public domain (see `data/README.md`).
 const SOUND: &[u8] = include_bytes!("../data/guitar_slide.wav");
-/// What is drawn: so many dB below the loudest.
+/// The range that is drawn, in dB below the loudest.
 const RANGE: f32 = 80.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -96,7 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let output = arguments.next().unwrap_or_else(|| "spectrogram.png".into());
     let mut reader = hound::WavReader::new(&wav[..])?;
     let WavSpec { channels, sample_rate: rate, bits_per_sample, sample_format } = reader.spec();
-    // Fewer bits would be read as well, without a word, and be too quiet.
+    // Fewer bits would also be read, without an error, and be too quiet.
     if (bits_per_sample, sample_format) != (16, SampleFormat::Int) {
         return Err(format!("samples are to be integers of 16 bits; here they have {bits_per_sample}").into());
     }
@@ -111,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (columns, length) = (samples.len() / hop, HOPS * hop);
     let bins = length / 2 + 1;
 
-    // Hann's window. A sine as loud as can be has half the sum of the weights for its amplitude: 0 dB.
+    // Hann's window. The loudest possible sine has half the sum of the weights for its amplitude: 0 dB.
     let hann = |i: usize| 0.5 - 0.5 * (TAU * i as f64 / length as f64).cos();
     let window: Vec<f32> = (0..length).map(|i| hann(i) as f32).collect();
     let unit = (0.5 * window.iter().sum::<f32>()).powi(2);
@@ -131,7 +133,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     sound.check(&samples, &window, f64::from(unit))
 }
 
-/// The power in dB, for each hop a spectrum.
+/// The power in dB, with a spectrum for each hop.
 struct Sound<'a> {
     rate: f64,
     hop: usize,
@@ -139,7 +141,8 @@ struct Sound<'a> {
     spectra: Vec<&'a [f32]>,
 }
 
-/// Nine colours of the map `inferno`, by N. Smith and S. van der Walt, in the public domain by CC0: equal steps look equal.
+/// Nine colours of the map `inferno`, by N. Smith and S. van der Walt, in the public domain by CC0: equal
+/// steps look equal.
 const COLORS: [[u8; 3]; 9] = [
     [0, 0, 4],
     [31, 12, 72],
@@ -161,12 +164,13 @@ impl Sound<'_> {
         bin * self.rate / (HOPS * self.hop) as f64
     }
 
-    /// From 0, too quiet to be drawn, to 1, the loudest. Silence is dark, though nothing is louder.
+    /// The brightness from 0, too quiet to be drawn, to 1, the loudest. Silence is dark, although nothing is
+    /// louder.
     fn brightness(&self, decibels: f32) -> f32 {
         (1.0 + (decibels - self.loudest.max(-60.0)) / RANGE).clamp(0.0, 1.0)
     }
 
-    /// Time to the right with a tick each second, frequency upwards with a tick each kilohertz.
+    /// Draws time to the right with a tick each second, and frequency upwards with a tick each kilohertz.
     fn draw(&self) -> RgbImage {
         const MARGIN: u32 = 8;
         let (columns, bins) = (self.spectra.len() as u32, self.spectra[0].len() as u32);
@@ -183,7 +187,7 @@ impl Sound<'_> {
         })
     }
 
-    /// The same in letters, each for the loudest of its part.
+    /// Prints the same in letters, each for the loudest of its part.
     fn print_sketch(&self) {
         const SHADES: &[u8] = b" .:-=+*#%@";
         let (width, height) = (self.spectra.len().min(68), 16);
@@ -203,12 +207,13 @@ impl Sound<'_> {
         println!("{:>14}{end:>width$}\n", "0 s", width = width.saturating_sub(2));
     }
 
-    /// Every frame's energy is that of its spectrum (Parseval), and some spectra are those of the definition.
+    /// Checks that every frame's energy is that of its spectrum (Parseval), and that some spectra are those
+    /// of the definition.
     fn check(&self, samples: &[i16], window: &[f32], unit: f64) -> Result<(), Box<dyn Error>> {
         let length = window.len();
         let roots: Vec<Complex<f64>> =
             (0..length).map(|i| Complex::cis(-TAU * i as f64 / length as f64)).collect();
-        // By the definition, a spectrum takes long: a few of them, however long the sound is.
+        // A spectrum by the definition takes long, so a few are computed, however long the sound is.
         let every = self.spectra.len().div_ceil(28);
         let (mut energies, mut spectra, mut transformed) = (0, 0, 0);
         for (column, found) in self.spectra.iter().enumerate() {
@@ -242,7 +247,7 @@ impl Sound<'_> {
     }
 }
 
-/// Between two of the colours.
+/// A colour between two of the map's.
 fn color(brightness: f32) -> Rgb<u8> {
     let place = brightness * (COLORS.len() - 1) as f32;
     let at = (place as usize).min(COLORS.len() - 2);

@@ -1,27 +1,29 @@
-//! When each operation of a run would begin and end, when it did, and what makes the difference.
+//! Shows when each operation of a run would begin and end, when it did, and what makes the difference.
 //!
 //! ```text
 //! cargo run --release --example timeline -- [--items N] [--chunk N] [--depth N] [--pageable] [--predict]
 //!     [--svg FILE] [--png FILE] [--trace FILE] [--spec h200|a100|rtx4090|t4|FILE]
 //! ```
 //!
-//! `--pageable` takes ordinary memory, `--predict` leaves the run out, and `--spec` simulates such a GPU, or the one that a
-//! file of `DeviceModel::save` describes. The pictures show both timelines; the trace, for Perfetto, is of the run.
+//! `--pageable` takes ordinary memory, `--predict` leaves the run out, and `--spec` simulates such a GPU, or
+//! the one that a file of `DeviceModel::save` describes. The pictures show both timelines; the trace, for
+//! Perfetto, is of the run.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use lexopt::ValueExt;
+use thalweg::Timeline;
 use thalweg::prelude::*;
-use thalweg::{DeviceModel, Timeline};
+use thalweg::sim::DeviceModel;
 use thalweg_kernels::saxpy;
 
 const USAGE: &str = "\
 usage: timeline [--items N] [--chunk N] [--depth N] [--pageable] [--predict]
                 [--svg FILE] [--png FILE] [--trace FILE] [--spec h200|a100|rtx4090|t4|FILE]";
 
-/// So that the number of items in a chunk is a `u32`, as the kernel wants it.
+/// The most items, so that the number of items in a chunk is a `u32`, as the kernel wants it.
 const MOST_ITEMS: usize = 1 << 30;
 
 stream_pipeline! {
@@ -134,7 +136,7 @@ fn show(given: Arguments) -> Result<(), Box<dyn std::error::Error>> {
 
     println!("{predicted}");
     match &measured {
-        // With what it was that made the difference.
+        // The comparison says what made the difference.
         Some(measured) => print!("\n{measured}\n\n{}", predicted.compare(measured)),
         None => {
             let findings = predicted.findings();
@@ -157,8 +159,8 @@ fn show(given: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What is predicted of a run, and what is measured of it, unless that is left out.
-fn timelines(device: &Device, given: &Arguments) -> Result<(Timeline, Option<Timeline>)> {
+/// The predicted timeline of a run, and the measured one unless the run is left out.
+fn timelines(device: &Device, given: &Arguments) -> thalweg::Result<(Timeline, Option<Timeline>)> {
     let mut options = Saxpy::options(device);
     if let Some(items) = given.chunk {
         options = options.chunk(items);
@@ -167,7 +169,7 @@ fn timelines(device: &Device, given: &Arguments) -> Result<(Timeline, Option<Tim
         options = options.depth(slots);
     }
     let mut pipeline = options.build()?;
-    // The same calls for either kind of memory.
+    // Makes the same calls for either kind of memory.
     macro_rules! both {
         ($x:expr, $y:expr) => {{
             let predicted = pipeline.predict(3.0, $x, $y)?;

@@ -1,5 +1,5 @@
-//! A search in a book: passages of a mapped token file become mean embeddings on the device, and those nearest to a phrase
-//! are shown.
+//! A search in a book: passages of a mapped token file become mean embeddings on the device, and those
+//! nearest to a phrase are shown.
 //!
 //! ```text
 //! cargo run --release --example tokens [PHRASE…]
@@ -16,7 +16,8 @@ use thalweg_kernels::gather_f32;
 
 #[kernels("tokens.cu")]
 unsafe extern "CUDA" {
-    /// Row `i` of `mean` is the mean of `length` rows of `x`, from row `i * length` on. `mean` has less than 2^32 numbers.
+    /// Row `i` of `mean` is the mean of `length` rows of `x`, from row `i * length` on. `mean` has less than
+    /// 2^32 numbers.
     #[host(mean_on_host)]
     #[requires(n as u128 * length as u128 * width as u128 <= x.len() as u128)]
     #[requires(n as u64 * width as u64 <= mean.len().min(u32::MAX as usize) as u64)]
@@ -50,8 +51,8 @@ stream_pipeline! {
         device d_means: [f32; WIDTH];
 
         chunk c = 128;
-        // The file is read up to three chunks ahead. Here it is in memory already, since `embeddings` goes through all of it:
-        // with a model's table, this pipeline would be the first to read it.
+        // The file is read up to three chunks ahead. Here it is in memory already, since `embeddings` goes
+        // through all of it: with a model's table, this pipeline would be the first to read it.
         depth = 4;
 
         stage load { copy tokens -> d_tokens; }
@@ -66,8 +67,8 @@ stream_pipeline! {
 }
 // ANCHOR_END: pipeline
 
-/// *Alice's Adventures in Wonderland* (see `data/README.md`): numbers of 32 bits, in the byte order of most machines, and the
-/// pieces of text that they stand for, one a line.
+/// *Alice's Adventures in Wonderland* (see `data/README.md`): numbers of 32 bits, in the byte order of most
+/// machines, and the pieces of text that they stand for, one a line.
 const TOKENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/alice.tokens");
 const VOCABULARY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/alice.vocabulary");
 const PHRASES: [&str; 4] =
@@ -83,7 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = File::open(TOKENS)?;
     // SAFETY: nobody changes or shortens the file while it is mapped.
     let map = unsafe { Mmap::map(&file)? };
-    // The system reads ahead of whoever goes through it.
+    // The system reads ahead of sequential access.
     #[cfg(unix)]
     map.advise(memmap2::Advice::Sequential)?;
     let tokens: &[u32] = bytemuck::try_cast_slice(&map).map_err(|error| error.to_string())?;
@@ -91,7 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words = Words::new(vocabulary.lines().collect());
     let table = words.embeddings(tokens)?;
 
-    // What is left over at the end is no passage.
+    // The tokens left over at the end are not a passage.
     let count = tokens.len() / LENGTH;
     let (tokens, mut means) = (&tokens[..count * LENGTH], vec![0.0; count * WIDTH]);
     let device = Device::open()?;
@@ -124,7 +125,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if wrong == 0 { Ok(()) } else { Err("a mean is wrong".into()) }
 }
 
-/// The pieces of text that tokens stand for. `Alice` and ` ALICE` are one word, known by the token that comes first.
+/// The pieces of text that tokens stand for. `Alice` and ` ALICE` are one word, known by the token that comes
+/// first.
 struct Words<'text> {
     pieces: Vec<&'text str>,
     words: Vec<usize>,
@@ -140,15 +142,16 @@ impl<'text> Words<'text> {
         Self { pieces, words, numbers }
     }
 
-    /// A row for each piece, in place of a model's, from the text itself: a random vector of the word's own, and the sum of
-    /// those of the words that are found near it.
+    /// Makes a row for each piece from the text itself, in place of a model's: a random vector of the word's
+    /// own, plus the vectors of the words that are found near it.
     fn embeddings(&self, tokens: &[u32]) -> Result<Vec<f32>, String> {
         let word = |&token: &u32| self.words.get(token as usize).copied();
         let text: Option<Vec<usize>> = tokens.iter().map(word).collect();
         let text = text.ok_or("a token is not in the vocabulary")?;
         let mut counts = vec![0_u32; self.pieces.len()];
         text.iter().for_each(|&word| counts[word] += 1);
-        // Words that are everywhere say little (the weights are those of Arora, Liang and Ma, 2017), punctuation nothing.
+        // Words that are everywhere say little (the weights are those of Arora, Liang and Ma, 2017),
+        // punctuation nothing.
         let mut weights = vec![0.0; self.pieces.len()];
         for (piece, &word) in self.pieces.iter().zip(&self.words) {
             if piece.trim().starts_with(char::is_alphabetic) {
@@ -205,7 +208,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>() / (length(a) * length(b)).max(f32::MIN_POSITIVE)
 }
 
-/// The mean embedding of some tokens, which is what the device is to find for a passage.
+/// The mean embedding of some tokens, which the device must find for a passage.
 fn mean(tokens: &[u32], table: &[f32]) -> [f32; WIDTH] {
     let mut sum = [0.0; WIDTH];
     for &token in tokens {

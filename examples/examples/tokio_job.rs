@@ -1,4 +1,4 @@
-//! A program on tokio that goes on with its own work while a run is under way, and feeds it.
+//! A program on tokio that goes on with its own work while a run is under way, and feeds that run.
 //!
 //! ```text
 //! cargo run --release --example tokio_job
@@ -24,19 +24,19 @@ stream_pipeline! {
     }
 }
 
-// One thread for all that the program does; the run has its own.
+// The program uses one thread; the run has its own.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut convert = Convert::new(&Device::open()?)?;
     let (readings, received) = mpsc::channel::<Vec<f32>>();
-    let job = thalweg::spawn(move || {
+    let job = thalweg::job::spawn(move || {
         let mut fahrenheit = Vec::new();
         let report = convert.run(source::channel(received), sink::extend(&mut fahrenheit))?;
         Ok((report.items, fahrenheit))
     })?;
     println!("the run waits for its data: {}", if job.is_done() { "no" } else { "yes" });
 
-    // The run ends when the measuring does, so neither could wait for the other to be over.
+    // The run ends when the measuring does, so neither can wait for the other to end first.
     let (measured, converted) = tokio::join!(measure(readings), job);
     let (items, fahrenheit) = converted?;
     println!("{} readings sent, {items} converted", measured?);

@@ -1,23 +1,23 @@
-//! The nearest of many vectors, exactly: more of them than the GPU may hold, in a file.
+//! Finds the nearest of many vectors, exactly. They are in a file, and may be more than the GPU holds.
 //!
 //! ```text
 //! cargo run --release --example vector_search [VECTORS [DIMENSIONS [BUDGET]]]
 //! ```
 //!
-//! `BUDGET` is the device memory for what is under way, in MiB.
+//! `BUDGET` is the device memory for the chunks under way, in MiB.
 
 use std::io::{BufWriter, Write};
 
 use memmap2::Mmap;
 use rayon::prelude::*;
 use thalweg::bytemuck;
-use thalweg::cublas::{self, Gemm};
 use thalweg::prelude::*;
 use thalweg_kernels::{top_k, top_k_merge};
+use thalweg_libraries::cublas::{self, Gemm};
 
 // ANCHOR: search
 stream_pipeline! {
-    /// Of each query the `k` vectors with the largest inner products.
+    /// Finds for each query the `k` vectors with the largest inner products.
     pipeline Search {
         param dimensions: usize;
         param queries: usize;
@@ -51,7 +51,7 @@ stream_pipeline! {
 }
 // ANCHOR_END: search
 
-/// So many that a query and a vector are small beside the budget, and that no length overflows.
+/// With at most this many, a query and a vector are small beside the budget, and no length overflows.
 const MOST_DIMENSIONS: usize = 1 << 16;
 const QUERIES: usize = 32;
 const K: usize = 10;
@@ -105,7 +105,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A component of a vector: in steps of 1/64, as of quantised embeddings, so that sums are exact in any order.
+/// A component of a vector, in steps of 1/64 as in quantised embeddings, so that sums are exact in any order.
 fn component(seed: u64, index: usize) -> f32 {
     // SplitMix64, Steele et al., 2014.
     let mut x = (seed << 40 | index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -114,7 +114,7 @@ fn component(seed: u64, index: usize) -> f32 {
     ((x >> 57) as f32 - 64.0) / 64.0
 }
 
-/// The indices of the `K` vectors with the largest inner products, of equal ones those that come first.
+/// The indices of the `K` vectors with the largest inner products; of equal ones, those that come first.
 fn nearest(query: &[f32], vectors: &[f32]) -> Vec<u32> {
     let product = |vector: &[f32]| -> f32 { vector.iter().zip(query).map(|(x, q)| x * q).sum() };
     let mut all: Vec<_> = vectors.chunks(query.len()).map(product).zip(0_u32..).collect();

@@ -1,1 +1,1 @@
-//! What the runnable examples share.
+//! The code that the runnable examples share.

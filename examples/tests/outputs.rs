@@ -10,8 +10,15 @@ mod bad_input;
 #[path = "outputs/options.rs"]
 mod options;
 
-/// What the real clock decides is left out of the comparison.
+/// Lines that the real clock decides are left out of the comparison.
 const VOLATILE: &str = "by this machine's clock";
+
+/// Where an example lies. `quickstart`, which is the first thing that a reader compiles, lies in the package
+/// with the fewest dependencies.
+fn folder_of(example: &str) -> PathBuf {
+    let folder = if example == "quickstart" { "../kernels/examples" } else { "examples" };
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+}
 
 /// The built example, on the simulated device.
 fn command(example: &str, arguments: &[&str]) -> Command {
@@ -21,14 +28,14 @@ fn command(example: &str, arguments: &[&str]) -> Command {
     let program = folder.join(example);
     // `--test outputs` alone builds none.
     let written = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example).with_extension("rs");
-    assert!(written(&program) >= written(&source), "`cargo build -p thalweg-examples --examples` first");
+    let source = folder_of(example).join(example).with_extension("rs");
+    assert!(written(&program) >= written(&source), "`cargo build --examples` first");
     let mut command = Command::new(program);
     command.args(arguments).env("THALWEG_DEVICE", "sim");
     command
 }
 
-/// What it prints, and how it ends.
+/// The program's output and its exit status.
 fn output(example: &str, arguments: &[&str]) -> Output {
     command(example, arguments).output().unwrap_or_else(|error| panic!("{example}: {error}"))
 }
@@ -62,21 +69,21 @@ fn shown(written: &Path, name: &str) {
     assert_eq!(differ, 0, "BLESS=1 copies {name} anew");
 }
 
-/// The book and the README tell of every example.
+/// The book and the README list every example.
 #[test]
 fn each_is_listed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read_to_string(folder.join(path)).expect("a text");
     let (readme, page) = (read("../README.md"), read("../book/src/examples.md"));
-    let entries = std::fs::read_dir(folder.join("examples")).expect("the examples");
-    let files = entries.map(|entry| entry.expect("an example").path());
-    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
-        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
-        assert!(page.contains(&format!("\n| `{name}` |")), "the book's page has no `{name}`");
-        assert!(
-            readme.contains(&format!("[`{name}`](examples/examples/{name}.rs)")),
-            "the README has no `{name}`"
-        );
+    for of in ["examples", "kernels"] {
+        let entries = std::fs::read_dir(folder.join("..").join(of).join("examples")).expect("the examples");
+        let files = entries.map(|entry| entry.expect("an example").path());
+        for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+            let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+            assert!(page.contains(&format!("\n| `{name}` |")), "the book's page has no `{name}`");
+            let link = format!("[`{name}`]({of}/examples/{name}.rs)");
+            assert!(readme.contains(&link), "the README has no {link}");
+        }
     }
 }
 
@@ -89,7 +96,7 @@ fn quickstart() {
     check("quickstart", &[]);
 }
 
-/// The README's program: what it shows is what is compiled here.
+/// The README shows the program that is compiled here.
 #[test]
 fn saxpy() {
     let read = |path: &str| {
@@ -101,7 +108,7 @@ fn saxpy() {
         let block = format!("```{language}\n{}```\n", read(file));
         assert!(readme.contains(&block), "the README shows another {file}");
     }
-    // The crate's own page begins as the README does. A picture beside the README is none there.
+    // The crate's own page begins as the README does. A picture beside the README is not on that page.
     let screen = readme.split_once("# Thalweg\n\n").expect("a title").1;
     let screen = screen.split_once("## Try it").expect("what to try").0;
     let screen: Vec<_> = screen.split("\n\n").filter(|paragraph| !paragraph.starts_with("![")).collect();
@@ -129,7 +136,7 @@ fn copy_file() {
     check("copy_file", &[]);
 }
 
-/// From disk to disk, with less room than any of the files takes.
+/// Copies from disk to disk, in less memory than any of the files takes.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_larger_than_memory() {
@@ -140,7 +147,7 @@ fn files_larger_than_memory() {
             .args(["-c", &format!("{limited}exec \"$0\" --peak --samples {samples}")])
             .arg(copy.get_program())
             .env("THALWEG_DEVICE", "sim")
-            // A heap for each thread would take 64 MiB of addresses, with nothing in them.
+            // A heap for each thread would take 64 MiB of addresses, without using them.
             .env("MALLOC_ARENA_MAX", "1")
             .output()
             .expect("bash");
@@ -244,7 +251,7 @@ fn timeline_says_how_it_is_used() {
     assert!(code == Some(1) && text.starts_with('`') && text.contains("cannot be written"), "{text}");
 }
 
-/// The code it ends with, and its last line.
+/// The program's exit code and its last line.
 fn ended(example: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = output(example, arguments);
     let text = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
@@ -322,7 +329,7 @@ fn heat() {
     shown(&output, "heat.png");
     let picture = image::open(output).expect("the picture").into_rgb8();
     assert_eq!(picture.dimensions(), (4 * 324 + 3 * 10, 324));
-    // In each of the four plates it is the colder the farther from the edge, until nothing has arrived there.
+    // Each of the four plates is colder the farther from the edge, up to where no heat has arrived.
     let red = |plate: u32, y: u32| picture[(plate * 334 + 161, y)][0];
     for plate in 0..4 {
         assert!(red(plate, 2) > 200 && red(plate, 2) > red(plate, 82) && red(plate, 318) < 30, "{plate}");
@@ -353,7 +360,7 @@ fn saxpy_expanded() {
 #[test]
 fn histogram() {
     check("histogram", &[]);
-    // A file that is no picture.
+    // A file that is not a picture.
     let (code, text) = ended("histogram", &[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
     assert!(code == Some(1) && text.starts_with("Error: "), "{text}");
 }
@@ -363,7 +370,7 @@ fn tokens() {
     check("tokens", &[]);
 }
 
-/// Each checks what it has computed, and ends with an error if it is wrong.
+/// Each example checks its results, and ends with an error if they are wrong.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn each_is_right_on_a_gpu() {

@@ -1,8 +1,8 @@
-// Prices of European options without dividends, by F. Black and M. Scholes, "The Pricing of Options and Corporate
-// Liabilities" (1973). One thread an option.
+// Prices of European options without dividends, by F. Black and M. Scholes, "The Pricing of Options and
+// Corporate Liabilities" (1973). Each thread prices one option.
 
-// The probability that a standard normal variable is more than d >= 0: Abramowitz and Stegun, "Handbook of Mathematical
-// Functions", 26.2.17, where the error is said to be below 7.5e-8.
+// The probability that a standard normal variable is more than d >= 0: Abramowitz and Stegun, "Handbook of
+// Mathematical Functions", 26.2.17, where the error is said to be below 7.5e-8.
 static __device__ __forceinline__ float upper_tail(float d)
 {
     float t = 1.0f / (1.0f + 0.2316419f * d);
@@ -29,7 +29,7 @@ black_scholes(unsigned int n, float rate, const float* __restrict__ spot, const 
     float discounted = k * expf(-rate * t);
     float deviation = v * sqrtf(t);
     if (deviation == 0.0f) {
-        // Nothing is uncertain.
+        // The outcome is certain.
         call[i] = not_negative(s - discounted);
         put[i] = not_negative(discounted - s);
         return;

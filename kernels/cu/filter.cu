@@ -1,8 +1,9 @@
 // Filters of single-channel images; beyond the border lies the border's own pixel.
 //
-// One thread a pixel, x along a row, y along a column, z the images. Neighbouring threads read the same pixels, which the
-// caches hold. Products and sums of floats are rounded one by one, in order: the same bits on every device. Every loop
-// strides, so that any grid and block does all of it.
+// Each thread computes one pixel: x goes along a row, y along a column and z through the images. Neighbouring
+// threads read the same pixels, which the caches hold. Products and sums of floats are rounded one by one, in
+// order, so the bits are the same on every device. Every loop strides, so that any grid and block does all of
+// the work.
 
 #define FOR(name, axis, end)                                                                                        \
     for (size_t name = (size_t)blockIdx.axis * blockDim.axis + threadIdx.axis; name < (end);                        \
@@ -15,7 +16,8 @@ static __device__ __forceinline__ size_t clamped(size_t at, size_t offset, size_
     return sum < back ? 0 : min(sum - back, length - 1);
 }
 
-// The weighted sum of the 2 radius + 1 pixels around the one at `at` of a line whose pixels are `stride` apart.
+// The weighted sum of the 2 radius + 1 pixels around the one at `at` of a line whose pixels are `stride`
+// apart.
 template <typename Pixel>
 static __device__ __forceinline__ float
 weighed(const Pixel* __restrict__ line, size_t stride, size_t length, size_t at, size_t radius,
@@ -53,7 +55,7 @@ along_rows(unsigned int images, unsigned int rows, unsigned int columns, unsigne
 
 static __device__ __forceinline__ void put(float* y, float value) { *y = value; }
 
-// Rounded to the nearest, ties to even; NaN is 0.
+// Rounds to the nearest, ties to even; NaN becomes 0.
 static __device__ __forceinline__ void put(unsigned char* y, float value)
 {
     *y = (unsigned char)__float2uint_rn(fminf(fmaxf(value, 0.0f), 255.0f));
@@ -133,8 +135,8 @@ box_rows_u8(unsigned int images, unsigned int rows, unsigned int columns, unsign
 // Rows that one thread walks down.
 #define WALK 32
 
-// The means of (2 radius + 1)^2 pixels from the sums along rows. A thread walks down a column: it adds the sum that
-// comes into the window and takes off the one that leaves it.
+// The means of (2 radius + 1)^2 pixels from the sums along rows. A thread walks down a column: it adds the
+// sum that comes into the window and takes off the one that leaves it.
 extern "C" __global__ void __launch_bounds__(1024)
 box_columns_u8(unsigned int images, unsigned int rows, unsigned int columns, unsigned int radius,
                const unsigned int* __restrict__ sums, unsigned char* __restrict__ y)
@@ -196,7 +198,7 @@ gradients(unsigned int images, unsigned int rows, unsigned int columns,
         const size_t from = image * rows * columns;
         FOR(row, y, rows) {
             FOR(column, x, columns) {
-                // Of bytes, everything below the square root is a whole number that a float holds.
+                // With bytes, everything below the square root is a whole number that a float holds.
                 const Around<Pixel> p(x + from, rows, columns, row, column);
                 const float dx = __fsub_rn(one_two_one(p.ne, p.e, p.se), one_two_one(p.nw, p.w, p.sw));
                 const float dy = __fsub_rn(one_two_one(p.sw, p.s, p.se), one_two_one(p.nw, p.n, p.ne));

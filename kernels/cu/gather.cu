@@ -1,5 +1,5 @@
-// Row i of `out` is row index[i] of the table, or zeros where the table has no such row. One thread for each element of
-// `out`, so that neighbours read and write neighbours.
+// Row i of `out` is row index[i] of the table, or zeros where the table has no such row. Each thread copies
+// one element of `out`, so that neighbouring threads read and write neighbouring elements.
 
 template <class T>
 static __device__ __forceinline__ void gather(unsigned int n, unsigned int width, unsigned int rows, const unsigned int* __restrict__ index,

@@ -1,4 +1,5 @@
-// One byte of luma for three of RGB, by the weights of ITU-R BT.601 in 1/65536: exact in integers on every device.
+// One byte of luma for three of RGB, by the weights of ITU-R BT.601 in 1/65536. It is exact in integers on
+// every device.
 extern "C" __global__ void __launch_bounds__(1024)
 grayscale(unsigned int pixels, const unsigned char* __restrict__ rgb, unsigned char* __restrict__ luma)
 {

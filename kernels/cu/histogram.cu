@@ -1,8 +1,8 @@
-// Histograms: counts[b] grows by the number of elements in bin b. Counts are whole numbers, so that the order of the
-// additions does not show. Any grid and block will do: threads go on until all elements are counted.
+// Histograms: counts[b] grows by the number of elements in bin b. Counts are whole numbers, so that the order
+// of the additions does not matter. Any grid and block will do: threads go on until all elements are counted.
 //
-// Each block counts in shared memory and adds to `counts` once. There are several copies of the bins in it, so that
-// lanes of a warp that meet the same value seldom wait for each other.
+// Each block counts in shared memory and adds to `counts` once. There are several copies of the bins in it,
+// so that lanes of a warp that meet the same value seldom wait for each other.
 
 static __device__ __forceinline__ unsigned int threads_of_block() { return blockDim.x * blockDim.y * blockDim.z; }
 
@@ -23,7 +23,7 @@ static const unsigned int COPIES = 8;
 // One more than the bins, so that the same bin of two copies is in two banks.
 static const unsigned int PITCH = BYTES + 1;
 
-// Of n bytes.
+// The histogram of n bytes.
 extern "C" __global__ void __launch_bounds__(1024)
 histogram_u8(unsigned int n, const unsigned char* __restrict__ x, unsigned int* __restrict__ counts)
 {
@@ -38,7 +38,7 @@ histogram_u8(unsigned int n, const unsigned char* __restrict__ x, unsigned int* 
     unsigned int* mine = bins + thread % COPIES * PITCH;
     size_t first = block_of_grid() * threads + thread;
     size_t stride = blocks_of_grid() * threads;
-    // 16 bytes at once where x is aligned to them; before and after that, byte by byte.
+    // Reads 16 bytes at once where x is aligned to them; before and after that, byte by byte.
     size_t head = min((size_t)n, (size_t)(-(size_t)x % sizeof(uint4)));
     size_t words = (n - head) / sizeof(uint4);
     const uint4* wide = (const uint4*)(x + head);
@@ -80,10 +80,11 @@ static __device__ __forceinline__ unsigned int dynamic_shared()
     return bytes;
 }
 
-// Of n floats, in `bins` bins of one width from `low` to `high`, both included. Others and NaN are in no bin.
+// The histogram of n floats, in `bins` bins of one width from `low` to `high`, both included. Other numbers
+// and NaN are in no bin.
 //
-// The launch's shared memory holds as many copies of the bins as fit. Where not even one does, each element is added to
-// `counts` by itself: slower, and the same result.
+// The launch's shared memory holds as many copies of the bins as fit. If not even one fits, each element is
+// added to `counts` by itself, which is slower and gives the same result.
 extern "C" __global__ void __launch_bounds__(1024)
 histogram_f32(unsigned int n, unsigned int bins, float low, float high, const float* __restrict__ x,
               unsigned int* __restrict__ counts)
@@ -103,7 +104,7 @@ histogram_f32(unsigned int n, unsigned int bins, float low, float high, const fl
     __syncthreads();
 
     unsigned int offset = copies > 0 ? thread % copies * pitch : 0;
-    // Rounded as any IEEE 754 machine does, so that both devices put each element into the same bin.
+    // This rounds as any IEEE 754 machine does, so that both devices put each element into the same bin.
     float per_unit = __fdiv_rn((float)bins, __fsub_rn(high, low));
     size_t stride = blocks_of_grid() * threads;
     for (size_t i = block_of_grid() * threads + thread; i < n && bins > 0; i += stride) {

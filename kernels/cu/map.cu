@@ -1,8 +1,9 @@
-// Maps: element i of the result depends on element i of the arguments alone. One thread an element, along x. Each is a
-// template, for `float` and for `double`.
+// Maps: element i of the result depends on element i of the arguments alone. Each thread along x computes one
+// element. Each kernel is a template, for `float` and for `double`.
 //
-// `__fadd_rn` and its like are rounded each by itself, where the compiler would otherwise fuse a product and a sum: so
-// the bits are those of any IEEE 754 machine. All of these kernels wait for memory, so that it costs nothing.
+// `__fadd_rn` and its like are each rounded by themselves, whereas the compiler would fuse a product and a
+// sum. So the bits are those of any IEEE 754 machine. All of these kernels wait for memory, so this costs
+// nothing.
 
 static __device__ __forceinline__ float sum(float x, float y) { return __fadd_rn(x, y); }
 static __device__ __forceinline__ double sum(double x, double y) { return __dadd_rn(x, y); }
@@ -73,7 +74,7 @@ square_root(unsigned int n, const T* __restrict__ x, T* __restrict__ y)
     }
 }
 
-// y[i] = x[i] where that is not negative, else 0. NaN is not less than anything: it stays.
+// y[i] = x[i], or 0 if that is negative. NaN is not less than anything, so it stays.
 template <typename T>
 __global__ void __launch_bounds__(1024)
 relu(unsigned int n, const T* __restrict__ x, T* __restrict__ y)
@@ -84,7 +85,7 @@ relu(unsigned int n, const T* __restrict__ x, T* __restrict__ y)
     }
 }
 
-// y[i] = x[i], or the bound that it is beyond. NaN is beyond none.
+// y[i] = x[i], or the bound that it is beyond. NaN is beyond neither.
 template <typename T>
 __global__ void __launch_bounds__(1024)
 clamp(unsigned int n, T low, T high, const T* __restrict__ x, T* __restrict__ y)

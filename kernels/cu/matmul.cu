@@ -1,12 +1,12 @@
 // C = A x B, row by row: A is m x k, B is k x n, C is m x n.
 //
-// A block of 256 threads makes a tile of 128 x 128 elements of C, each thread 8 x 8 of them in registers. Strips of A and
-// B, 8 deep, go through shared memory, two of each: while one is used, the next is loaded. A strip of A lies there
-// transposed, so that a thread finds four of its rows in a row; four floats of padding keep both its writes and its
-// reads free of bank conflicts.
+// A block of 256 threads makes a tile of 128 x 128 elements of C, each thread 8 x 8 of them in registers.
+// Strips of A and B, 8 deep, go through shared memory, two of each: while one is used, the next is loaded. A
+// strip of A lies there transposed, so that a thread finds four of its rows in a row; four floats of padding
+// keep both its writes and its reads free of bank conflicts.
 //
-// Each element is one chain of fused multiply-adds over k in ascending order, whoever computes it: its bits depend on
-// neither grid nor block.
+// Each element is one chain of fused multiply-adds over k in ascending order, whichever thread computes it:
+// its bits depend on neither grid nor block.
 #define TILE 128
 #define DEPTH 8
 #define THREADS 256
@@ -19,7 +19,7 @@ struct Shared {
     __align__(16) float b[2][DEPTH][PADDED];
 };
 
-// What a thread carries from global to shared memory.
+// The values that a thread moves from global to shared memory.
 struct Strip {
     float a[LOADS], b[LOADS];
 };
@@ -69,7 +69,7 @@ matmul(unsigned int m, unsigned int n, unsigned int k,
     const size_t blocks = (size_t)gridDim.x * gridDim.y * gridDim.z;
 
     if (threads != THREADS) {
-        // Not the block that the tiles are made for: element by element, slower.
+        // The tiles are not made for this block, so it computes element by element, which is slower.
         for (size_t i = block * threads + rank; i < (size_t)m * n; i += blocks * threads) {
             float sum = 0.0f;
             for (size_t inner = 0; inner < k; inner++) {
@@ -110,7 +110,7 @@ matmul(unsigned int m, unsigned int n, unsigned int k,
                 }
             }
             if (more) {
-                // The other half: nobody reads it since the barrier before.
+                // The other half, which no thread has read since the barrier before.
                 half ^= 1;
                 store(strip, shared, half, rank);
             }

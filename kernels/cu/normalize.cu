@@ -9,7 +9,7 @@ static __device__ __forceinline__ float normalized(unsigned char x, float mean, 
     return __fdiv_rn(__fsub_rn(__fdiv_rn((float)x, 255.0f), mean), deviation);
 }
 
-// Channels stay interleaved. One thread for each channel of each pixel.
+// Channels stay interleaved. Each thread computes one channel of one pixel.
 extern "C" __global__ void __launch_bounds__(1024)
 normalize_hwc(unsigned int pixels, unsigned int channels, const float* __restrict__ mean, const float* __restrict__ deviation,
               const unsigned char* __restrict__ x, float* __restrict__ y)
@@ -22,7 +22,7 @@ normalize_hwc(unsigned int pixels, unsigned int channels, const float* __restric
     }
 }
 
-// Interleaved channels become planes, image by image. One thread a pixel.
+// Interleaved channels become planes, image by image. Each thread converts one pixel.
 extern "C" __global__ void __launch_bounds__(1024)
 normalize_chw(unsigned int images, unsigned int pixels, unsigned int channels, const float* __restrict__ mean,
               const float* __restrict__ deviation, const unsigned char* __restrict__ x, float* __restrict__ y)

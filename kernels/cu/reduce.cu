@@ -1,12 +1,13 @@
 // Reductions: each block leaves one part, part b of `parts`; one block and one part give a single value.
 //
-// The order of the operations follows from the launch alone, so that the same launch gives the same bits on every run
-// and every device: thread t of the T in the working blocks takes elements t, t + T, t + 2 T, …; then a tree over the
-// lanes of each warp; then a tree over the block's warps. There are no atomics. Wide loads would make the order depend
-// on the address of x, so there are none: unrolled, the loop has enough loads in flight.
+// The order of the operations follows from the launch alone, so that the same launch gives the same bits on
+// every run and every device: thread t of the T in the working blocks takes elements t, t + T, t + 2 T, …;
+// then a tree over the lanes of each warp; then a tree over the block's warps. There are no atomics. Wide
+// loads would make the order depend on the address of x, so there are none: unrolled, the loop has enough
+// loads in flight.
 //
-// Grids and blocks may have any shape: only the numbers of threads and blocks count. Blocks beyond `parts` do nothing,
-// and parts beyond the blocks become the result of no elements.
+// Grids and blocks may have any shape: only the numbers of threads and blocks count. Blocks beyond `parts` do
+// nothing, and parts beyond the blocks become the result of no elements.
 
 static const unsigned int WARP = 32;
 
@@ -18,7 +19,7 @@ struct Sum {
 static __device__ __forceinline__ float infinity(float) { return __int_as_float(0x7f800000); }
 static __device__ __forceinline__ double infinity(double) { return __longlong_as_double(0x7ff0000000000000ll); }
 
-// Whether the sign is a minus, also that of -0.
+// Whether the sign bit is set, as it is for -0.
 static __device__ __forceinline__ bool is_negative(float x) { return __float_as_int(x) < 0; }
 static __device__ __forceinline__ bool is_negative(double x) { return __double_as_longlong(x) < 0; }
 
@@ -40,13 +41,14 @@ template <class T> struct Max {
     }
 };
 
-// Joins the values of a warp's first `lanes` lanes, of which the first gets the result. Every lane in `mask` calls it.
+// Joins the values of a warp's first `lanes` lanes. The first lane gets the result. Every lane in `mask`
+// calls it.
 template <class Op, class T>
 static __device__ __forceinline__ T over_lanes(T value, unsigned int mask, unsigned int lane, unsigned int lanes)
 {
     for (unsigned int offset = WARP / 2; offset > 0; offset /= 2) {
         T other = __shfl_down_sync(mask, value, offset);
-        // What comes from a lane that is not there is undefined, and not used.
+        // The value from a lane that is not there is undefined, and is not used.
         if (lane + offset < lanes) {
             value = Op::join(value, other);
         }

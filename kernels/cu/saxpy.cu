@@ -1,4 +1,5 @@
-// y[i] += a * x[i] for i < n. One thread an element, along x: those along y and z would add again.
+// y[i] += a * x[i] for i < n. Each thread along x computes one element; threads along y and z would add
+// again.
 extern "C" __global__ void __launch_bounds__(1024)
 saxpy(unsigned int n, float a, const float* __restrict__ x, float* __restrict__ y)
 {

@@ -1,5 +1,5 @@
-// Weighted sums of neighbours. Every product and every sum is rounded by itself, left to right: the same bits on every
-// device. Every loop strides, so that any grid and block does all of it.
+// Weighted sums of neighbours. Every product and every sum is rounded by itself, left to right, so the bits
+// are the same on every device. Every loop strides, so that any grid and block does all of the work.
 
 static __device__ __forceinline__ float add(float a, float b) { return __fadd_rn(a, b); }
 static __device__ __forceinline__ float mul(float a, float b) { return __fmul_rn(a, b); }
@@ -16,7 +16,7 @@ stencil_3(unsigned int n, float w0, float w1, float w2, const float* __restrict_
     }
 }
 
-// Likewise of five: x has two elements more on either side.
+// The same with five weights: x has two elements more on either side.
 extern "C" __global__ void __launch_bounds__(1024)
 stencil_5(unsigned int n, float w0, float w1, float w2, float w3, float w4,
           const float* __restrict__ x, float* __restrict__ y)
@@ -30,8 +30,9 @@ stencil_5(unsigned int n, float w0, float w1, float w2, float w3, float w4,
     }
 }
 
-// One Jacobi step on rows `first` and on of a grid that is `height` rows high: v is the mean of u's four neighbours, but
-// u itself on the grid's border. u has one row more above and below. The caches hold the rows that threads share.
+// One Jacobi step on rows of a grid that is `height` rows high, from row `first` on: v is the mean of u's
+// four neighbours, and u itself on the grid's border. u has one row more above and below. The caches hold the
+// rows that threads share.
 extern "C" __global__ void __launch_bounds__(1024)
 jacobi(unsigned int rows, unsigned int columns, unsigned int first, unsigned int height,
        const float* __restrict__ u, float* __restrict__ v)

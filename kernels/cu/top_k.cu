@@ -1,15 +1,16 @@
-// The k largest of each row, and lists of them merged. Larger scores come first, equal ones by their index, NaN after
-// all numbers.
+// The k largest of each row, and lists of them merged. Larger scores come first, equal ones by their index,
+// NaN after all numbers.
 
 // The most that a list holds.
 #define MOST 1024
-// Candidates that a block holds: a full list, and one more of each thread of the largest block.
+// Candidates that a block holds: a full list, and one more for each thread of the largest block.
 #define ROOM (2 * MOST)
 // The index of a place that no score fills.
 #define NONE 0xffffffffu
 #define UNROLL 4
 
-// A score as a number that is larger the earlier the score comes: 1 for NaN; 0 is left for what is no score.
+// A score as a number that is larger the earlier the score comes: 1 for NaN; 0 is left for places without a
+// score.
 static __device__ __forceinline__ unsigned int rated(float score)
 {
     if (score != score) {
@@ -19,8 +20,8 @@ static __device__ __forceinline__ unsigned int rated(float score)
     return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-// A score and its index as one number, larger the earlier it comes; different for different indices, so that the order of
-// a sort does not depend on where the keys were before.
+// A score and its index as one number, larger the earlier it comes; different for different indices, so that
+// the order of a sort does not depend on where the keys were before.
 static __device__ __forceinline__ unsigned long long key(unsigned int rating, unsigned int index)
 {
     return (unsigned long long)rating << 32 | ~index;
@@ -46,16 +47,16 @@ static __device__ __forceinline__ unsigned int power_of_two(unsigned int n)
     return n <= 1 ? 1 : 1u << (32 - __clz(n - 1));
 }
 
-// Sorts the first `count` keys, the largest first, by all threads of the block: a bitonic sort. Up to the next power of
-// two it also writes zeros.
+// Sorts the first `count` keys, the largest first, with all threads of the block, by a bitonic sort. It also
+// writes zeros up to the next power of two.
 static __device__ void sort(unsigned long long* keys, unsigned int count)
 {
     const unsigned int size = power_of_two(count);
     for (unsigned int i = count + rank_in_block(); i < size; i += threads_in_block()) {
         keys[i] = 0;
     }
-    // Whole warps only: 32 pairs at a distance of at most 32 are within the warp's own 64 keys, so that such steps need to
-    // wait for the warp alone. A block smaller than a warp has all pairs in that one.
+    // Whole warps only: 32 pairs at a distance of at most 32 are within the warp's own 64 keys, so that such
+    // steps need to wait for the warp alone. A block smaller than a warp has all pairs in that one.
     const unsigned int threads = threads_in_block(), workers = threads < 32 ? threads : threads & ~31u;
     const unsigned int first = rank_in_block() < workers ? rank_in_block() : size;
     __syncthreads();
@@ -81,8 +82,9 @@ static __device__ void sort(unsigned long long* keys, unsigned int count)
     __syncthreads();
 }
 
-// One block a row. It collects the scores that may be among the k largest: those above the threshold, which is what
-// the k-th of all before had when the collection last was full. A full collection is sorted, and only its first k stay.
+// Each block searches one row. It collects the scores that may be among the k largest: those above the
+// threshold, which is the k-th largest score at the time when the collection was last full. A full collection
+// is sorted, and only its first k stay.
 extern "C" __global__ void __launch_bounds__(1024)
 top_k(unsigned int rows, unsigned int columns, unsigned int k,
       const float* __restrict__ scores, float* __restrict__ values, unsigned int* __restrict__ indices)
@@ -93,13 +95,13 @@ top_k(unsigned int rows, unsigned int columns, unsigned int k,
     if (k == 0 || k > MOST) {
         return;
     }
-    // Small collections are sorted faster; twice as much as stays, they are not sorted too often.
+    // Small collections are sorted faster; with twice as much room as stays, they are not sorted too often.
     const unsigned int capacity = power_of_two(max(2 * k, k + threads));
 
     for (size_t row = block_in_grid(); row < rows; row += blocks_in_grid()) {
         const float* from = scores + row * columns;
         unsigned int threshold = 0;
-        // As many as `used`, without asking it.
+        // The same number as in `used`, without reading it.
         unsigned int count = 0;
         if (rank == 0) {
             used = 0;
@@ -120,7 +122,8 @@ top_k(unsigned int rows, unsigned int columns, unsigned int k,
             }
             #pragma unroll
             for (unsigned int i = 0; i < UNROLL; i++) {
-                // One that equals the threshold has an index above all k that are at least as large.
+                // A score that equals the threshold has an index above those of all k that are at least as
+                // large.
                 const bool enters = ratings[i] > threshold;
                 const unsigned int more = __syncthreads_count(enters);
                 if (count + more > capacity) {
@@ -175,8 +178,8 @@ struct List {
     }
 };
 
-// One block a row. The place of each entry in the merged list is its place in its own list and the number of entries of the
-// other one before it.
+// Each block merges one row. The place of each entry in the merged list is its place in its own list plus the
+// number of entries of the other list before it.
 extern "C" __global__ void __launch_bounds__(1024)
 top_k_merge(unsigned int rows, unsigned int k, unsigned int offset,
             const float* __restrict__ values, const unsigned int* __restrict__ indices,

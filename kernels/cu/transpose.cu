@@ -1,7 +1,8 @@
 // y = x transposed, for each of `batch` matrices of rows x columns.
 //
-// A tile goes through shared memory, so that reads and writes are both along rows. The column of padding puts the
-// elements of a tile's column into different banks. Every loop strides, so that any grid and block does all of it.
+// A tile goes through shared memory, so that reads and writes are both along rows. The column of padding puts
+// the elements of a tile's column into different banks. Every loop strides, so that any grid and block does
+// all of the work.
 #define TILE 32
 
 extern "C" __global__ void __launch_bounds__(1024)

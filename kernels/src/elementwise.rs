@@ -11,8 +11,9 @@ pub(crate) const PIECE: usize = 1 << 14;
 unsafe extern "CUDA" {
     /// `y[i] += a * x[i]` for `i < n`.
     ///
-    /// Needs one thread an element: `saxpy<<<blocks(n, 256), 256>>>(n, a, &x, &mut y)`. A GPU rounds the product and the
-    /// sum once together (fused multiply-add); the host body rounds each, so that results may differ in the last bit.
+    /// Needs one thread an element: `saxpy<<<blocks(n, 256), 256>>>(n, a, &x, &mut y)`. A GPU rounds the
+    /// product and the sum once together (fused multiply-add); the host body rounds each, so that results may
+    /// differ in the last bit.
     #[host(saxpy_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]

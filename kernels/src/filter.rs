@@ -1,7 +1,7 @@
 //! Filters of single-channel images: blurs and edges.
 //!
-//! Images are `[images, rows, columns]`, so that an item of a pipeline is an image. Beyond the border of an image lies the
-//! border's own pixel (`clamp`).
+//! Images are `[images, rows, columns]`, so that an item of a pipeline is an image. Beyond the border of an
+//! image lies the border's own pixel (`clamp`).
 
 use rayon::prelude::*;
 use thalweg::prelude::*;
@@ -10,12 +10,13 @@ use crate::shape::product;
 
 #[kernels("../cu/filter.cu")]
 unsafe extern "CUDA" {
-    /// Each pixel's weighted sum along its row: `y[i, r, c]` is the sum of `weights[j] * x[i, r, c + j - radius]` for
-    /// `j <= 2 * radius`.
+    /// Each pixel's weighted sum along its row: `y[i, r, c]` is the sum of
+    /// `weights[j] * x[i, r, c + j - radius]` for `j <= 2 * radius`.
     ///
-    /// `x` and `y` are `[images, rows, columns]`, `radius` is in pixels, and `weights` has at least `2 * radius + 1` elements; columns
-    /// beyond the border are the border's own. With [`blur_columns_f32`] after it, it is any separable filter: a Gaussian blur with
-    /// the weights of [`gaussian`], a box blur with equal ones.
+    /// `x` and `y` are `[images, rows, columns]`, `radius` is in pixels, and `weights` has at least
+    /// `2 * radius + 1` elements; columns beyond the border are the border's own. With [`blur_columns_f32`]
+    /// after it, it is any separable filter: a Gaussian blur with the weights of [`gaussian`], a box blur
+    /// with equal ones.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -46,14 +47,14 @@ unsafe extern "CUDA" {
     ///
     /// let weights = gaussian(6, 2.0);
     /// let (x, mut y) = ([1.0; 5 * 7], [0.0; 5 * 7]);
-    /// Blur::new(&Device::simulated(Spec::default()))?.run(5, 7, 6, &weights, &x, &mut y)?;
+    /// Blur::new(&Device::simulated(Simulation::default()))?.run(5, 7, 6, &weights, &x, &mut y)?;
     /// assert!(y.iter().all(|y| (y - 1.0).abs() < 1e-5));
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Best is one thread a pixel, the columns along x, the rows along y and the images along z, and any grid and block does
-    /// all of it. The time grows with the radius. Products and sums are rounded one by one, from `0.0 + weights[0] * …`
-    /// on: the same bits on every device.
+    /// One thread a pixel is best, the columns along x, the rows along y and the images along z; any grid and
+    /// block does all of the work. The time grows with the radius. Products and sums are rounded one by one,
+    /// from `0.0 + weights[0] * …` on, so the bits are the same on every device.
     #[host(blur_rows_on_host)]
     #[requires((2 * radius as usize) < weights.len())]
     #[requires(product([images, rows, columns]) <= x.len())]
@@ -99,7 +100,8 @@ unsafe extern "CUDA" {
         y: Out<[f32]>,
     );
 
-    /// [`blur_columns_f32`] to bytes: the sums rounded to the nearest, ties to even, and clamped to 0 and 255; NaN is 0.
+    /// [`blur_columns_f32`] to bytes: the sums are rounded to the nearest, ties to even, and clamped to 0 and
+    /// 255; NaN becomes 0.
     #[host(blur_columns_on_host)]
     #[requires((2 * radius as usize) < weights.len())]
     #[requires(product([images, rows, columns]) <= x.len())]
@@ -114,34 +116,37 @@ unsafe extern "CUDA" {
         y: Out<[u8]>,
     );
 
-    /// The first half of a box blur of bytes: `sums[i, r, c]` is the sum of `x[i, r, c - radius]` to `x[i, r, c + radius]`.
+    /// The first half of a box blur of bytes: `sums[i, r, c]` is the sum of `x[i, r, c - radius]` to
+    /// `x[i, r, c + radius]`.
     ///
-    /// Shapes, border and launch are as of [`blur_rows_f32`]; radii go up to 2,047, so that the second half, [`box_columns_u8`],
-    /// stays below 2^32. It is exact in integers on every device. (A box blur of floats is [`blur_rows_f32`] and
-    /// [`blur_columns_f32`] with equal weights.)
+    /// Shapes, border and launch are those of [`blur_rows_f32`]; radii go up to 2,047, so that the second
+    /// half, [`box_columns_u8`], stays below 2^32. It is exact in integers on every device. (A box blur of
+    /// floats is [`blur_rows_f32`] and [`blur_columns_f32`] with equal weights.)
     #[host(box_rows_on_host)]
     #[requires(radius <= 2047)]
     #[requires(product([images, rows, columns]) <= x.len())]
     #[requires(product([images, rows, columns]) <= sums.len())]
     pub safe fn box_rows_u8(images: u32, rows: u32, columns: u32, radius: u32, x: &[u8], sums: Out<[u32]>);
 
-    /// The second half of a box blur of bytes: `y[i, r, c]` is the mean of `(2 * radius + 1)^2` pixels, from the sums of
-    /// [`box_rows_u8`] with the same radius. Halves are rounded up.
+    /// The second half of a box blur of bytes: `y[i, r, c]` is the mean of `(2 * radius + 1)^2` pixels, from
+    /// the sums of [`box_rows_u8`] with the same radius. Halves are rounded up.
     ///
     /// A thread walks down 32 rows of a column, so that its time hardly grows with the radius:
-    /// `box_columns_u8<<<(blocks(columns, 32), blocks(rows, 8 * 32), images), (32, 8)>>>(images, rows, columns, radius, &sums, out y)`.
-    /// Any grid and block does all of it. Sums that are none of bytes are added modulo 2^32.
+    /// `box_columns_u8<<<(blocks(columns, 32), blocks(rows, 8 * 32), images), (32, 8)>>>(images, rows,
+    /// columns, radius, &sums, out y)`. Any grid and block does all of the work. Sums that are not sums of
+    /// bytes are added modulo 2^32.
     #[host(box_columns_on_host)]
     #[requires(radius <= 2047)]
     #[requires(product([images, rows, columns]) <= sums.len())]
     #[requires(product([images, rows, columns]) <= y.len())]
     pub safe fn box_columns_u8(images: u32, rows: u32, columns: u32, radius: u32, sums: &[u32], y: Out<[u8]>);
 
-    /// The steepness of each pixel by Sobel's 3 x 3 operators: `sqrt(dx^2 + dy^2)`, where `dx` is what the pixels to the right
-    /// have more than those to the left, weighted 1, 2, 1, and `dy` is the same for those below and above.
+    /// The steepness of each pixel by Sobel's 3 x 3 operators: `sqrt(dx^2 + dy^2)`, where `dx` is the sum of
+    /// the pixels to the right less that of those to the left, weighted 1, 2, 1, and `dy` is the same for
+    /// those below and above.
     ///
-    /// `x` and `y` are `[images, rows, columns]`; beyond the border are the border's own pixels. It is not scaled: a step
-    /// of 1 from column to column gives 4, a ramp with slope 1 gives 8.
+    /// `x` and `y` are `[images, rows, columns]`; beyond the border are the border's own pixels. The result
+    /// is not scaled: a step of 1 from column to column gives 4, a ramp with slope 1 gives 8.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -166,30 +171,30 @@ unsafe extern "CUDA" {
     /// }
     ///
     /// let (x, mut y) = ([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0], [0.0; 8]);
-    /// Edges::new(&Device::simulated(Spec::default()))?.run(2, 4, &x, &mut y)?;
+    /// Edges::new(&Device::simulated(Simulation::default()))?.run(2, 4, &x, &mut y)?;
     /// assert_eq!(y, [0.0, 4.0, 4.0, 0.0, 0.0, 4.0, 4.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Best is one thread a pixel, and any grid and block does all of it. Each operation is rounded by itself: the same
-    /// bits on every device.
+    /// One thread a pixel is best; any grid and block does all of the work. Each operation is rounded by
+    /// itself, so the bits are the same on every device.
     #[host(sobel_on_host)]
     #[requires(product([images, rows, columns]) <= x.len())]
     #[requires(product([images, rows, columns]) <= y.len())]
     pub safe fn sobel_f32(images: u32, rows: u32, columns: u32, x: &[f32], y: Out<[f32]>);
 
-    /// [`sobel_f32`] of bytes: rounded to the nearest, and 255 where it is more.
+    /// [`sobel_f32`] of bytes, rounded to the nearest, and at most 255.
     #[host(sobel_on_host)]
     #[requires(product([images, rows, columns]) <= x.len())]
     #[requires(product([images, rows, columns]) <= y.len())]
     pub safe fn sobel_u8(images: u32, rows: u32, columns: u32, x: &[u8], y: Out<[u8]>);
 }
 
-/// The `2 * radius + 1` weights of a Gaussian blur, from the farthest on one side to the farthest on the other; their sum
-/// is 1.
+/// The `2 * radius + 1` weights of a Gaussian blur, from the farthest on one side to the farthest on the
+/// other; their sum is 1.
 ///
-/// `sigma` is the standard deviation in pixels; a radius of 3 `sigma` leaves out 0.3 % of the bell. With 0 only the centre
-/// has a weight; with infinity all weights are equal, which is a box blur.
+/// `sigma` is the standard deviation in pixels; a radius of 3 `sigma` leaves out 0.3 % of the bell. With 0
+/// only the centre has a weight; with infinity all weights are equal, which is a box blur.
 ///
 /// ```
 /// let weights = thalweg_kernels::gaussian(1, 1.0);
@@ -209,7 +214,7 @@ pub fn gaussian(radius: u32, sigma: f32) -> Vec<f32> {
     weights.map(|weight| (weight / sum) as f32).collect()
 }
 
-/// What the filters work on.
+/// The pixels that the filters work on.
 trait Pixel: Copy + Send + Sync {
     fn float(self) -> f32;
     fn from_float(value: f32) -> Self;
@@ -313,7 +318,7 @@ fn box_rows_on_host(_: Grid, images: u32, rows: u32, columns: u32, radius: u32, 
     each_row([images, rows, columns], x, sums, |image, row, sums| {
         let line = &image[row * columns_..][..columns_];
         let at = |column, offset| u32::from(line[clamped(column, offset, radius, columns_)]);
-        // From one pixel to the next one comes in and one goes out.
+        // From one pixel to the next, one value comes in and one goes out.
         let mut sum: u32 = (0..=2 * radius).map(|offset| at(0, offset)).sum();
         for (column, y) in sums.iter_mut().enumerate() {
             *y = sum;

@@ -9,17 +9,20 @@ use crate::elementwise::{PIECE, covered};
 unsafe extern "CUDA" {
     /// Prices of European options, a call and a put for each `i < n`, on something that pays no dividends.
     ///
-    /// `rate` is the yearly riskless interest rate, compounded continuously (0.05 is 5 %); `spot` today's price and `strike`
-    /// the agreed one, in one currency, in which `call` and `put` come too; `years` the time until expiry; `volatility` the yearly
-    /// standard deviation of the logarithm of the price (0.2 is 20 %). With no time or no volatility left, prices are what is
-    /// certain: `spot - strike * exp(-rate * years)` and its opposite, where positive. If a spot or a strike is not positive, a time
-    /// or a volatility negative, or any of them NaN, so are both prices.
+    /// `rate` is the yearly riskless interest rate, compounded continuously (0.05 is 5 %); `spot` today's
+    /// price and `strike` the agreed one, in one currency, in which `call` and `put` come too; `years` the
+    /// time until expiry; `volatility` the yearly standard deviation of the logarithm of the price (0.2 is
+    /// 20 %). With no time or no volatility left, prices are certain: `spot - strike * exp(-rate * years)`
+    /// and its opposite, where positive. If a spot or a strike is not positive, a time or a volatility
+    /// negative, or any of them NaN, so are both prices.
     ///
     /// ```
-    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf};
     /// use thalweg_kernels::black_scholes;
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (stream, black_scholes) = (Stream::new(&device)?, black_scholes::load(&device)?);
     /// let one = |value: f32| DeviceBuf::from_slice(&device, &[value]);
     /// let (spot, strike, years, volatility) = (one(42.0)?, one(40.0)?, one(0.5)?, one(0.2)?);
@@ -34,12 +37,13 @@ unsafe extern "CUDA" {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     ///
-    /// Needs one thread an option: `black_scholes<<<blocks(n, 256), 256>>>(n, rate, &spot, &strike, &years, &volatility, out call,
-    /// out put)`. In floats, and with a polynomial for the normal distribution, prices are exact to about `1e-6 * (spot + strike)`,
-    /// and as close to each other on all devices.
+    /// Needs one thread an option: `black_scholes<<<blocks(n, 256), 256>>>(n, rate, &spot, &strike, &years,
+    /// &volatility, out call, out put)`. With floats and a polynomial for the normal distribution, prices are
+    /// exact to about `1e-6 * (spot + strike)`, and as close to each other on all devices.
     ///
-    /// Source: F. Black and M. Scholes, "The Pricing of Options and Corporate Liabilities", Journal of Political Economy 81
-    /// (1973); the distribution by M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions", 26.2.17.
+    /// Source: F. Black and M. Scholes, "The Pricing of Options and Corporate Liabilities", Journal of
+    /// Political Economy 81 (1973); the distribution by M. Abramowitz and I. Stegun, "Handbook of
+    /// Mathematical Functions", 26.2.17.
     #[host(black_scholes_on_host)]
     #[requires(n as usize <= spot.len())]
     #[requires(n as usize <= strike.len())]

@@ -7,10 +7,10 @@ use crate::elementwise::{PIECE, threads};
 
 #[kernels("../cu/gather.cu")]
 unsafe extern "CUDA" {
-    /// Row `i` of `out` is row `index[i]` of `table`, for `i < n`; zeros where the table has no such row.
+    /// Row `i` of `out` is row `index[i]` of `table`, for `i < n`, or zeros if the table has no such row.
     ///
-    /// `table` is `[rows, width]`, `index` has `n` elements, and `out` is `[n, width]`; all sizes count elements. Needs one thread
-    /// an element of `out`.
+    /// `table` is `[rows, width]`, `index` has `n` elements, and `out` is `[n, width]`; all sizes count
+    /// elements. Needs one thread an element of `out`.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -37,7 +37,7 @@ unsafe extern "CUDA" {
     ///
     /// let table = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]; // 3 rows of 2
     /// let mut found = [0.0; 8];
-    /// let mut look_up = LookUp::new(&Device::simulated(Spec::h200()))?;
+    /// let mut look_up = LookUp::new(&Device::simulated(Simulation::h200()))?;
     /// look_up.run(2, 3, &table, &[2, 0, 2, 3], &mut found)?;
     /// assert_eq!(found, [2.0, 2.5, 0.0, 0.5, 2.0, 2.5, 0.0, 0.0]);
     /// # Ok::<(), Error>(())
@@ -48,7 +48,7 @@ unsafe extern "CUDA" {
     #[requires(n as u128 * width as u128 <= out.len() as u128)]
     pub safe fn gather_f32(n: u32, width: u32, rows: u32, index: &[u32], table: &[f32], out: Out<[f32]>);
 
-    /// As [`gather_f32`], on rows of `u32`.
+    /// Does the same as [`gather_f32`] on rows of `u32`.
     #[host(gather_on_host)]
     #[requires(rows as u128 * width as u128 <= table.len() as u128)]
     #[requires(n as usize <= index.len())]

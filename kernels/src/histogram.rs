@@ -25,13 +25,13 @@ unsafe extern "CUDA" {
     ///
     /// let x: Vec<u8> = (0..=255).cycle().take(2560).collect();
     /// let mut counts = [0; 256];
-    /// Histogram::new(&Device::simulated(Spec::h200()))?.run(&x, &mut counts)?;
+    /// Histogram::new(&Device::simulated(Simulation::h200()))?.run(&x, &mut counts)?;
     /// assert_eq!(counts, [10; 256]);
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Any grid and block will do. For a histogram a chunk, `fill counts = 0;` before; for one of the whole run, a `carry` as here.
-    /// Counts are exact, and wrap at 2^32.
+    /// Any grid and block will do. For a histogram of each chunk, write `fill counts = 0;` before it; for one
+    /// of the whole run, use a `carry` as here. Counts are exact, and wrap at 2^32.
     #[host(histogram_u8_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(counts.len() >= 256)]
@@ -39,14 +39,17 @@ unsafe extern "CUDA" {
 
     /// Adds to `counts[b]`, for each of `bins` bins of one width, how many of `x[..n]` are in it.
     ///
-    /// The bins go from `low` to `high`: `v` is in bin `(v - low) * (bins / (high - low))`, rounded down, in floats of which each
-    /// operation is rounded. `high` itself is in the last bin. What is below `low` or above `high`, and NaN, is in none.
+    /// The bins go from `low` to `high`: `v` is in bin `(v - low) * (bins / (high - low))`, rounded down, in
+    /// floats, with each operation rounded. `high` itself is in the last bin. Numbers below `low` or above
+    /// `high`, and NaN, are in no bin.
     ///
     /// ```
-    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf};
     /// use thalweg_kernels::histogram_f32;
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (stream, histogram) = (Stream::new(&device)?, histogram_f32::load(&device)?);
     /// let x = DeviceBuf::from_slice(&device, &[-1.0_f32, 0.0, 0.2, 0.9, 1.0, 1.1, f32::NAN])?;
     /// let mut counts = DeviceBuf::from_slice(&device, &[0_u32; 4])?;
@@ -56,10 +59,11 @@ unsafe extern "CUDA" {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     ///
-    /// Any grid and block will do: `histogram_f32<<<264, 256, 8 * 4 * (bins + 1)>>>(n, bins, low, high, &x, &mut counts)`. A copy
-    /// of the bins in dynamic shared memory takes `4 * (bins | 1)` bytes, and up to 8 copies are used: fewer where
-    /// there is less room, and none with less than `4 * bins` bytes, where each element costs an addition in global memory.
-    /// The result is the same. `counts` as for [`histogram_u8`].
+    /// Any grid and block will do:
+    /// `histogram_f32<<<264, 256, 8 * 4 * (bins + 1)>>>(n, bins, low, high, &x, &mut counts)`. A copy of the
+    /// bins in dynamic shared memory takes `4 * (bins | 1)` bytes, and up to 8 copies are used: fewer where
+    /// there is less room, and none with less than `4 * bins` bytes, where each element costs an addition in
+    /// global memory. The result is the same. `counts` is as for [`histogram_u8`].
     #[host(histogram_f32_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(bins as usize <= counts.len())]
@@ -70,7 +74,7 @@ unsafe extern "CUDA" {
 
 /// Counts `x` into `counts`, each element into the bin that it is in.
 fn count<T: Copy + Sync>(x: &[T], counts: &mut [u32], bin: impl Fn(T) -> Option<usize> + Sync) {
-    // One histogram a core, not one a piece: there may be many bins.
+    // One histogram for each core, not for each piece, since there may be many bins.
     let share = x.len().div_ceil(rayon::current_num_threads()).max(PIECE);
     let bins = counts.len();
     let of_share = |x: &[T]| {

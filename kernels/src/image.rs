@@ -10,7 +10,8 @@ const PIECE: usize = 1 << 14;
 
 #[kernels("../cu/grayscale.cu")]
 unsafe extern "CUDA" {
-    /// One byte of luma for each RGB pixel: `luma[i]` of `rgb[3 * i..3 * i + 3]` for `i < pixels`, as [`luma`] has it.
+    /// One byte of luma for each RGB pixel: `luma[i]` of `rgb[3 * i..3 * i + 3]` for `i < pixels`, as
+    /// [`luma`] has it.
     ///
     /// `rgb` is `[pixels, 3]`, a byte a channel. Needs one thread a pixel.
     ///
@@ -32,7 +33,7 @@ unsafe extern "CUDA" {
     /// }
     ///
     /// let mut gray = [0; 2];
-    /// Gray::new(&Device::simulated(Spec::h200()))?.run(&[255, 255, 255, 255, 0, 0], &mut gray)?;
+    /// Gray::new(&Device::simulated(Simulation::h200()))?.run(&[255, 255, 255, 255, 0, 0], &mut gray)?;
     /// assert_eq!(gray, [255, 76]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -52,7 +53,8 @@ fn grayscale_on_host(launch: Grid, pixels: u32, rgb: &[u8], gray: &mut [u8]) {
     });
 }
 
-/// The luma of one RGB pixel by the weights of ITU-R BT.601, in 1/65536 and rounded, so that every device agrees.
+/// The luma of one RGB pixel by the weights of ITU-R BT.601, in 1/65536 and rounded, so that every device
+/// agrees.
 ///
 /// ```
 /// assert_eq!(thalweg_kernels::luma([255, 255, 255]), 255);

@@ -1,7 +1,8 @@
+#![deny(missing_debug_implementations, unreachable_pub)]
 //! CUDA kernels with typed declarations and host bodies, ready for thalweg's pipelines.
 //!
-//! Each kernel is a `.cu` file, compiled on the user's machine for the device at hand, and a declaration that the
-//! compiler has checked against it. On the simulated device its host body runs instead.
+//! Each kernel is a `.cu` file, compiled on the user's machine for the device at hand, and a declaration that
+//! the compiler has checked against it. On the simulated device its host body runs instead.
 //!
 //! ```
 //! use thalweg::prelude::*;
@@ -19,7 +20,7 @@
 //!     }
 //! }
 //!
-//! let device = Device::simulated(Spec::default());
+//! let device = Device::simulated(Simulation::default());
 //! let mut y = [1.0, 2.0, 3.0];
 //! Saxpy::new(&device)?.run(10.0, &[1.0, 1.0, 1.0], &mut y)?;
 //! assert_eq!(y, [11.0, 12.0, 13.0]);
@@ -49,10 +50,10 @@
 //!
 //! # Sizes
 //!
-//! Sizes count elements, not bytes, and are of this chunk. Arrays of several dimensions lie row by row, the last dimension's elements
-//! side by side. A launch writes as many elements as its sizes say. An argument for `Out<[T]>` must have no
-//! more: the simulated device reports elements that are left unwritten
-//! ([`ErrorKind::Unwritten`](thalweg::ErrorKind::Unwritten)).
+//! Sizes count elements of this chunk, not bytes. Arrays of several dimensions lie row by row, with the last
+//! dimension's elements side by side. A launch writes as many elements as its sizes say. An argument for
+//! `Out<[T]>` must have no more: the simulated device reports elements that are left unwritten
+//! ([`ErrorKind::Contract`](thalweg::ErrorKind::Contract)).
 //!
 //! | argument | of | counts | in a pipeline, mostly |
 //! | --- | --- | --- | --- |
@@ -68,17 +69,21 @@
 //! | `m`, `n`, `k` | [`matmul`] | rows of `a`, columns of `b`, columns of `a` | `c.len as u32` rows of `a` |
 //! | `rows`, `columns`, `k` | [`top_k`] | rows, scores of a row, results of a row | |
 //!
-//! A size that does not fit its slices is refused at the launch, on every device: [`ErrorKind::Requires`](thalweg::ErrorKind::Requires).
+//! A size that does not fit its slices is refused at the launch, on every device:
+//! [`ErrorKind::Contract`](thalweg::ErrorKind::Contract).
 //!
 //! # By hand
 //!
-//! A kernel is launched without a pipeline, too, on a [`Stream`](thalweg::Stream):
+//! A kernel can also be launched without a pipeline, on a [`Stream`](thalweg::streams::Stream):
 //!
 //! ```
-//! use thalweg::{Device, DeviceBuf, ErrorKind, Spec, Stream, blocks};
+//! use thalweg::kernel::blocks;
+//! use thalweg::sim::Simulation;
+//! use thalweg::streams::Stream;
+//! use thalweg::{Device, DeviceBuf, ErrorKind};
 //! use thalweg_kernels::transpose;
 //!
-//! let device = Device::simulated(Spec::h200());
+//! let device = Device::simulated(Simulation::h200());
 //! let (stream, transpose) = (Stream::new(&device)?, transpose::load(&device)?);
 //! let x = DeviceBuf::from_slice(&device, &[0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0])?; // 2 rows of 3
 //! let mut y = DeviceBuf::zeroed(&device, 6)?;
@@ -88,17 +93,18 @@
 //! assert_eq!(y.to_vec()?, [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
 //!
 //! let refused = transpose.launch(stream.config(grid, 256, 0), 1, 3, 3, &x, &mut y).unwrap_err();
-//! assert!(matches!(refused.kind(), ErrorKind::Requires { kernel: "transpose", .. }));
+//! assert!(matches!(refused.kind(), ErrorKind::Contract(contract) if contract.kernel() == "transpose"));
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 //!
 //! # Promises
 //!
-//! No launch of them touches memory outside its slices, whatever its grid, block and shared memory. One that has fewer
-//! threads than a kernel asks for does less (where it asks for one thread an element, those along x count); matrices,
-//! stencils, blurs, edges and top-k are whole with any grid. `n` counts elements of this chunk, mostly `c.len as u32`.
+//! No launch of these kernels touches memory outside its slices, whatever its grid, block and shared memory.
+//! A launch with fewer threads than a kernel asks for does less (if it asks for one thread an element, the
+//! threads along x count); matrices, stencils, blurs, edges and top-k are complete with any grid. `n` counts
+//! elements of this chunk, mostly `c.len as u32`.
 //!
-//! "The same bits" leaves out what a NaN carries beside being one, which differs from machine to machine.
+//! "The same bits" does not include the payload of a NaN, which differs from machine to machine.
 
 mod elementwise;
 mod filter;
@@ -143,3 +149,10 @@ pub use search::{top_k, top_k_merge};
 
 // Finance.
 pub use finance::black_scholes;
+
+/// A loaded kernel may be shared with threads that launch it. All of them are made by one macro, with the same
+/// field.
+const _: () = {
+    const fn crosses_threads<T: Send + Sync>() {}
+    crosses_threads::<saxpy>();
+};

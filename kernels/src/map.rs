@@ -9,7 +9,7 @@ use crate::elementwise::{PIECE, covered};
 
 #[kernels("../cu/map.cu")]
 unsafe extern "CUDA" {
-    /// `y[i] = a * x[i] + b` for `i < n`, the product and the sum rounded each.
+    /// `y[i] = a * x[i] + b` for `i < n`, with the product and the sum each rounded.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -33,12 +33,13 @@ unsafe extern "CUDA" {
     /// }
     ///
     /// let mut fahrenheit = [0.0; 3];
-    /// Fahrenheit::new(&Device::simulated(Spec::h200()))?.run(&[-100.0, 0.0, 100.0], &mut fahrenheit)?;
+    /// Fahrenheit::new(&Device::simulated(Simulation::h200()))?.run(&[-100.0, 0.0, 100.0], &mut fahrenheit)?;
     /// assert_eq!(fahrenheit, [-40.0, 32.0, 212.0]);
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Needs one thread an element: `scale_f32<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The same bits on every device.
+    /// Needs one thread an element: `scale_f32<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The bits are
+    /// the same on every device.
     #[instantiate("scale<float>")]
     #[host(scale_on_host)]
     #[requires(n as usize <= x.len())]
@@ -47,7 +48,8 @@ unsafe extern "CUDA" {
 
     /// `z[i] = x[i] + y[i]` for `i < n`.
     ///
-    /// Needs one thread an element: `add_f32<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    /// Needs one thread an element: `add_f32<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The bits are the
+    /// same on every device.
     #[instantiate("add<float>")]
     #[host(add_on_host)]
     #[requires(n as usize <= x.len())]
@@ -57,7 +59,8 @@ unsafe extern "CUDA" {
 
     /// `z[i] = x[i] * y[i]` for `i < n`.
     ///
-    /// Needs one thread an element: `multiply_f32<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    /// Needs one thread an element: `multiply_f32<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The bits are
+    /// the same on every device.
     #[instantiate("multiply<float>")]
     #[host(multiply_on_host)]
     #[requires(n as usize <= x.len())]
@@ -67,18 +70,20 @@ unsafe extern "CUDA" {
 
     /// `y[i]` is e to the power `x[i]`, for `i < n`.
     ///
-    /// Needs one thread an element: `exp_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. NVIDIA found a GPU at most 2 ulp from the
-    /// correctly rounded value (CUDA C++ Programming Guide, "Mathematical Functions"), and the CPU's library is at most 1 off:
-    /// devices may differ by 3 ulp.
+    /// Needs one thread an element: `exp_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. NVIDIA found a GPU at
+    /// most 2 ulp from the correctly rounded value (CUDA C++ Programming Guide, "Mathematical Functions"),
+    /// and the CPU's library is at most 1 off: devices may differ by 3 ulp.
     #[instantiate("exponential<float>")]
     #[host(exp_f32_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
     pub safe fn exp_f32(n: u32, x: &[f32], y: Out<[f32]>);
 
-    /// `y[i]` is the square root of `x[i]`, correctly rounded, for `i < n`. NaN for what is below zero.
+    /// `y[i]` is the square root of `x[i]`, correctly rounded, for `i < n`. It is NaN if `x[i]` is below
+    /// zero.
     ///
-    /// Needs one thread an element: `sqrt_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    /// Needs one thread an element: `sqrt_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. The bits are the same
+    /// on every device.
     #[instantiate("square_root<float>")]
     #[host(sqrt_f32_on_host)]
     #[requires(n as usize <= x.len())]
@@ -87,17 +92,19 @@ unsafe extern "CUDA" {
 
     /// `y[i]` is `x[i]`, or 0 where that is below zero, for `i < n`. NaN and -0.0 stay.
     ///
-    /// Needs one thread an element: `relu_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    /// Needs one thread an element: `relu_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. The bits are the same
+    /// on every device.
     #[instantiate("relu<float>")]
     #[host(relu_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
     pub safe fn relu_f32(n: u32, x: &[f32], y: Out<[f32]>);
 
-    /// `y[i]` is `x[i]`, or the bound that it is beyond, for `i < n`. NaN stays; as a bound it is refused.
+    /// `y[i]` is `x[i]`, or the bound that it is beyond, for `i < n`. NaN stays; a bound that is NaN is
+    /// refused.
     ///
-    /// Needs one thread an element: `clamp_f32<<<blocks(n, 256), 256>>>(n, low, high, &x, out y)`. The same bits on every
-    /// device.
+    /// Needs one thread an element: `clamp_f32<<<blocks(n, 256), 256>>>(n, low, high, &x, out y)`. The bits
+    /// are the same on every device.
     #[instantiate("clamp<float>")]
     #[host(clamp_on_host)]
     #[requires(low <= high)]
@@ -105,17 +112,19 @@ unsafe extern "CUDA" {
     #[requires(n as usize <= y.len())]
     pub safe fn clamp_f32(n: u32, low: f32, high: f32, x: &[f32], y: Out<[f32]>);
 
-    /// `y[i] += a * x[i]` for `i < n`: [`saxpy`](crate::saxpy) on doubles. With a `carry` for `y`, it adds up over chunks.
+    /// `y[i] += a * x[i]` for `i < n`: [`saxpy`](crate::saxpy) on doubles. With a `carry` for `y`, it adds up
+    /// over chunks.
     ///
-    /// The product and the sum are rounded each.
+    /// The product and the sum are each rounded.
     #[host(axpy_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
     pub safe fn daxpy(n: u32, a: f64, x: &[f64], y: &mut [f64]);
 
-    /// `y[i] = a * x[i] + b` for `i < n`, the product and the sum rounded each, in doubles.
+    /// `y[i] = a * x[i] + b` for `i < n`, with the product and the sum each rounded, in doubles.
     ///
-    /// Needs one thread an element: `scale_f64<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The same bits on every device.
+    /// Needs one thread an element: `scale_f64<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The bits are
+    /// the same on every device.
     #[instantiate("scale<double>")]
     #[host(scale_on_host)]
     #[requires(n as usize <= x.len())]
@@ -124,7 +133,8 @@ unsafe extern "CUDA" {
 
     /// `z[i] = x[i] + y[i]` for `i < n`, in doubles.
     ///
-    /// Needs one thread an element: `add_f64<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    /// Needs one thread an element: `add_f64<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The bits are the
+    /// same on every device.
     #[instantiate("add<double>")]
     #[host(add_on_host)]
     #[requires(n as usize <= x.len())]
@@ -134,7 +144,8 @@ unsafe extern "CUDA" {
 
     /// `z[i] = x[i] * y[i]` for `i < n`, in doubles.
     ///
-    /// Needs one thread an element: `multiply_f64<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    /// Needs one thread an element: `multiply_f64<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The bits are
+    /// the same on every device.
     #[instantiate("multiply<double>")]
     #[host(multiply_on_host)]
     #[requires(n as usize <= x.len())]
@@ -144,18 +155,20 @@ unsafe extern "CUDA" {
 
     /// `y[i]` is e to the power `x[i]`, for `i < n`, in doubles.
     ///
-    /// Needs one thread an element: `exp_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. NVIDIA found a GPU at most 1 ulp from the
-    /// correctly rounded value (CUDA C++ Programming Guide, "Mathematical Functions"), and the CPU's library is at most 1 off:
-    /// devices may differ by 2 ulp.
+    /// Needs one thread an element: `exp_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. NVIDIA found a GPU at
+    /// most 1 ulp from the correctly rounded value (CUDA C++ Programming Guide, "Mathematical Functions"),
+    /// and the CPU's library is at most 1 off: devices may differ by 2 ulp.
     #[instantiate("exponential<double>")]
     #[host(exp_f64_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
     pub safe fn exp_f64(n: u32, x: &[f64], y: Out<[f64]>);
 
-    /// `y[i]` is the square root of `x[i]`, correctly rounded, for `i < n`, in doubles. NaN for what is below zero.
+    /// `y[i]` is the square root of `x[i]`, correctly rounded, for `i < n`, in doubles. It is NaN if `x[i]`
+    /// is below zero.
     ///
-    /// Needs one thread an element: `sqrt_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    /// Needs one thread an element: `sqrt_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. The bits are the same
+    /// on every device.
     #[instantiate("square_root<double>")]
     #[host(sqrt_f64_on_host)]
     #[requires(n as usize <= x.len())]
@@ -164,17 +177,19 @@ unsafe extern "CUDA" {
 
     /// `y[i]` is `x[i]`, or 0 where that is below zero, for `i < n`, in doubles. NaN and -0.0 stay.
     ///
-    /// Needs one thread an element: `relu_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    /// Needs one thread an element: `relu_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. The bits are the same
+    /// on every device.
     #[instantiate("relu<double>")]
     #[host(relu_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
     pub safe fn relu_f64(n: u32, x: &[f64], y: Out<[f64]>);
 
-    /// `y[i]` is `x[i]`, or the bound that it is beyond, for `i < n`, in doubles. NaN stays; as a bound it is refused.
+    /// `y[i]` is `x[i]`, or the bound that it is beyond, for `i < n`, in doubles. NaN stays; a bound that is
+    /// NaN is refused.
     ///
-    /// Needs one thread an element: `clamp_f64<<<blocks(n, 256), 256>>>(n, low, high, &x, out y)`. The same bits on every
-    /// device.
+    /// Needs one thread an element: `clamp_f64<<<blocks(n, 256), 256>>>(n, low, high, &x, out y)`. The bits
+    /// are the same on every device.
     #[instantiate("clamp<double>")]
     #[host(clamp_on_host)]
     #[requires(low <= high)]

@@ -11,13 +11,13 @@ const TILE: usize = 32;
 /// Rows of the product that one CPU thread makes at a time.
 const ROWS: usize = 8;
 
-/// Columns that it makes at a time: with `ROWS` as many elements as its nearest cache holds.
+/// Columns that it makes at a time: with `ROWS`, as many elements as its nearest cache holds.
 const COLUMNS: usize = 1024;
 
 #[kernels("../cu/transpose.cu")]
 unsafe extern "CUDA" {
-    /// Each of `batch` matrices transposed: `y[i, c, r] = x[i, r, c]`, where `x` is `[batch, rows, columns]` and `y`
-    /// `[batch, columns, rows]`, both row by row.
+    /// Each of `batch` matrices transposed: `y[i, c, r] = x[i, r, c]`, where `x` is `[batch, rows, columns]`
+    /// and `y` `[batch, columns, rows]`, both row by row.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -42,13 +42,14 @@ unsafe extern "CUDA" {
     /// }
     ///
     /// let mut y = [0.0; 6];
-    /// Transpose::new(&Device::simulated(Spec::default()))?.run(2, 3, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], &mut y)?;
+    /// Transpose::new(&Device::simulated(Simulation::default()))?.run(2, 3, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], &mut y)?;
     /// assert_eq!(y, [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A block moves tiles of 32 x 32: best are one block a tile, the columns along x, the rows along y and the matrices
-    /// along z, and 256 threads. Any other grid and block does all of it too. The bits of the elements stay.
+    /// A block moves tiles of 32 x 32: one block a tile is best, with the columns along x, the rows along y,
+    /// the matrices along z, and 256 threads. Any other grid and block does all of the work too. The bits of
+    /// the elements stay.
     #[host(transpose_on_host)]
     #[requires(product([batch, rows, columns]) <= x.len())]
     #[requires(product([batch, rows, columns]) <= y.len())]
@@ -81,7 +82,8 @@ fn transpose_on_host(_: Grid, batch: u32, rows: u32, columns: u32, x: &[f32], y:
 
 #[kernels("../cu/matmul.cu")]
 unsafe extern "CUDA" {
-    /// The matrix product `C = A x B`, row by row: `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`, all of any size.
+    /// The matrix product `C = A x B`, row by row: `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`, all
+    /// of any size.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -106,19 +108,20 @@ unsafe extern "CUDA" {
     /// }
     ///
     /// let (a, b, mut c) = ([1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 0.0, 10.0], [0.0; 4]);
-    /// Product::new(&Device::simulated(Spec::default()))?.run(2, 2, &a, &b, &mut c)?;
+    /// Product::new(&Device::simulated(Simulation::default()))?.run(2, 2, &a, &b, &mut c)?;
     /// assert_eq!(c, [1.0, 21.0, 3.0, 43.0]);
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A block of exactly 256 threads makes tiles of 128 x 128 of `c`, through shared memory and registers; best is one
-    /// block a tile. Smaller blocks compute element by element, which is many times slower; larger ones are refused. Any
-    /// grid does all of it. It is a plain kernel to read and to change: cuBLAS is faster.
+    /// A block of exactly 256 threads makes tiles of 128 x 128 of `c`, through shared memory and registers;
+    /// one block a tile is best. Smaller blocks compute element by element, which is many times slower;
+    /// larger ones are refused. Any grid does all of the work. It is a plain kernel to read and to change:
+    /// cuBLAS is faster.
     ///
-    /// Each element is one sum in `f32` over `k` in ascending order, and 0 where `k` is 0. A GPU rounds each product and sum
-    /// once together (fused multiply-add), with the same result for every grid and block but for the sign of a zero; the
-    /// host body rounds each. Either differs from the true value by less than about `k * 2^-23` times the sum of the
-    /// products' magnitudes.
+    /// Each element is one sum in `f32` over `k` in ascending order, and 0 where `k` is 0. A GPU rounds each
+    /// product and sum once together (fused multiply-add), with the same result for every grid and block but
+    /// for the sign of a zero; the host body rounds each. Either differs from the true value by less than
+    /// about `k * 2^-23` times the sum of the products' magnitudes.
     #[host(matmul_on_host)]
     #[requires(product([m, k]) <= a.len())]
     #[requires(product([k, n]) <= b.len())]

@@ -7,13 +7,16 @@ use crate::elementwise::{PIECE, threads};
 
 #[kernels("../cu/normalize.cu")]
 unsafe extern "CUDA" {
-    /// `y[i] = (x[i] / 255 - mean[c]) / deviation[c]` for `pixels` pixels of `channels` interleaved channels, where `c` is
-    /// `i % channels`.
+    /// `y[i] = (x[i] / 255 - mean[c]) / deviation[c]` for `pixels` pixels of `channels` interleaved channels,
+    /// where `c` is `i % channels`.
     ///
-    /// `x` and `y` are `[pixels, channels]`; `mean` and `deviation` have an element for each channel, on the scale from 0 to 1.
+    /// `x` and `y` are `[pixels, channels]`; `mean` and `deviation` have an element for each channel, on the
+    /// scale from 0 to 1.
     ///
-    /// Needs one thread a value: `normalize_hwc<<<blocks(n * channels, 256), 256>>>(n, channels, &mean, &deviation, &x, out y)`.
-    /// Each operation is rounded: the same bits on every device. A deviation of 0 gives infinities and NaN, as the formula does.
+    /// Needs one thread a value:
+    /// `normalize_hwc<<<blocks(n * channels, 256), 256>>>(n, channels, &mean, &deviation, &x, out y)`. Each
+    /// operation is rounded, so the bits are the same on every device. A deviation of 0 gives infinities and
+    /// NaN, as the formula does.
     #[host(normalize_hwc_on_host)]
     #[requires(pixels as u128 * channels as u128 <= x.len() as u128)]
     #[requires(pixels as u128 * channels as u128 <= y.len() as u128)]
@@ -28,9 +31,9 @@ unsafe extern "CUDA" {
         y: Out<[f32]>,
     );
 
-    /// [`normalize_hwc`] that turns `images` images of `pixels` pixels each from interleaved channels (HWC) into planes (CHW):
-    /// the value of image `i`, channel `c` and pixel `p` goes from `x[(i * pixels + p) * channels + c]` to
-    /// `y[(i * channels + c) * pixels + p]`.
+    /// [`normalize_hwc`] that turns `images` images of `pixels` pixels each from interleaved channels (HWC)
+    /// into planes (CHW): the value of image `i`, channel `c` and pixel `p` goes from
+    /// `x[(i * pixels + p) * channels + c]` to `y[(i * channels + c) * pixels + p]`.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -56,7 +59,7 @@ unsafe extern "CUDA" {
     /// }
     ///
     /// let (x, mut y) = ([255, 0, 51, 0, 255, 51], [0.0; 6]); // an image of two pixels
-    /// let mut normalize = Normalize::new(&Device::simulated(Spec::h200()))?;
+    /// let mut normalize = Normalize::new(&Device::simulated(Simulation::h200()))?;
     /// normalize.run(2, &[0.0, 0.5, 0.0], &[1.0, 0.5, 1.0], &x, &mut y)?;
     /// assert_eq!(y, [1.0, 0.0, -1.0, 1.0, 0.2, 0.2]);
     /// # Ok::<(), Error>(())

@@ -7,9 +7,10 @@ use thalweg::prelude::*;
 unsafe extern "CUDA" {
     /// The sum of `x[..n]` in `parts` parts, added and given in doubles.
     ///
-    /// `x` has at least `n` elements and `sums` at least `parts`, which is most often the number of blocks. Any grid and block will
-    /// do. Block `b` leaves its share in `sums[b]`; where there are fewer blocks than parts, the others
-    /// become 0, so that `sums[..parts]` always add up to the whole. For one value a chunk, add them up by one block:
+    /// `x` has at least `n` elements and `sums` at least `parts`, which is most often the number of blocks.
+    /// Any grid and block will do. Block `b` leaves its share in `sums[b]`; where there are fewer blocks than
+    /// parts, the others become 0, so that `sums[..parts]` always add up to the whole. For one value a chunk,
+    /// add them up by one block:
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -31,60 +32,65 @@ unsafe extern "CUDA" {
     ///     }
     /// }
     ///
-    /// let device = Device::simulated(Spec::default());
+    /// let device = Device::simulated(Simulation::default());
     /// let (x, mut sums) = (vec![0.1; 2_000_000], [0.0; 2]);
     /// Sums::new(&device)?.run(&x, &mut sums)?;
     /// assert!((sums[0] + sums[1] - 2_000_000.0 * f64::from(0.1_f32)).abs() < 1e-8);
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// For one value a run, have [`daxpy`](crate::daxpy) add each chunk's to a `carry`.
+    /// For one value a run, let [`daxpy`](crate::daxpy) add each chunk's value to a `carry`.
     ///
-    /// Rounding: an element is the start of a chain of at most `n / threads + 12` additions of doubles, each of which is off by
-    /// at most 2^-53 of its result. The chains follow from the launch alone: the same grid, block and `parts` give
-    /// the same bits on every device.
+    /// Rounding: an element is the start of a chain of at most `n / threads + 12` additions of doubles, each
+    /// of which is off by at most 2^-53 of its result. The chains follow from the launch alone: the same
+    /// grid, block and `parts` give the same bits on every device.
     #[host(sum_f32_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(parts as usize <= sums.len())]
     pub safe fn sum_f32(n: u32, parts: u32, x: &[f32], sums: Out<[f64]>);
 
-    /// The sum of `x[..n]` in `parts` parts, of doubles: as [`sum_f32`], and what adds up the parts of it and of the dot
-    /// products.
+    /// The sum of `x[..n]` in `parts` parts, of doubles: like [`sum_f32`], it also adds up the parts of that
+    /// kernel and of the dot products.
     #[host(sum_f64_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(parts as usize <= sums.len())]
     pub safe fn sum_f64(n: u32, parts: u32, x: &[f64], sums: Out<[f64]>);
 
-    /// The dot product of `x[..n]` and `y[..n]` in `parts` parts, in doubles, where products of floats are exact.
+    /// The dot product of `x[..n]` and `y[..n]` in `parts` parts, in doubles, where products of floats are
+    /// exact.
     ///
-    /// As [`sum_f32`] in grid, parts, rounding and how to get one value.
+    /// Grid, parts, rounding and the way to one value are those of [`sum_f32`].
     #[host(dot_f32_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
     #[requires(parts as usize <= sums.len())]
     pub safe fn dot_f32(n: u32, parts: u32, x: &[f32], y: &[f32], sums: Out<[f64]>);
 
-    /// The dot product of `x[..n]` and `y[..n]` in `parts` parts, of doubles, the products rounded each.
+    /// The dot product of `x[..n]` and `y[..n]` in `parts` parts, of doubles, with each product rounded.
     ///
-    /// As [`sum_f32`] in grid, parts, rounding of the sums and how to get one value.
+    /// Grid, parts, rounding of the sums and the way to one value are those of [`sum_f32`].
     #[host(dot_f64_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
     #[requires(parts as usize <= sums.len())]
     pub safe fn dot_f64(n: u32, parts: u32, x: &[f64], y: &[f64], sums: Out<[f64]>);
 
-    /// The least of `x[..n]` in `parts` parts, by `minimum` of IEEE 754-2019: NaN if any element is NaN, and -0.0 is less
-    /// than 0.0. Infinity where there are no elements.
+    /// The least of `x[..n]` in `parts` parts, by `minimum` of IEEE 754-2019: NaN if any element is NaN, and
+    /// -0.0 is less than 0.0. It is infinity if there are no elements.
     ///
-    /// Any grid and block will do. Block `b` leaves its share in `least[b]`; where there are fewer blocks than parts, the others
-    /// become infinity. For one value a chunk, `min_f32<<<264, 256>>>(n, 264, &x, out parts)` and then
-    /// `min_f32<<<1, 256>>>(264, 1, &parts, out least)`, as for [`sum_f32`]. The same on every device and for every grid.
+    /// Any grid and block will do. Block `b` leaves its share in `least[b]`; where there are fewer blocks
+    /// than parts, the others become infinity. For one value a chunk,
+    /// `min_f32<<<264, 256>>>(n, 264, &x, out parts)` and then
+    /// `min_f32<<<1, 256>>>(264, 1, &parts, out least)`, as for [`sum_f32`]. The result is the same on every
+    /// device and for every grid.
     ///
     /// ```
-    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf};
     /// use thalweg_kernels::min_f32;
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (stream, min) = (Stream::new(&device)?, min_f32::load(&device)?);
     /// let x = DeviceBuf::from_slice(&device, &[3.0_f32, -1.5, 4.0, 2.0])?;
     /// let (mut parts, mut least) = (DeviceBuf::zeroed(&device, 8)?, DeviceBuf::zeroed(&device, 1)?);
@@ -98,22 +104,22 @@ unsafe extern "CUDA" {
     #[requires(parts as usize <= least.len())]
     pub safe fn min_f32(n: u32, parts: u32, x: &[f32], least: Out<[f32]>);
 
-    /// The least of `x[..n]`, of doubles: as [`min_f32`].
+    /// The least of `x[..n]`, of doubles, like [`min_f32`].
     #[host(min_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(parts as usize <= least.len())]
     pub safe fn min_f64(n: u32, parts: u32, x: &[f64], least: Out<[f64]>);
 
-    /// The greatest of `x[..n]` in `parts` parts, by `maximum` of IEEE 754-2019: NaN if any element is NaN, and 0.0 is
-    /// greater than -0.0. Minus infinity where there are no elements.
+    /// The greatest of `x[..n]` in `parts` parts, by `maximum` of IEEE 754-2019: NaN if any element is NaN,
+    /// and 0.0 is greater than -0.0. It is minus infinity if there are no elements.
     ///
-    /// Otherwise as [`min_f32`].
+    /// All else is as for [`min_f32`].
     #[host(max_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(parts as usize <= greatest.len())]
     pub safe fn max_f32(n: u32, parts: u32, x: &[f32], greatest: Out<[f32]>);
 
-    /// The greatest of `x[..n]`, of doubles: as [`max_f32`].
+    /// The greatest of `x[..n]`, of doubles, like [`max_f32`].
     #[host(max_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(parts as usize <= greatest.len())]
@@ -123,7 +129,7 @@ unsafe extern "CUDA" {
 /// Lanes of a warp.
 const WARP: usize = 32;
 
-/// What the kernels' `reduce` does, in the same order. `element(i)` gives element `i` of `n`.
+/// Does what the kernels' `reduce` does, in the same order. `element(i)` gives element `i` of `n`.
 fn reduce<T: Copy + Send + Sync>(
     launch: Grid,
     n: u32,
@@ -178,7 +184,7 @@ fn dot_f64_on_host(launch: Grid, n: u32, parts: u32, x: &[f64], y: &[f64], sums:
     reduce(launch, n, &mut sums[..parts as usize], 0.0, |a, b| a + b, |i| x[i] * y[i]);
 }
 
-/// What the least and the greatest element need of a type.
+/// The operations of a type that the least and the greatest element need.
 trait Float: Copy + PartialOrd + Send + Sync {
     const INFINITY: Self;
     const NEG_INFINITY: Self;

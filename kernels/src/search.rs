@@ -12,21 +12,24 @@ const ROOM: usize = 4;
 
 #[kernels("../cu/top_k.cu")]
 unsafe extern "CUDA" {
-    /// The `k` largest scores of each row and where they are: `scores` is `[rows, columns]`; `values` and `indices` become
-    /// `[rows, k]`, the largest score first, and its column.
+    /// The `k` largest scores of each row and where they are: `scores` is `[rows, columns]`; `values` and
+    /// `indices` become `[rows, k]`, the largest score first, and its column.
     ///
-    /// It is exact and the same on every device. Equal scores, `0.0` and `-0.0` among them, are in the order of their
-    /// columns. NaN comes after every number, `-inf` included. The scores keep their bits. Where a row has fewer than `k`
-    /// columns, the rest is `-inf` with the index `u32::MAX`, after everything else. `k` goes from 1 to 1,024.
+    /// It is exact and the same on every device. Equal scores, `0.0` and `-0.0` among them, are in the order
+    /// of their columns. NaN comes after every number, `-inf` included. The scores keep their bits. Where a
+    /// row has fewer than `k` columns, the rest is `-inf` with the index `u32::MAX`, after everything else.
+    /// `k` goes from 1 to 1,024.
     ///
-    /// With [`top_k_merge`] the rows may be longer than the GPU's memory, a chunk being some of their columns:
+    /// With [`top_k_merge`] the rows may be longer than the GPU's memory, a chunk being some of their
+    /// columns:
     ///
     /// ```
     /// use thalweg::prelude::*;
     /// use thalweg_kernels::{matmul, top_k, top_k_merge, transpose};
     ///
     /// stream_pipeline! {
-    ///     /// Of each query the `k` vectors with the largest inner products: exact search in any number of vectors.
+    ///     /// Finds for each query the `k` vectors with the largest inner products: exact search in any
+    ///     /// number of vectors.
     ///     pipeline Search {
     ///         param dimensions: u32;
     ///         param queries: u32;
@@ -57,7 +60,7 @@ unsafe extern "CUDA" {
     ///
     /// let vectors = [1.0, 0.0, 0.0, 1.0, 3.0, 4.0, 5.0, 5.0, -1.0, 9.0];
     /// let (mut values, mut indices) = ([0.0; 4], [0; 4]);
-    /// let device = Device::simulated(Spec::default());
+    /// let device = Device::simulated(Simulation::default());
     /// let mut search = Search::options(&device).chunk(2).build()?;
     /// search.run(2, 2, 2, &[1.0, 0.0, 0.5, 0.5], &vectors, &mut values, &mut indices)?;
     /// assert_eq!(indices, [3, 2, 3, 4]);
@@ -65,9 +68,10 @@ unsafe extern "CUDA" {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A block works on a row: best are one block a row and 256 threads, and any grid and block does all of it. It reads each
-    /// score once, and sorts only what passes the `k`-th of those before: scores in no particular order are fastest, scores
-    /// that rise along the row slowest. Few rows leave most of the GPU idle.
+    /// A block works on a row. One block a row and 256 threads are best; any grid and block does all of the
+    /// work. A block reads each score once, and sorts only those that pass the `k`-th of those before: scores
+    /// in no particular order are fastest, and scores that rise along the row are slowest. Few rows leave
+    /// most of the GPU idle.
     #[host(top_k_on_host)]
     #[requires(0 < k)]
     #[requires(k <= 1024)]
@@ -83,16 +87,17 @@ unsafe extern "CUDA" {
         indices: Out<[u32]>,
     );
 
-    /// Merges a list of the `k` largest for each row into another one: `best_values` and `best_indices` become the `k`
-    /// largest of both. All are `[rows, k]`, as [`top_k`] makes them.
+    /// Merges a list of the `k` largest for each row into another one: `best_values` and `best_indices`
+    /// become the `k` largest of both. All are `[rows, k]`, as [`top_k`] makes them.
     ///
-    /// `offset` is added to `indices`: the column at which the chunk that was searched begins. Entries with the index
-    /// `u32::MAX` are none, so a list of `-inf` and `u32::MAX` is the empty one to start from; an index and the offset
-    /// together must stay below `u32::MAX` (they are added modulo 2^32). Equal scores are in the order of their indices, and
-    /// where those are equal too, the one that was there comes first. Of lists that are not sorted the result is some of
-    /// their values and some of their indices, which need not belong together. [`top_k`] has an example.
+    /// `offset` is added to `indices`: the column at which the chunk that was searched begins. Entries with
+    /// the index `u32::MAX` are empty, so a list of `-inf` and `u32::MAX` is the empty one to start from; an
+    /// index and the offset together must stay below `u32::MAX` (they are added modulo 2^32). Equal scores
+    /// are in the order of their indices, and where those are equal too, the one that was there comes first.
+    /// If a list is not sorted, the result is some of the values and some of the indices, which need not
+    /// belong together. [`top_k`] has an example.
     ///
-    /// Best are one block a row and about `k` threads, and any grid and block does all of it.
+    /// One block a row and about `k` threads are best; any grid and block does all of the work.
     #[host(top_k_merge_on_host)]
     #[requires(k <= 1024)]
     #[requires(product([rows, k]) <= values.len())]
@@ -113,7 +118,8 @@ unsafe extern "CUDA" {
 /// A place in a list: a score's rating, then its index; `0` is none. The larger comes first.
 type Key = (u32, Reverse<u32>);
 
-/// A score as a number that is larger the earlier the score comes: 1 for NaN; 0 is left for what is no score.
+/// A score as a number that is larger the earlier the score comes: 1 for NaN; 0 is left for places without a
+/// score.
 fn rated(score: f32) -> u32 {
     if score.is_nan() {
         return 1;
@@ -155,7 +161,7 @@ fn largest(scores: &[f32], k: usize) -> Vec<Key> {
     let mut found: Vec<Key> = Vec::with_capacity(room.min(scores.len()));
     let mut threshold = 0;
     for (&score, index) in scores.iter().zip(0..) {
-        // One that equals the threshold has an index above all k that are at least as large.
+        // A score that equals the threshold has an index above those of all k that are at least as large.
         if rated(score) <= threshold {
             continue;
         }

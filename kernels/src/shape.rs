@@ -1,6 +1,6 @@
 //! Sizes of arrays with several dimensions.
 
-/// The elements of an array with these dimensions; `usize::MAX`, which no slice has, where they are more than fit.
+/// The elements of an array with these dimensions; `usize::MAX`, which no slice has, if they do not fit.
 pub(crate) fn product<const N: usize>(dimensions: [u32; N]) -> usize {
     if dimensions.contains(&0) {
         return 0;

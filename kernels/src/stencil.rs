@@ -10,8 +10,8 @@ const PIECE: usize = 1 << 14;
 
 #[kernels("../cu/stencil.cu")]
 unsafe extern "CUDA" {
-    /// `y[i] = w0 * x[i] + w1 * x[i + 1] + w2 * x[i + 2]` for `i < n`: `x` has `n + 2` elements, those of a chunk and one
-    /// more on either side.
+    /// `y[i] = w0 * x[i] + w1 * x[i + 1] + w2 * x[i + 2]` for `i < n`: `x` has `n + 2` elements, those of a
+    /// chunk and one more on either side.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -30,20 +30,21 @@ unsafe extern "CUDA" {
     /// }
     ///
     /// let mut y = [0.0; 4];
-    /// Smooth::new(&Device::simulated(Spec::default()))?.run(&[0.0, 4.0, 0.0, 8.0], &mut y)?;
+    /// Smooth::new(&Device::simulated(Simulation::default()))?.run(&[0.0, 4.0, 0.0, 8.0], &mut y)?;
     /// assert_eq!(y, [1.0, 2.0, 3.0, 6.0]);
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Best is one thread an element, and any grid and block does all of it; threads with a y or z other than 0 do
-    /// nothing. Each product and each sum is rounded by itself, left to right: the same bits on every device.
+    /// One thread an element is best; any grid and block does all of the work, and threads with a y or z
+    /// other than 0 do nothing. Each product and each sum is rounded by itself, left to right, so the bits
+    /// are the same on every device.
     #[host(stencil_3_on_host)]
     #[requires(n as usize + 2 <= x.len())]
     #[requires(n as usize <= y.len())]
     pub safe fn stencil_3(n: u32, w0: f32, w1: f32, w2: f32, x: &[f32], y: Out<[f32]>);
 
-    /// The weighted sum of five: like [`stencil_3`], `y[i] = w0 * x[i] + … + w4 * x[i + 4]` for `i < n`, where `x` has
-    /// `n + 4` elements, those of a chunk and two more on either side (`halo 2`).
+    /// The weighted sum of five: like [`stencil_3`], `y[i] = w0 * x[i] + … + w4 * x[i + 4]` for `i < n`,
+    /// where `x` has `n + 4` elements, those of a chunk and two more on either side (`halo 2`).
     ///
     /// Launch, rounding and threads are as there:
     /// `stencil_5<<<blocks(c.len, 256), 256>>>(c.len as u32, w0, w1, w2, w3, w4, &dx, out dy)`.
@@ -52,11 +53,12 @@ unsafe extern "CUDA" {
     #[requires(n as usize <= y.len())]
     pub safe fn stencil_5(n: u32, w0: f32, w1: f32, w2: f32, w3: f32, w4: f32, x: &[f32], y: Out<[f32]>);
 
-    /// One Jacobi step for Laplace's equation on `rows` rows of a grid of `height` rows and `columns` columns: `v` is the
-    /// mean of `u`'s four neighbours, and `u` itself on the grid's border, which so keeps its values.
+    /// One Jacobi step for Laplace's equation on `rows` rows of a grid of `height` rows and `columns`
+    /// columns: `v` is the mean of `u`'s four neighbours, and `u` itself on the grid's border, which thus
+    /// keeps its values.
     ///
-    /// `v` is `[rows, columns]`, and `u` is `[rows + 2, columns]`: the same rows, with one more above and below. Row 0 of `v`
-    /// is row `first` of the grid.
+    /// `v` is `[rows, columns]`, and `u` is `[rows + 2, columns]`: the same rows, with one more above and
+    /// below. Row 0 of `v` is row `first` of the grid.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -81,14 +83,14 @@ unsafe extern "CUDA" {
     /// }
     ///
     /// let (u, mut v) = ([4.0, 4.0, 4.0, 4.0, 0.0, 8.0, 4.0, 0.0, 4.0], [0.0; 9]);
-    /// Step::new(&Device::simulated(Spec::default()))?.run(3, 3, &u, &mut v)?;
+    /// Step::new(&Device::simulated(Simulation::default()))?.run(3, 3, &u, &mut v)?;
     /// assert_eq!(v, [4.0, 4.0, 4.0, 4.0, 4.0, 8.0, 4.0, 0.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Best is one thread an element, the columns along x and the rows along y, and any grid and block does all of it;
-    /// threads with a z other than 0 do nothing. `0.25 * ((above + below) + (left + right))` is rounded at each step: the
-    /// same bits on every device.
+    /// One thread an element is best, the columns along x and the rows along y; any grid and block does all
+    /// of the work, and threads with a z other than 0 do nothing. `0.25 * ((above + below) + (left + right))`
+    /// is rounded at each step, so the bits are the same on every device.
     #[host(jacobi_on_host)]
     #[requires((rows as usize + 2) * columns as usize <= u.len())]
     #[requires(product([rows, columns]) <= v.len())]
@@ -104,12 +106,12 @@ fn stencil_5_on_host(_: Grid, n: u32, w0: f32, w1: f32, w2: f32, w3: f32, w4: f3
     weigh([w0, w1, w2, w3, w4], &x[..n as usize + 4], &mut y[..n as usize]);
 }
 
-/// The weighted sums of `N` elements of `x` from each on.
+/// The weighted sums of `N` elements of `x`, beginning at each element.
 fn weigh<const N: usize>(weights: [f32; N], x: &[f32], y: &mut [f32]) {
     y.par_chunks_mut(PIECE).enumerate().for_each(|(piece, y)| {
         for (x, y) in x[piece * PIECE..].windows(N).zip(y) {
             let products = weights.iter().zip(x).map(|(w, x)| w * x);
-            // The first product begins the sum: with 0.0 before it, one of -0.0 would be lost.
+            // The first product begins the sum: with 0.0 before it, a sum of -0.0 would be lost.
             *y = products.reduce(|sum, product| sum + product).unwrap_or(0.0);
         }
     });

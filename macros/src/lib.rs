@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use proc_macro::TokenStream;
 use thalweg_compiler::kernels::{Files, LitStr};
+use thalweg_compiler::rust_kernels::{self, Role};
 
 /// Declares a pipeline of CUDA streams, checks it, and makes a type of it with `new`, `options` and `run`.
 ///
@@ -21,7 +22,24 @@ pub fn kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
     thalweg_compiler::kernels::expand(attribute.into(), item.into(), &Disk).into()
 }
 
-/// The files of the machine that compiles. Paths are relative to the source file that names them, as with `include_str!`.
+/// Makes a kernel of a Rust function: the same text runs on the host and, translated to CUDA C++, on a GPU.
+///
+/// See the crate's documentation for an example, and the book for the language.
+#[proc_macro_attribute]
+pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    rust_kernels::expand(Role::Kernel, attribute.into(), item.into()).into()
+}
+
+/// Makes a Rust function one that kernels in Rust can call.
+///
+/// See the book for the language.
+#[proc_macro_attribute]
+pub fn device(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    rust_kernels::expand(Role::Device, attribute.into(), item.into()).into()
+}
+
+/// The files of the machine that compiles. Paths are relative to the source file that names them, as with
+/// `include_str!`.
 struct Disk;
 
 impl Disk {

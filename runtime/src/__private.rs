@@ -1,11 +1,14 @@
-//! What generated code uses. Not part of the interface: it changes without notice.
+//! Items that generated code uses. They are not part of the interface and change without notice.
 
 pub use crate::__thalweg_register as register;
 pub use crate::backends::cuda::{Compiled, compilations, compile_for, held_by, kernels_in};
 pub use crate::backends::sim::{Promise, whole_body};
 pub use crate::base::chunk::Chunk;
-pub use crate::base::error::Result;
+pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
+pub use crate::base::in_rust::{
+    DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource, RustText, constant, indices,
+};
 pub use crate::base::kernel::{Grid, Header, KernelInfo, KernelModule, KernelSource, Thread};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};
 pub use crate::base::plan::{
@@ -16,8 +19,8 @@ pub use crate::base::report::Report;
 pub use crate::device::Device;
 pub use crate::device::function::Function;
 pub use crate::device::launch::{
-    Kernel, KernelScalar, Launch, Position, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, argument,
-    for_each, host_body,
+    Kernel, KernelScalar, Launch, OutArg, OwnArg, OwnView, Position, ReadArg, ReadWriteArg, Shaped,
+    ShapedOutArg, ShapedOwnArg, View, ViewMut, WriteArg, argument, for_each, host_body,
 };
 pub use crate::device::registered::Registered;
 pub use crate::driver::{Access, HostBody};

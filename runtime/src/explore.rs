@@ -1,9 +1,10 @@
-//! Many orders of one program: what streams and events do not order may come in any order, so it is tried in many.
+//! Tries many orders of one program: operations that streams and events do not order may run in any order.
 //!
-//! A program that is right on one device may depend on how long things take there. [`explore`] runs it on simulated devices
-//! each of which carries operations out in another order that streams and events allow ([`Spec::adversarial`]). Any two
-//! operations that nothing orders are reported as a race whatever the order; what exploring adds are results that differ, and
-//! functions on the host that rely on what they may not.
+//! A program that works on one device may depend on how long things take there. [`explore`] runs it on
+//! simulated devices, each of which carries operations out in another order that streams and events allow
+//! ([`Simulation::adversarial`]). Any two operations that nothing orders are reported as a race in every
+//! order. Exploring also finds results that differ, and functions on the host that rely on an order that is
+//! not guaranteed.
 //!
 //! One seed is one order, as long as one thread of the program uses the device.
 //!
@@ -23,7 +24,7 @@
 //!     }
 //! }
 //!
-//! let explored = thalweg::explore(7, 50, |device| {
+//! let explored = thalweg::explore::explore(7, 50, |device| {
 //!     let (x, mut y) = (vec![1.0; 1000], vec![2.0; 1000]);
 //!     Saxpy::new(device)?.run(3.0, &x, &mut y)?;
 //!     assert_eq!(y, [5.0; 1000]);
@@ -39,51 +40,53 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::backends::sim::{Sim, Spec, mixed};
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::backends::sim::{Sim, Simulation, mixed};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::unwind::panic_message;
 use crate::device::Device;
 
-/// Runs a program on `schedules` simulated devices, each with an order of its own, and stops at the first that fails.
+/// Runs a program on `schedules` simulated devices, each with an order of its own, and stops at the first
+/// that fails.
 ///
-/// The program fails if it returns an error or panics, as a failed `assert!` does. It must build what it runs on the device that
-/// it is given. See the [module's page](mod@crate::explore) for an example, and [`Explore`] for devices other than the default.
+/// The program fails if it returns an error or panics, as a failed `assert!` does. It must build everything
+/// that it runs on the given device. See the [module's page](crate::explore) for an example, and [`Explore`]
+/// for devices other than the default.
 ///
 /// # Errors
-/// [`ErrorKind::Schedule`] with the schedule's number and seed, what happened, and where: the seed alone runs it again
-/// ([`replay`]).
+/// The failure's kind and place, with the number of the schedule and its [seed](Error::seed). The seed alone
+/// suffices to run the schedule again ([`replay`]).
 pub fn explore(seed: u64, schedules: u64, program: impl FnMut(&Device) -> Result<()>) -> Result<Explored> {
     Explore::new(seed, schedules).run(program)
 }
 
-/// Runs a program in the one order that a seed stands for, on a device of the default [`Spec`].
+/// Runs a program in the one order that a seed stands for, on a device of the default [`Simulation`].
 ///
 /// ```
-/// use thalweg::explore::replay;
-/// use thalweg::{ErrorKind, explore};
+/// use thalweg::explore::{explore, replay};
 ///
 /// let failing = |_: &thalweg::Device| -> thalweg::Result<()> { panic!("a result is wrong") };
 /// let error = explore(1, 10, failing).unwrap_err();
-/// let &ErrorKind::Schedule { seed, .. } = error.kind() else { panic!("{error}") };
+/// let seed = error.seed().expect("a schedule has failed");
 /// assert!(replay(seed, failing).is_err());
 /// ```
 ///
-/// On a device of another `spec` it is `program(&Device::simulated(spec.adversarial(seed)))`.
+/// For a device of another `spec`, call `program(&Device::simulated(spec.adversarial(seed)))`.
 ///
 /// # Errors
-/// As [`explore`](fn@explore), of schedule 0.
+/// Those of [`explore`](fn@explore), for schedule 0.
 pub fn replay(seed: u64, program: impl FnMut(&Device) -> Result<()>) -> Result<()> {
-    attempt(&Spec::default(), (0, seed), program).map(drop)
+    attempt(&Simulation::default(), (0, seed), program).map(drop)
 }
 
-/// What [`explore`](fn@explore) does, on devices of any [`Spec`].
+/// Does what [`explore`](fn@explore) does, on devices of any [`Simulation`].
 ///
 /// ```
 /// use thalweg::explore::Explore;
-/// use thalweg::{DeviceBuf, Spec};
+/// use thalweg::sim::Simulation;
+/// use thalweg::DeviceBuf;
 ///
-/// let little = Spec::t4().with_memory(1 << 20);
-/// let explored = Explore::new(1, 20).spec(little).run(|device| {
+/// let little = Simulation::t4().with_memory(1 << 20);
+/// let explored = Explore::new(1, 20).simulation(little).run(|device| {
 ///     DeviceBuf::from_slice(device, &[1.0_f32; 100]).map(drop)
 /// })?;
 /// assert_eq!(explored.orders, 1, "there is nothing that might come in another order");
@@ -94,44 +97,44 @@ pub fn replay(seed: u64, program: impl FnMut(&Device) -> Result<()>) -> Result<(
 pub struct Explore {
     seed: u64,
     schedules: u64,
-    spec: Spec,
+    simulation: Simulation,
 }
 
 impl Explore {
-    /// So many schedules, of which the seeds follow from `seed`.
+    /// Explores `schedules` schedules, whose seeds follow from `seed`.
     pub fn new(seed: u64, schedules: u64) -> Self {
-        Self { seed, schedules, spec: Spec::default() }
+        Self { seed, schedules, simulation: Simulation::default() }
     }
 
-    /// On devices like this, but for the order.
-    pub fn spec(mut self, spec: Spec) -> Self {
-        self.spec = spec;
+    /// Uses devices like this one, except for the order.
+    pub fn simulation(mut self, simulation: Simulation) -> Self {
+        self.simulation = simulation;
         self
     }
 
     /// Runs the program once for each schedule, until one fails.
     ///
     /// # Errors
-    /// As [`explore`](fn@explore).
+    /// Those of [`explore`](fn@explore).
     pub fn run(self, mut program: impl FnMut(&Device) -> Result<()>) -> Result<Explored> {
         let mut orders = HashSet::new();
         for number in 0..self.schedules {
-            // Scrambled: the orders of neighbouring numbers would be those of one sequence, shifted.
+            // Mixed, because the orders of neighbouring numbers would be those of one sequence, shifted.
             let seed = mixed(self.seed.wrapping_add(number));
-            orders.insert(attempt(&self.spec, (number, seed), &mut program)?);
+            orders.insert(attempt(&self.simulation, (number, seed), &mut program)?);
         }
         Ok(Explored { schedules: self.schedules, orders: orders.len() as u64 })
     }
 }
 
-/// What was explored without a failure.
+/// The outcome of an exploration without a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explored {
-    /// Schedules that were run.
+    /// The number of schedules that were run.
     pub schedules: u64,
-    /// How many orders there were among them in which the devices carried out copies, launches and functions. If it is 1, the
-    /// program leaves no choice, or does not use the device that it is given.
+    /// The number of different orders among them in which the devices carried out copies, launches and
+    /// functions. If it is 1, the program leaves no choice, or does not use the device that it is given.
     pub orders: u64,
 }
 
@@ -149,20 +152,20 @@ impl fmt::Display for Explored {
     }
 }
 
-/// Runs the program in one order, and tells orders apart.
+/// Runs the program in one order, and returns a number that identifies the order.
 fn attempt(
-    spec: &Spec,
+    spec: &Simulation,
     (number, seed): (u64, u64),
     mut program: impl FnMut(&Device) -> Result<()>,
 ) -> Result<u64> {
     let sim = Arc::new(Sim::new(spec.clone().adversarial(seed)));
     let device = Device::with_driver(sim.clone());
-    // What a panic leaves half-done is the program's own, which is not called again.
+    // State that a panic leaves half-done belongs to the program, which is not called again.
     let outcome = catch_unwind(AssertUnwindSafe(|| program(&device)));
     let outcome =
-        outcome.unwrap_or_else(|panic| Err(ErrorKind::Panicked { message: panic_message(panic) }.into()));
-    // What a stream by hand has failed with, and nobody has asked for, is the cause of whatever else is wrong.
-    let is_told = outcome.as_ref().is_err_and(|error| !matches!(error.kind(), ErrorKind::Panicked { .. }));
+        outcome.unwrap_or_else(|panic| Err(Detail::Panicked { message: panic_message(panic) }.into()));
+    // A failure of a stream used by hand that nobody has asked for is the cause of any later panic or error.
+    let is_told = outcome.as_ref().is_err_and(|error| !matches!(error.detail(), Detail::Panicked { .. }));
     let untold = device.registry().take_untold().filter(|_| !is_told);
     untold.map_or(outcome, Err).map_err(|error: Error| error.in_schedule(number, seed))?;
     Ok(sim.order())

@@ -7,43 +7,27 @@
 //! | to | see |
 //! | --- | --- |
 //! | declare a pipeline | [`stream_pipeline!`] |
-//! | declare kernels | [`kernels`] |
+//! | write kernels in Rust | [`kernel`](macro@kernel), [`device`](macro@device) |
+//! | declare kernels of CUDA C++ files | [`kernels`] |
 //! | compile them in a test, without a GPU | [`compile_kernels`] |
-//! | choose a device | [`Device`], [`Spec`] |
+//! | choose a device | [`Device`], [`sim`] |
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
 //! | keep data on the device | [`DeviceBuf`] |
 //! | enqueue copies and kernels by hand | [`streams`] |
 //! | feed an endless run, and drain it | [`session`] |
-//! | run several pipelines at once, cancel a run | [`spawn`], [`scope`], [`Cancel`] |
+//! | run several pipelines at once, cancel a run | [`job`] |
 //! | see what was decided and done | [`Plan`], [`Report`] |
 //! | see it while it is done | [`Options::progress_with`], [features](#features) |
-//! | test a pipeline in many orders | [`explore`](mod@explore) |
-//! | see what happens when something fails | [`Fault`] |
+//! | test a pipeline in many orders | [`explore`] |
+//! | see what happens when something fails | [`sim::Fault`] |
 //! | handle errors | [`Error`], [`ErrorKind`] |
 //!
 //! # Features
 //!
-//! All features are off by default, and any of them go together. Nothing of CUDA is needed to build: the driver (of CUDA 11.2 or
-//! newer) and NVRTC are looked for when the program runs.
+//! All features are off by default, and any of them go together. A build needs nothing of CUDA: the program
+//! looks for the driver (of CUDA 11.2 or newer) and NVRTC when it runs.
 //!
-//! CUDA's libraries are routines that a pipeline calls. Each is looked for when it is first used; on the
-//! simulated device a Rust library computes the same, and CUDA's is not needed.
-//!
-//! | feature | gives | needs on a GPU | simulated with |
-//! | --- | --- | --- | --- |
-//! | `cublas` | the module `cublas`: matrix products | cuBLAS and cuBLASLt | `matrixmultiply` |
-//! | `cufft` | the module `cufft`: Fourier transforms | cuFFT | `rustfft`, `realfft` |
-//! | `curand` | the module `curand`: random numbers | cuRAND | |
-//! | `cudnn` | the module `cudnn`: layers of neural networks | cuDNN 8 or 9 | |
-//!
-//! Data of other programs as [sources and sinks](source), off by default too (NumPy's `.npy` files need no feature):
-//!
-//! | feature | gives | by |
-//! | --- | --- | --- |
-//! | `arrow` | `source::arrow`, `source::arrays`, `source::values`, `sink::arrow`, `sink::arrays`: Arrow's record batches and arrays | `arrow-array` 60 |
-//! | `parquet` | `source::parquet`, `sink::parquet`: columns of Parquet files | `parquet` 60 |
-//!
-//! What shows a run, off by default too:
+//! What shows a run:
 //!
 //! | feature | gives |
 //! | --- | --- |
@@ -52,8 +36,19 @@
 //! | `nvtx` | NVTX ranges for Nsight Systems: each run, and the enqueuing of each operation by pipeline, stage and chunk. Where no tool is attached (`NVTX_INJECTION64_PATH`), none |
 //! | `progress` | `Options::progress`: a bar on the terminal. [`Options::progress_with`] needs no feature |
 //!
-//! A prediction is no run to them. In graph mode operations are recorded when they seem to be enqueued, and a graph that is launched again has
-//! none: there, NVTX shows the run.
+//! `tracing` and NVTX do not show predictions. In graph mode they show an operation when it is recorded. A
+//! graph that is launched again records no operations, so they show the run alone.
+//!
+//! # Beside this crate
+//!
+//! These crates use the public interface of this one, and nothing else of it:
+//!
+//! | crate | has |
+//! | --- | --- |
+//! | `thalweg-kernels` | ready-made kernels |
+//! | `thalweg-libraries` | CUDA's libraries as routines that a pipeline calls, each a feature: `cublas`, `cufft`, `curand`, `cudnn` |
+//! | `thalweg-arrow` | Arrow's record batches and arrays as [sources and sinks](io) |
+//! | `thalweg-parquet` | columns of Parquet files as sources and sinks |
 
 mod backends;
 mod base;
@@ -62,9 +57,8 @@ mod driver;
 mod engine;
 mod exchange;
 pub mod explore;
-mod io;
-mod job;
-mod libraries;
+pub mod io;
+pub mod job;
 mod observe;
 pub mod session;
 pub mod streams;
@@ -73,18 +67,9 @@ pub mod streams;
 pub mod __private;
 pub mod prelude;
 
-pub use backends::sim::{DriverCall, Effect, Fault, Injected, Spec};
-pub use base::chunk::Chunk;
-pub use base::error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site, Touch};
-pub use base::extent::{Axis, Extent};
-pub use base::kernel::{Grid, Thread, blocks};
-pub use base::model::DeviceModel;
-pub use base::plan::{
-    AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Link,
-    Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
-};
-pub use base::progress::Progress;
-pub use base::report::{Awaited, Report};
+pub use base::error::{Error, ErrorKind, Result};
+pub use base::plan::Plan;
+pub use base::report::Report;
 /// The crate behind [`Pod`], what elements and struct parameters of kernels must be. To derive it:
 ///
 /// ```
@@ -101,52 +86,94 @@ pub use base::report::{Awaited, Report};
 pub use bytemuck;
 pub use bytemuck::{Pod, Zeroable};
 pub use device::Device;
-pub use device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};
-pub use device::memory::{DeviceBuf, PinnedBuf, PinnedSlice, PinnedSliceMut};
+pub use device::memory::{DeviceBuf, PinnedBuf};
 pub use device::registered::compile_kernels;
-pub use device::slices::Views;
-pub use engine::arguments::{
-    DeviceInOut, DeviceInput, DeviceOutput, InOut, Input, MappedInOut, MappedInput, MappedOutput, Output,
-    PinnedInOut, PinnedInput, PinnedOutput,
-};
-pub use engine::{Enqueue, HostValue, Options, Outcome, State, Times};
-pub use explore::explore;
+pub use engine::Options;
+pub use engine::arguments::{InOut, Input, Output};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;
-pub use io::{Scalar, Sink, Source, Streamed, sink, source};
-pub use job::{Cancel, Job, Scope, ScopedJob, scope, spawn};
-/// Matrix products by cuBLAS and cuBLASLt. Needs the feature `cublas`.
-#[cfg(feature = "cublas")]
-pub use libraries::cublas;
-/// Layers of neural networks by cuDNN. Needs the feature `cudnn`.
-#[cfg(feature = "cudnn")]
-pub use libraries::cudnn;
-/// Fourier transforms by cuFFT. Needs the feature `cufft`.
-#[cfg(feature = "cufft")]
-pub use libraries::cufft;
-/// Random numbers by cuRAND. Needs the feature `curand`.
-#[cfg(feature = "curand")]
-pub use libraries::curand;
-pub use observe::timeline::{Cause, Comparison, Engine, Finding, Gantt, Row, Span, Timeline};
-pub use session::Session;
-pub use streams::{Event, Stream};
+pub use observe::timeline::Timeline;
 
-/// What a program may hand to another thread, or share with one, stays so.
+/// Errors: what went wrong, and where.
+pub mod error {
+    pub use crate::base::error::{
+        Cancelled, Closed, Compile, Complete, Contract, DeviceLost, Driver, DriverError, Environment, Error,
+        ErrorKind, Function, Library, Limit, Misuse, OutOfMemory, Place, Race, Result, Shape, Sink, Site,
+        Source, Touch,
+    };
+}
+
+/// Types for kernels and their launches: a thread's index and its own elements, grids and blocks, the threads
+/// that host bodies see, and slices of device memory.
+pub mod kernel {
+    pub use crate::base::extent::{Axis, Extent};
+    pub use crate::base::in_rust::{Index, Out, Own};
+    pub use crate::base::kernel::{Grid, Thread, blocks};
+    pub use crate::device::launch::{
+        DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, OutArg, OwnArg, Position, ReadArg, ReadWriteArg,
+        Shaped, ShapedOutArg, ShapedOwnArg, WriteArg,
+    };
+}
+
+/// Buffers on the device and in page-locked host memory, parts of them, and the types that `run` accepts in
+/// their place.
+pub mod memory {
+    pub use crate::device::memory::{DeviceBuf, PinnedBuf, PinnedSlice, PinnedSliceMut};
+    pub use crate::engine::arguments::{
+        DeviceInOut, DeviceInput, DeviceOutput, InOut, Input, MappedInOut, MappedInput, MappedOutput, Output,
+        PinnedInOut, PinnedInput, PinnedOutput,
+    };
+}
+
+/// The macro's decisions for a pipeline: its operations, streams, events, waits, and the hazards behind them.
+pub mod plan {
+    pub use crate::base::chunk::Chunk;
+    pub use crate::base::plan::{
+        AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan,
+        Link, Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
+    };
+}
+
+/// The results of a run, and the progress of one that goes on.
+pub mod report {
+    pub use crate::base::progress::Progress;
+    pub use crate::base::report::{Awaited, Report};
+}
+
+/// The types that routines, host functions, callbacks and loops of a pipeline use.
+pub mod routine {
+    pub use crate::backends::cuda::probe::cuda_releases;
+    pub use crate::device::slices::Views;
+    pub use crate::engine::{Enqueue, HostValue, Outcome, State, Times, Workspace};
+}
+
+/// The simulated device: its properties, the order in which it works, and the faults injected into it.
+pub mod sim {
+    pub use crate::backends::sim::{DriverCall, Effect, Fault, Injected, Simulation};
+    pub use crate::base::model::DeviceModel;
+}
+
+/// Timelines: when each operation ran, measured or predicted, and where a run lost time.
+pub mod timeline {
+    pub use crate::observe::timeline::{Cause, Comparison, Engine, Finding, Gantt, Row, Span, Timeline};
+}
+
+/// Types that a program may move to another thread, or share with one, stay `Send` and `Sync`.
 const _: () = {
     const fn crosses_threads<T: Send + Sync>() {}
     crosses_threads::<Device>();
     crosses_threads::<DeviceBuf<f32>>();
     crosses_threads::<PinnedBuf<f32>>();
-    crosses_threads::<PinnedSlice<'_, f32>>();
-    crosses_threads::<Stream>();
-    crosses_threads::<Event>();
+    crosses_threads::<memory::PinnedSlice<'_, f32>>();
+    crosses_threads::<streams::Stream>();
+    crosses_threads::<streams::Event>();
     crosses_threads::<engine::Pipeline>();
     crosses_threads::<Options<engine::Pipeline>>();
-    crosses_threads::<Spec>();
-    crosses_threads::<DeviceModel>();
-    crosses_threads::<Cancel>();
-    crosses_threads::<Job<Report>>();
-    crosses_threads::<Session<f32, f32, ()>>();
+    crosses_threads::<sim::Simulation>();
+    crosses_threads::<sim::DeviceModel>();
+    crosses_threads::<job::Cancel>();
+    crosses_threads::<job::Job<Report>>();
+    crosses_threads::<session::Session<f32, f32, ()>>();
     crosses_threads::<Error>();
     crosses_threads::<Plan>();
     crosses_threads::<Report>();
@@ -162,11 +189,82 @@ pub const MIB: usize = 1 << 20;
 /// Bytes in a gibibyte, for `budget = 2 * GIB;`.
 pub const GIB: usize = 1 << 30;
 
+/// Makes a kernel of a Rust function. The same text runs on the host and, translated to CUDA C++, on a GPU.
+///
+/// Pipelines launch it by its name. It runs once for each index of the data, in any order, and safe code cannot
+/// make it race: a thread writes the elements of its own index alone.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// /// `y[i] += a * x[i]`.
+/// #[kernel]
+/// fn saxpy(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
+///     let Some(y) = y.get_mut(i) else { return };
+///     *y += a * x[i];
+/// }
+///
+/// stream_pipeline! {
+///     pipeline Saxpy {
+///         param a: f32;
+///         input x: [f32];
+///         inout y: [f32];
+///         chunk c = 256;
+///         stage all { copy x -> dx; copy y -> dy; saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); copy dy -> y; }
+///     }
+/// }
+///
+/// let (x, mut y) = ([1.0; 1000], [2.0; 1000]);
+/// Saxpy::new(&Device::simulated(Simulation::default()))?.run(3.0, &x, &mut y)?;
+/// assert_eq!(y, [5.0; 1000]);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// | parameter | meaning | launch |
+/// | --- | --- | --- |
+/// | `i: Index`, `Index<2>`, `Index<3>` | the first one: the thread's place in the data | none |
+/// | `x: &[T]` | data to read | `&dx` |
+/// | `y: &mut Own<[T]>` | data of which each thread reads and writes its own element | `&mut dy` |
+/// | `y: &mut Out<[T]>` | data of which each thread writes its own element, and reads none | `out dy` |
+/// | a number, a `bool`, an array | a value | an expression |
+///
+/// Kernels of two and three dimensions get the shape at the launch: `out dy as [rows, columns]`.
+///
+/// | argument | meaning |
+/// | --- | --- |
+/// | `threads = 256` | each block has at most so many threads, which CUDA's compiler may rely on |
+/// | `fast` | products and sums may be fused, and division, square roots and functions be approximate |
+/// | `crate = path` | where this crate is, if it is renamed |
+///
+/// The body has numbers, `bool`, tuples, arrays and slices, `if`, `match`, loops, closures that are called where
+/// they stand, the methods of numbers, and calls of functions with [`#[device]`](macro@device). Everything else
+/// is an error at its place, with a code. Indices are checked, and integers wrap or fail as they do in Rust.
+pub use thalweg_macros::kernel;
+
+/// Makes a Rust function one that [kernels](macro@kernel) can call. It may stand in another module or crate.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// #[device]
+/// fn squared(x: f32) -> f32 {
+///     x * x
+/// }
+///
+/// #[kernel]
+/// fn squares(i: Index, x: &[f32], y: &mut Out<[f32]>) {
+///     let Some(y) = y.get_mut(i) else { return };
+///     *y = squared(x[i]);
+/// }
+/// ```
+pub use thalweg_macros::device;
+
 /// Declares kernels of a CUDA C++ file: `#[kernels("saxpy.cu")] unsafe extern "CUDA" { … }`.
 ///
-/// The path is relative to the Rust file. Each `safe fn` becomes a type of its name that pipelines launch. The compiler
-/// compares it with the `extern "C" __global__` prototype in the file or in one that it includes: `&[T]` is `const T*`,
-/// `&mut [T]` and `Out<[T]>` are `T*`, everything else goes by value. Of structs it compares size and alignment.
+/// The path is relative to the Rust file. Each `safe fn` becomes a type of its name that pipelines launch.
+/// The compiler compares it with the `extern "C" __global__` prototype in the file or in one that it
+/// includes: `&[T]` is `const T*`, `&mut [T]` and `Out<[T]>` are `T*`, everything else goes by value. For
+/// structs it compares size and alignment.
 ///
 /// A `.ptx`, a `.cubin` or a `.fatbin` is embedded as it is.
 ///
@@ -178,18 +276,19 @@ pub const GIB: usize = 1 << 30;
 ///
 /// | on a kernel | meaning |
 /// | --- | --- |
-/// | `#[host(function)]` | what the simulated device runs: a function of a [`Thread`] or a [`Grid`], and the kernel's parameters with slices for pointers |
+/// | `#[host(function)]` | what the simulated device runs: a function of a [`Thread`](kernel::Thread) or a [`Grid`](kernel::Grid), and the kernel's parameters with slices for pointers |
 /// | `#[requires(condition)]` | checked at each launch |
-/// | `#[instantiate("reduce<float, 256>")]` | an instance of a template, or a function without `extern "C"`, as C++ would name it; the Rust name is free |
+/// | `#[instantiate("reduce<float, 256>")]` | an instance of a template, or a function without `extern "C"`, as C++ would name it; the Rust name may differ |
 /// | `#[cluster(2)]` `#[cluster(2, 2, 1)]` | launched in clusters of so many blocks; not needed where the source has `__cluster_dims__` |
 /// | `#[cooperative]` | all blocks are on the device at once, so that they may wait for each other |
 ///
 /// | on a parameter `&[T]` | meaning |
 /// | --- | --- |
-/// | `#[symbol]` `#[symbol("name")]` | no parameter in the source but a `__constant__` or `__device__` variable; launches pass a `resident`, whose bytes are copied there once a run |
-/// | `#[reads]` | a `T*` in the source, through which the kernel only reads: part of what `unsafe` promises |
+/// | `#[symbol]` `#[symbol("name")]` | in the source, a `__constant__` or `__device__` variable in place of a parameter; launches pass a `resident`, whose bytes are copied there once a run |
+/// | `#[reads]` | a `T*` in the source, through which the kernel only reads: `unsafe` promises this |
 ///
-/// `unsafe` means: the signatures are true, and each kernel touches nothing outside its slices if its conditions hold.
+/// `unsafe` promises that the signatures are true, and that each kernel touches nothing outside its slices if
+/// its conditions hold.
 ///
 /// ```no_run
 /// use thalweg::prelude::*;
@@ -214,9 +313,9 @@ pub const GIB: usize = 1 << 30;
 /// ```
 pub use thalweg_macros::kernels;
 
-/// Declares a pipeline and makes a type of it, with `new`, `options`, `run` and the constant `PLAN`.
+/// Declares a pipeline: a type with `new`, `options`, `run` and the constant `PLAN`.
 ///
-/// See [the crate's page](crate) for an example. Declarations, each one line:
+/// See [the crate's page](crate) for an example. Each declaration takes one line:
 ///
 /// | form | meaning |
 /// | --- | --- |
@@ -230,20 +329,21 @@ pub use thalweg_macros::kernels;
 /// | `device t: [T; k];` `host h: [T; k];` | scratch on the device or in page-locked host memory, one of it for each ring slot |
 /// | `resident w: [T];` `carry acc: [T; k] = init;` | copied in once, read only; handed from chunk to chunk and given back |
 /// | `resident w: device [T];` `carry acc: device [T; k];` | the same with a [`DeviceBuf`], which stays where it is |
-/// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`] |
+/// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`](plan::Chunk) |
 /// | `depth = 3;` `budget = 2 * GIB;` | ring slots; device memory that the ring may take |
 /// | `stream s;` `s: high;` `s: low;` `s: priority(-3);` `s per slot;` | a stream; one for each ring slot |
 /// | `stream s = null;` `mode = graph;` `sync = manual;` | the default stream; CUDA graphs; events by hand |
 /// | `stage name on s { … }` | operations, in order; without `on` the stage gets a stream of its own |
 ///
-/// Operations are `copy a -> b;`, which declares `b` if it is new, `fill b = value;`, and `kernel<<<grid, block, shared, stream>>>(…);`,
-/// of which the last two values may be left out. In the arguments `&b` reads a device buffer, `&mut b` reads and writes
-/// it, `out b` writes it, and anything else is a value.
+/// Operations are `copy a -> b;`, which declares `b` if it is new, `fill b = value;`, and
+/// `kernel<<<grid, block, shared, stream>>>(…);`, whose last two values may be left out. In the arguments
+/// `&b` reads a device buffer, `&mut b` reads and writes it, `out b` writes it, and anything else is a value.
 ///
-/// `call path(…);` calls a routine that enqueues work of its own ([`Enqueue`]), `host path(…);` a function on the CPU in stream
-/// order, and `then |c| …;` a callback. `repeat n { … }` and `if condition { … } else { … }` hold operations.
+/// `call path(…);` calls a routine that enqueues work of its own ([`Enqueue`](routine::Enqueue)),
+/// `host path(…);` calls a function on the CPU in stream order, and `then |c| …;` a callback.
+/// `repeat n { … }` and `if condition { … } else { … }` hold operations.
 ///
-/// `run` takes the parameters and data as arguments, in the order of declaration. `pipeline Name<T: Pod, const K: usize>` has
-/// parameters of its own. `#![crate = path]` before the
-/// pipeline says where this crate is, if it is renamed.
+/// `run` takes the parameters and data as arguments, in the order of declaration.
+/// `pipeline Name<T: Pod, const K: usize>` is generic. `#![crate = path]` before the pipeline says where this
+/// crate is, if it is renamed.
 pub use thalweg_macros::stream_pipeline;

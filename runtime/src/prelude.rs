@@ -1,7 +1,10 @@
 //! Everything that a program with a pipeline needs: `use thalweg::prelude::*;`.
 
+pub use crate::io::{sink, source};
+pub use crate::kernel::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Grid, Index, Out, Own, Thread, blocks};
+pub use crate::routine::Enqueue;
+pub use crate::sim::Simulation;
 pub use crate::{
-    Device, DeviceBuf, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Enqueue, Error, ErrorKind, GIB, Grid,
-    KIB, MIB, PinnedBuf, Plan, Pod, Report, Result, Spec, Thread, Zeroable, blocks, kernels, sink, source,
-    stream_pipeline,
+    Device, DeviceBuf, Error, ErrorKind, GIB, KIB, MIB, PinnedBuf, Plan, Pod, Report, Zeroable, device,
+    kernel, kernels, stream_pipeline,
 };

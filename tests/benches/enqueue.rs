@@ -1,11 +1,12 @@
-//! What it costs the host to enqueue a chunk, without a GPU: a stub stands in for CUDA's driver and records nothing.
+//! What enqueuing a chunk costs the host, without a GPU: a stub of CUDA's driver does nothing in its place.
 //!
 //! ```text
 //! cargo bench --bench enqueue
 //! ```
 //!
-//! Prints nanoseconds a chunk, the median of 20 runs: of two copies in, a kernel and a copy out on streams, as a graph, and
-//! staged from and to ordinary memory. Chunks have 16 elements, so that what is copied takes no time.
+//! Prints nanoseconds a chunk, the median of 20 runs. A chunk is two copies in, a kernel and a copy out: on
+//! streams, as a graph, and staged from and to ordinary memory. Chunks have 16 elements, so that the bytes
+//! take no time.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,7 +50,7 @@ fn stubs() -> PathBuf {
 }
 
 /// Nanoseconds of the host for a chunk, each time.
-fn per_chunk(mut run: impl FnMut() -> Result<Report>) -> Result<f64> {
+fn per_chunk(mut run: impl FnMut() -> thalweg::Result<Report>) -> thalweg::Result<f64> {
     let mut times = Vec::with_capacity(RUNS);
     for number in 0..WARM_UP + RUNS {
         let report = run()?;
@@ -62,7 +63,7 @@ fn per_chunk(mut run: impl FnMut() -> Result<Report>) -> Result<f64> {
     Ok(times[RUNS / 2])
 }
 
-fn measure() -> Result<()> {
+fn measure() -> thalweg::Result<()> {
     let device = Device::open()?;
     let numbers: Vec<f32> = (0..CHUNK * CHUNKS).map(|i| (i as f32 * 0.37).sin()).collect();
     let x = PinnedBuf::from_slice(&device, &numbers)?;
@@ -86,7 +87,7 @@ fn measure() -> Result<()> {
     Ok(())
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     if std::env::var_os(CHILD).is_some() {
         return measure();
     }

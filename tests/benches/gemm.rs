@@ -1,12 +1,12 @@
-//! C = A x B on host matrices of 16384 rows and columns in f32: against the product alone, the copies alone, and
-//! cuBLAS-Xt, in one run.
+//! C = A x B on host matrices of 16384 rows and columns in f32, compared in one run with the product alone,
+//! the copies alone, and cuBLAS-Xt.
 //!
 //! ```text
 //! cargo bench --bench gemm [-- --size N --json FILE]
 //! ```
 //!
-//! Needs a CUDA device and cuBLAS. Every timed run uses random data and its result is checked; medians of alternating
-//! runs.
+//! Needs a CUDA device and cuBLAS. Every timed run uses random data, and its result is checked. The figures
+//! are medians of alternating runs.
 
 use std::ffi::{c_int, c_void};
 use std::time::Instant;
@@ -66,8 +66,8 @@ impl Bare {
         let [a, b, c] = self.device.map(|address| address as *mut f32);
         let no = cublas_sys::cublasOperation_t::CUBLAS_OP_N;
         let start = Instant::now();
-        // SAFETY: the handle is live and the matrices are as large as the dimensions say. Column by column this is
-        // B x A, which is row by row A x B.
+        // SAFETY: the handle is live and the matrices are as large as the dimensions say. Column by column
+        // this is B x A, which is row by row A x B.
         let status =
             unsafe { cublas_sys::cublasSgemm_v2(self.handle, no, no, n, n, n, &1.0, b, n, a, n, &0.0, c, n) };
         status.result().expect("cublasSgemm");
@@ -140,8 +140,8 @@ impl Xt {
         // SAFETY: the handle is live.
         assert_eq!(unsafe { (self.set_block)(self.handle, block as c_int) }, 0);
         let start = Instant::now();
-        // SAFETY: the matrices are as large as the dimensions say; the call returns when the result is in place. Column by
-        // column this is B x A, which is row by row A x B.
+        // SAFETY: the matrices are as large as the dimensions say; the call returns when the result is in
+        // place. Column by column this is B x A, which is row by row A x B.
         let status = unsafe {
             let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
             (self.sgemm)(self.handle, 0, 0, n, n, n, &1.0, b, n, a, n, &0.0, c, n)
@@ -152,7 +152,7 @@ impl Xt {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let option = |name: &str| std::env::args().skip_while(|argument| argument != name).nth(1);
     let size = option("--size").map_or(16384, |size| size.parse().expect("a number of rows"));
     let device = Device::cuda(0)?;
@@ -166,8 +166,12 @@ fn main() -> Result<()> {
     let matrix = size * size * 4;
     let mut small = OutOfCore::new(&device, matrix / 2)?;
 
-    let mut names =
-        vec!["the product alone", "the copies alone", "out_of_core_gemm", "likewise, in half a matrix"];
+    let mut names = vec![
+        "the product alone",
+        "the copies alone",
+        "out_of_core_gemm",
+        "out_of_core_gemm, in half a matrix",
+    ];
     names.extend(["cuBLAS-Xt, blocks of 2048", "cuBLAS-Xt, blocks of 4096", "cuBLAS-Xt, blocks of 8192"]);
     let mut seconds = vec![Vec::new(); names.len()];
     for round in 0..WARM_UP + RUNS {

@@ -1,4 +1,4 @@
-// Blocks that know of each other: clusters, and grids that are on the device at once. Without the toolkit's headers.
+// Blocks that know of each other: clusters, and grids that are on the device at once. It needs no header.
 
 // Each block gets what the next one of its cluster has read: y[i] = x[i + blockDim] within the cluster.
 template <int BLOCKS>

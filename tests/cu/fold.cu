@@ -1,4 +1,4 @@
-// total[0] = 31 * total[0] + x[i] for every x[i] in order, which is why order shows, and total[1] += n. One thread.
+// total[0] = 31 * total[0] + x[i] for each x[i] in order, which shows the order; total[1] += n. One thread.
 extern "C" __global__ void fold(unsigned int n, const long long* x, long long* total)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0) {

@@ -1,4 +1,4 @@
-// `iterations` steps of v <- 0.999 v + 0.001, each a fused multiply-add: as light or as heavy a kernel as a benchmark wants.
+// `iterations` steps of v <- 0.999 v + 0.001, each a fused multiply-add: a kernel of any weight.
 
 static __device__ float stepped(float v, unsigned iterations) {
     for (unsigned k = 0; k < iterations; k++) v = fmaf(v, 0.999f, 0.001f);
@@ -11,8 +11,8 @@ extern "C" __global__ void step(unsigned n, unsigned iterations, const float* x,
     if (i < n) z[i] = stepped(x[i], iterations);
 }
 
-// Four elements a thread and turn, with a grid of any size: for memory on the other side of the link, where few large
-// accesses are under way at a time. `n` is a multiple of 4.
+// Four elements a thread and turn, with a grid of any size: for memory on the other side of the link, where
+// few large accesses are under way at a time. `n` is a multiple of 4.
 extern "C" __global__ void step4(unsigned n, unsigned iterations, const float* x, float* z) {
     const unsigned stride = gridDim.x * blockDim.x;
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n / 4; i += stride) {
@@ -54,8 +54,8 @@ extern "C" __global__ void __launch_bounds__(1024) largest(unsigned n, const flo
     if (threadIdx.x == 0) best[0] = shared[0];
 }
 
-// The largest element of x after so many steps, and of best[0]. One thread an element; none is negative, so that they compare
-// as integers do.
+// The largest element of x after so many steps, and of best[0]. One thread an element; none is negative, so
+// that they compare as integers do.
 extern "C" __global__ void tallest(unsigned n, unsigned iterations, const float* x, float* best) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     int most = i < n ? __float_as_int(stepped(x[i], iterations)) : 0;

@@ -58,7 +58,7 @@ impl Refine {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -66,12 +66,12 @@ impl Refine {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
@@ -84,10 +84,10 @@ impl Refine {
             .__chunks(::thalweg::__private::Purpose::Run, turns, refine, x, y);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
@@ -98,11 +98,11 @@ impl Refine {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, turns, refine, x, y)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
@@ -237,305 +237,281 @@ impl ::thalweg::__private::Build for Refine {
 }
 impl Refine {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Refine",
-        file: ::core::file!(),
-        line: 2,
-        column: 18,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "up",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "math",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "down",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Refine",
+        ::core::file!(),
+        2,
+        18,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "up",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "math",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "down",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["load", "work", "store"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "x",
-                reads: true,
-                writes: false,
-                line: 5,
-                column: 19,
-            },
-            ::thalweg::__private::HostPlan {
-                name: "y",
-                reads: false,
-                writes: true,
-                line: 6,
-                column: 20,
-            },
+        &["load", "work", "store"],
+        &[
+            ::thalweg::__private::HostPlan::new("x", true, false, 5, 19),
+            ::thalweg::__private::HostPlan::new("y", false, true, 6, 20),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "t",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 7,
-                column: 20,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "dx",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 12,
-                column: 42,
-            },
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "t",
+                ::thalweg::__private::BufferKind::Ring,
+                7,
+                20,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "dx",
+                ::thalweg::__private::BufferKind::Ring,
+                12,
+                42,
+            ),
         ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy x -> dx",
-                kind: ::thalweg::__private::OperationKind::Upload {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy x -> dx",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 0,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 12,
-                column: 32,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "copy dx -> t",
-                kind: ::thalweg::__private::OperationKind::CopyOnDevice {
+                12,
+                32,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "copy dx -> t",
+                ::thalweg::__private::OperationKind::CopyOnDevice {
                     from: 1,
                     to: 0,
                 },
-                conditional: true,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                true,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 15,
-                column: 21,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "fill dx",
-                kind: ::thalweg::__private::OperationKind::Fill {
+                15,
+                21,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "fill dx",
+                ::thalweg::__private::OperationKind::Fill {
                     buffer: 1,
                 },
-                conditional: true,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                true,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 16,
-                column: 36,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "twice<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                16,
+                36,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "twice<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "twice",
                 },
-                conditional: true,
-                repeat: ::core::option::Option::Some(2),
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: true,
-                    },
+                true,
+                ::core::option::Option::Some(2),
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        true,
+                    ),
                 ],
-                line: 18,
-                column: 25,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "halve<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                18,
+                25,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "halve<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "halve",
                 },
-                conditional: true,
-                repeat: ::core::option::Option::Some(2),
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: true,
-                    },
+                true,
+                ::core::option::Option::Some(2),
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        true,
+                    ),
                 ],
-                line: 19,
-                column: 40,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "add<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                19,
+                40,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "add<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "add",
                 },
-                conditional: true,
-                repeat: ::core::option::Option::Some(2),
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: true,
-                    },
+                true,
+                ::core::option::Option::Some(2),
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        true,
+                    ),
                 ],
-                line: 20,
-                column: 32,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "fill t",
-                kind: ::thalweg::__private::OperationKind::Fill {
+                20,
+                32,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "fill t",
+                ::thalweg::__private::OperationKind::Fill {
                     buffer: 0,
                 },
-                conditional: true,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                true,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 23,
-                column: 21,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 2,
-                stream: 2,
-                text: "copy t -> y",
-                kind: ::thalweg::__private::OperationKind::Download {
+                23,
+                21,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                2,
+                2,
+                "copy t -> y",
+                ::thalweg::__private::OperationKind::Download {
                     host: 1,
                     buffer: 0,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 26,
-                column: 35,
-            },
+                26,
+                35,
+            ),
         ],
-        events: &[
-            ::thalweg::__private::EventPlan {
-                name: "load_done",
-                operation: 0,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "work_add_done",
-                operation: 5,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "work_done",
-                operation: 6,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "store_done",
-                operation: 7,
-            },
+        &[
+            ::thalweg::__private::EventPlan::new("load_done", 0),
+            ::thalweg::__private::EventPlan::new("work_add_done", 5),
+            ::thalweg::__private::EventPlan::new("work_done", 6),
+            ::thalweg::__private::EventPlan::new("store_done", 7),
         ],
-        waits: &[
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 0,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dx",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+        &[
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                0,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "dx",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 0,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dx",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                0,
+                1,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "dx",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 7,
-                event: 2,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "t",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                7,
+                2,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "t",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 3,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "t",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                3,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "t",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
+            ),
         ],
-    };
+    );
 }

@@ -41,7 +41,7 @@ impl Saxpy {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -49,12 +49,12 @@ impl Saxpy {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
@@ -65,10 +65,10 @@ impl Saxpy {
         let done = self.__chunks(::thalweg::__private::Purpose::Run, a, x, y);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
@@ -78,11 +78,11 @@ impl Saxpy {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, a, x, y)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
@@ -173,191 +173,173 @@ impl ::thalweg::__private::Build for Saxpy {
 }
 impl Saxpy {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Saxpy",
-        file: ::core::file!(),
-        line: 2,
-        column: 18,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "up",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "math",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Saxpy",
+        ::core::file!(),
+        2,
+        18,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "up",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "math",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["load", "axpy"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "x",
-                reads: true,
-                writes: false,
-                line: 4,
-                column: 19,
-            },
-            ::thalweg::__private::HostPlan {
-                name: "y",
-                reads: true,
-                writes: true,
-                line: 5,
-                column: 19,
-            },
+        &["load", "axpy"],
+        &[
+            ::thalweg::__private::HostPlan::new("x", true, false, 4, 19),
+            ::thalweg::__private::HostPlan::new("y", true, true, 5, 19),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "dx",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 10,
-                column: 66,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "dy",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 10,
-                column: 80,
-            },
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "dx",
+                ::thalweg::__private::BufferKind::Ring,
+                10,
+                66,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "dy",
+                ::thalweg::__private::BufferKind::Ring,
+                10,
+                80,
+            ),
         ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy x -> dx",
-                kind: ::thalweg::__private::OperationKind::Upload {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy x -> dx",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 0,
                     buffer: 0,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 10,
-                column: 56,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy y -> dy",
-                kind: ::thalweg::__private::OperationKind::Upload {
+                10,
+                56,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy y -> dy",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 1,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 10,
-                column: 70,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "saxpy<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                10,
+                70,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "saxpy<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "saxpy",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        true,
+                    ),
                 ],
-                line: 13,
-                column: 17,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "copy dy -> y",
-                kind: ::thalweg::__private::OperationKind::Download {
+                13,
+                17,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "copy dy -> y",
+                ::thalweg::__private::OperationKind::Download {
                     host: 1,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 14,
-                column: 17,
-            },
+                14,
+                17,
+            ),
         ],
-        events: &[
-            ::thalweg::__private::EventPlan {
-                name: "loaded",
-                operation: 1,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "stored",
-                operation: 3,
-            },
+        &[
+            ::thalweg::__private::EventPlan::new("loaded", 1),
+            ::thalweg::__private::EventPlan::new("stored", 3),
         ],
-        waits: &[
-            ::thalweg::__private::WaitPlan {
-                operation: 2,
-                event: 0,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dy",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dy",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterWrite,
-                    },
+        &[
+            ::thalweg::__private::WaitPlan::new(
+                2,
+                0,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "dy",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
+                    ::thalweg::__private::HazardPlan::new(
+                        "dy",
+                        ::thalweg::__private::Hazard::WriteAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 0,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Previous,
-                hazards: &[],
-            },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                0,
+                1,
+                ::thalweg::__private::Distance::Previous,
+                &[],
+            ),
         ],
-    };
+    );
 }

@@ -41,7 +41,7 @@ impl Through {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -49,12 +49,12 @@ impl Through {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
@@ -66,10 +66,10 @@ impl Through {
         let done = self.__chunks(::thalweg::__private::Purpose::Run, factor, told, x, y);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
@@ -80,11 +80,11 @@ impl Through {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, factor, told, x, y)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
@@ -202,311 +202,287 @@ impl ::thalweg::__private::Build for Through {
 }
 impl Through {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Through",
-        file: ::core::file!(),
-        line: 2,
-        column: 18,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "load",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "fft",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "cpu",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "store",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Through",
+        ::core::file!(),
+        2,
+        18,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "load",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "fft",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "cpu",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "store",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["load", "fft", "cpu", "store"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "x",
-                reads: true,
-                writes: false,
-                line: 5,
-                column: 19,
-            },
-            ::thalweg::__private::HostPlan {
-                name: "y",
-                reads: false,
-                writes: true,
-                line: 6,
-                column: 20,
-            },
+        &["load", "fft", "cpu", "store"],
+        &[
+            ::thalweg::__private::HostPlan::new("x", true, false, 5, 19),
+            ::thalweg::__private::HostPlan::new("y", false, true, 6, 20),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "h",
-                kind: ::thalweg::__private::BufferKind::HostScratch,
-                line: 7,
-                column: 18,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "dx",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 9,
-                column: 36,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "dy",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 12,
-                column: 37,
-            },
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "h",
+                ::thalweg::__private::BufferKind::HostScratch,
+                7,
+                18,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "dx",
+                ::thalweg::__private::BufferKind::Ring,
+                9,
+                36,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "dy",
+                ::thalweg::__private::BufferKind::Ring,
+                12,
+                37,
+            ),
         ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy x -> dx",
-                kind: ::thalweg::__private::OperationKind::Upload {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy x -> dx",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 0,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 9,
-                column: 26,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "call fft::forward",
-                kind: ::thalweg::__private::OperationKind::Call {
+                9,
+                26,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "call fft::forward",
+                ::thalweg::__private::OperationKind::Call {
                     routine: "fft::forward",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        true,
+                    ),
                 ],
-                line: 10,
-                column: 25,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "copy dx -> h",
-                kind: ::thalweg::__private::OperationKind::CopyToScratch {
+                10,
+                25,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "copy dx -> h",
+                ::thalweg::__private::OperationKind::CopyToScratch {
                     from: 1,
                     to: 0,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 10,
-                column: 60,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 2,
-                stream: 2,
-                text: "host window",
-                kind: ::thalweg::__private::OperationKind::Host {
+                10,
+                60,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                2,
+                2,
+                "host window",
+                ::thalweg::__private::OperationKind::Host {
                     function: "window",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        true,
+                    ),
                 ],
-                line: 11,
-                column: 25,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 3,
-                stream: 3,
-                text: "copy h -> dy",
-                kind: ::thalweg::__private::OperationKind::CopyFromScratch {
+                11,
+                25,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                3,
+                3,
+                "copy h -> dy",
+                ::thalweg::__private::OperationKind::CopyFromScratch {
                     from: 0,
                     to: 2,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(2),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(2),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 12,
-                column: 27,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 3,
-                stream: 3,
-                text: "copy dy -> y",
-                kind: ::thalweg::__private::OperationKind::Download {
+                12,
+                27,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                3,
+                3,
+                "copy dy -> y",
+                ::thalweg::__private::OperationKind::Download {
                     host: 1,
                     buffer: 2,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(2),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(2),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 12,
-                column: 41,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 3,
-                stream: 3,
-                text: "then",
-                kind: ::thalweg::__private::OperationKind::Then,
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[],
-                line: 12,
-                column: 55,
-            },
+                12,
+                41,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                3,
+                3,
+                "then",
+                ::thalweg::__private::OperationKind::Then,
+                false,
+                ::core::option::Option::None,
+                &[],
+                12,
+                55,
+            ),
         ],
-        events: &[
-            ::thalweg::__private::EventPlan {
-                name: "load_done",
-                operation: 0,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "fft_done",
-                operation: 2,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "cpu_done",
-                operation: 3,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "store_dy_done",
-                operation: 4,
-            },
+        &[
+            ::thalweg::__private::EventPlan::new("load_done", 0),
+            ::thalweg::__private::EventPlan::new("fft_done", 2),
+            ::thalweg::__private::EventPlan::new("cpu_done", 3),
+            ::thalweg::__private::EventPlan::new("store_dy_done", 4),
         ],
-        waits: &[
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 0,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dx",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dx",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterWrite,
-                    },
+        &[
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                0,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "dx",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
+                    ::thalweg::__private::HazardPlan::new(
+                        "dx",
+                        ::thalweg::__private::Hazard::WriteAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 3,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "h",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "h",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterWrite,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                3,
+                1,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "h",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
+                    ::thalweg::__private::HazardPlan::new(
+                        "h",
+                        ::thalweg::__private::Hazard::WriteAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 0,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dx",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                0,
+                1,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "dx",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 4,
-                event: 2,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "h",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                4,
+                2,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "h",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 2,
-                event: 3,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "h",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                2,
+                3,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "h",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
+            ),
         ],
-    };
+    );
 }

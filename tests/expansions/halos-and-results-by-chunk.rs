@@ -40,7 +40,7 @@ impl Blur {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -48,48 +48,48 @@ impl Blur {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
         radius: usize,
         x: impl ::thalweg::Input<'run, f32>,
-        y: impl ::thalweg::MappedOutput<'run, f32>,
+        y: impl ::thalweg::memory::MappedOutput<'run, f32>,
         s: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Report> {
         let done = self.__chunks(::thalweg::__private::Purpose::Run, radius, x, y, s);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
         radius: usize,
         x: impl ::thalweg::Input<'run, f32>,
-        y: impl ::thalweg::MappedOutput<'run, f32>,
+        y: impl ::thalweg::memory::MappedOutput<'run, f32>,
         s: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, radius, x, y, s)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
         radius: usize,
         x: impl ::thalweg::Input<'run, f32>,
-        y: impl ::thalweg::MappedOutput<'run, f32>,
+        y: impl ::thalweg::memory::MappedOutput<'run, f32>,
         s: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, radius, x, y, s)
@@ -100,7 +100,7 @@ impl Blur {
         purpose: ::thalweg::__private::Purpose,
         radius: usize,
         x: impl ::thalweg::Input<'run, f32>,
-        y: impl ::thalweg::MappedOutput<'run, f32>,
+        y: impl ::thalweg::memory::MappedOutput<'run, f32>,
         s: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, blur_2, sum_2 } = self;
@@ -180,256 +180,232 @@ impl ::thalweg::__private::Build for Blur {
 }
 impl Blur {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Blur",
-        file: ::core::file!(),
-        line: 2,
-        column: 18,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "load",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "blur",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: true,
-                null: false,
-                placed: true,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "sum",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: true,
-                null: false,
-                placed: true,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "store",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Blur",
+        ::core::file!(),
+        2,
+        18,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "load",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "blur",
+                ::thalweg::__private::Priority::Default,
+                true,
+                false,
+                true,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "sum",
+                ::thalweg::__private::Priority::Default,
+                true,
+                false,
+                true,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "store",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["load", "blur", "sum", "store"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "x",
-                reads: true,
-                writes: false,
-                line: 4,
-                column: 19,
-            },
-            ::thalweg::__private::HostPlan {
-                name: "s",
-                reads: false,
-                writes: true,
-                line: 6,
-                column: 20,
-            },
+        &["load", "blur", "sum", "store"],
+        &[
+            ::thalweg::__private::HostPlan::new("x", true, false, 4, 19),
+            ::thalweg::__private::HostPlan::new("s", false, true, 6, 20),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "y",
-                kind: ::thalweg::__private::BufferKind::InPlace {
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "y",
+                ::thalweg::__private::BufferKind::InPlace {
                     mapped: true,
                     reads: false,
                     writes: true,
                 },
-                line: 5,
-                column: 20,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "sums",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 7,
-                column: 20,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "dx",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 9,
-                column: 36,
-            },
+                5,
+                20,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "sums",
+                ::thalweg::__private::BufferKind::Ring,
+                7,
+                20,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "dx",
+                ::thalweg::__private::BufferKind::Ring,
+                9,
+                36,
+            ),
         ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy x -> dx",
-                kind: ::thalweg::__private::OperationKind::Upload {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy x -> dx",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 0,
                     buffer: 2,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(2),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(2),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 9,
-                column: 26,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "blur<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                9,
+                26,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "blur<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "blur",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(2),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(2),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 10,
-                column: 26,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 2,
-                stream: 2,
-                text: "sum<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                10,
+                26,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                2,
+                2,
+                "sum<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "sum",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 11,
-                column: 25,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 3,
-                stream: 3,
-                text: "copy sums -> s",
-                kind: ::thalweg::__private::OperationKind::Download {
+                11,
+                25,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                3,
+                3,
+                "copy sums -> s",
+                ::thalweg::__private::OperationKind::Download {
                     host: 1,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 12,
-                column: 27,
-            },
+                12,
+                27,
+            ),
         ],
-        events: &[
-            ::thalweg::__private::EventPlan {
-                name: "load_done",
-                operation: 0,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "blur_done",
-                operation: 1,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "sum_done",
-                operation: 2,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "store_done",
-                operation: 3,
-            },
+        &[
+            ::thalweg::__private::EventPlan::new("load_done", 0),
+            ::thalweg::__private::EventPlan::new("blur_done", 1),
+            ::thalweg::__private::EventPlan::new("sum_done", 2),
+            ::thalweg::__private::EventPlan::new("store_done", 3),
         ],
-        waits: &[
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 0,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dx",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+        &[
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                0,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "dx",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 2,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "y",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                2,
+                1,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "y",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 0,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "dx",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                0,
+                1,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "dx",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 3,
-                event: 2,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "sums",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                3,
+                2,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "sums",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 2,
-                event: 3,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "sums",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                2,
+                3,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "sums",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
+            ),
         ],
-    };
+    );
 }

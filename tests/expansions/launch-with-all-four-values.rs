@@ -36,7 +36,7 @@ impl Transpose {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -44,12 +44,12 @@ impl Transpose {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
@@ -58,10 +58,10 @@ impl Transpose {
         let done = self.__chunks(::thalweg::__private::Purpose::Run, m);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
@@ -69,11 +69,11 @@ impl Transpose {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, m)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
@@ -148,160 +148,146 @@ impl ::thalweg::__private::Build for Transpose {
 }
 impl Transpose {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Transpose",
-        file: ::core::file!(),
-        line: 2,
-        column: 18,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "copies",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "math",
-                priority: ::thalweg::__private::Priority::Level(-3i32),
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Transpose",
+        ::core::file!(),
+        2,
+        18,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "copies",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "math",
+                ::thalweg::__private::Priority::Level(-3i32),
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["all"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "m",
-                reads: true,
-                writes: true,
-                line: 3,
-                column: 19,
-            },
+        &["all"],
+        &[::thalweg::__private::HostPlan::new("m", true, true, 3, 19)],
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "d_out",
+                ::thalweg::__private::BufferKind::Ring,
+                12,
+                20,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "d_in",
+                ::thalweg::__private::BufferKind::Ring,
+                8,
+                27,
+            ),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "d_out",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 12,
-                column: 20,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "d_in",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 8,
-                column: 27,
-            },
-        ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy m -> d_in",
-                kind: ::thalweg::__private::OperationKind::Upload {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy m -> d_in",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 0,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 8,
-                column: 17,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 1,
-                text: "kernels::transpose::<32><<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                8,
+                17,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                1,
+                "kernels::transpose::<32><<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "kernels::transpose::<32>",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 9,
-                column: 17,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy d_out -> m",
-                kind: ::thalweg::__private::OperationKind::Download {
+                9,
+                17,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy d_out -> m",
+                ::thalweg::__private::OperationKind::Download {
                     host: 0,
                     buffer: 0,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 10,
-                column: 17,
-            },
+                10,
+                17,
+            ),
         ],
-        events: &[
-            ::thalweg::__private::EventPlan {
-                name: "all_d_in_done",
-                operation: 0,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "all_transpose_done",
-                operation: 1,
-            },
+        &[
+            ::thalweg::__private::EventPlan::new("all_d_in_done", 0),
+            ::thalweg::__private::EventPlan::new("all_transpose_done", 1),
         ],
-        waits: &[
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 0,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "d_in",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+        &[
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                0,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "d_in",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 2,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "d_out",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                2,
+                1,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "d_out",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
+            ),
         ],
-    };
+    );
 }

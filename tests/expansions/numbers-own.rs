@@ -35,7 +35,7 @@ impl Fill {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -43,12 +43,12 @@ impl Fill {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
@@ -58,10 +58,10 @@ impl Fill {
         let done = self.__chunks(::thalweg::__private::Purpose::Run, refine, y);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
@@ -70,11 +70,11 @@ impl Fill {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, refine, y)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
@@ -168,104 +168,96 @@ impl ::thalweg::__private::Build for Fill {
 }
 impl Fill {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Fill",
-        file: ::core::file!(),
-        line: 2,
-        column: 18,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "all",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Fill",
+        ::core::file!(),
+        2,
+        18,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "all",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["all"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "y",
-                reads: false,
-                writes: true,
-                line: 4,
-                column: 20,
-            },
+        &["all"],
+        &[::thalweg::__private::HostPlan::new("y", false, true, 4, 20)],
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "d",
+                ::thalweg::__private::BufferKind::Ring,
+                5,
+                20,
+            ),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "d",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 5,
-                column: 20,
-            },
-        ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "fill d",
-                kind: ::thalweg::__private::OperationKind::Fill {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "fill d",
+                ::thalweg::__private::OperationKind::Fill {
                     buffer: 0,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 9,
-                column: 17,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "scale<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                9,
+                17,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "scale<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "scale",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        true,
+                    ),
                 ],
-                line: 10,
-                column: 17,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy d -> y",
-                kind: ::thalweg::__private::OperationKind::Download {
+                10,
+                17,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy d -> y",
+                ::thalweg::__private::OperationKind::Download {
                     host: 0,
                     buffer: 0,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 11,
-                column: 17,
-            },
+                11,
+                17,
+            ),
         ],
-        events: &[],
-        waits: &[],
-    };
+        &[],
+        &[],
+    );
 }

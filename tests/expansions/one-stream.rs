@@ -34,7 +34,7 @@ impl Saxpy {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -42,12 +42,12 @@ impl Saxpy {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
@@ -58,10 +58,10 @@ impl Saxpy {
         let done = self.__chunks(::thalweg::__private::Purpose::Run, a, x, y);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
@@ -71,11 +71,11 @@ impl Saxpy {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, a, x, y)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
@@ -163,153 +163,141 @@ impl ::thalweg::__private::Build for Saxpy {
 }
 impl Saxpy {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Saxpy",
-        file: ::core::file!(),
-        line: 2,
-        column: 18,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "s",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Saxpy",
+        ::core::file!(),
+        2,
+        18,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "s",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["load", "axpy", "store"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "x",
-                reads: true,
-                writes: false,
-                line: 4,
-                column: 19,
-            },
-            ::thalweg::__private::HostPlan {
-                name: "y",
-                reads: true,
-                writes: true,
-                line: 5,
-                column: 19,
-            },
+        &["load", "axpy", "store"],
+        &[
+            ::thalweg::__private::HostPlan::new("x", true, false, 4, 19),
+            ::thalweg::__private::HostPlan::new("y", true, true, 5, 19),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "dx",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 8,
-                column: 41,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "dy",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 8,
-                column: 55,
-            },
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "dx",
+                ::thalweg::__private::BufferKind::Ring,
+                8,
+                41,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "dy",
+                ::thalweg::__private::BufferKind::Ring,
+                8,
+                55,
+            ),
         ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy x -> dx",
-                kind: ::thalweg::__private::OperationKind::Upload {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy x -> dx",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 0,
                     buffer: 0,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 8,
-                column: 31,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy y -> dy",
-                kind: ::thalweg::__private::OperationKind::Upload {
+                8,
+                31,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy y -> dy",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 1,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 8,
-                column: 45,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 0,
-                text: "saxpy<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                8,
+                45,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                0,
+                "saxpy<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "saxpy",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        true,
+                    ),
                 ],
-                line: 9,
-                column: 31,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 2,
-                stream: 0,
-                text: "copy dy -> y",
-                kind: ::thalweg::__private::OperationKind::Download {
+                9,
+                31,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                2,
+                0,
+                "copy dy -> y",
+                ::thalweg::__private::OperationKind::Download {
                     host: 1,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 10,
-                column: 32,
-            },
+                10,
+                32,
+            ),
         ],
-        events: &[],
-        waits: &[],
-    };
+        &[],
+        &[],
+    );
 }

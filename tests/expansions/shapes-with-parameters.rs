@@ -38,7 +38,7 @@ impl Normalise {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -46,12 +46,12 @@ impl Normalise {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
@@ -63,10 +63,10 @@ impl Normalise {
             .__chunks(::thalweg::__private::Purpose::Run, channels, pixels, tensor);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
@@ -76,11 +76,11 @@ impl Normalise {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, channels, pixels, tensor)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
@@ -172,230 +172,209 @@ impl ::thalweg::__private::Build for Normalise {
 }
 impl Normalise {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Normalise",
-        file: ::core::file!(),
-        line: 2,
-        column: 29,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "load",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "widen",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: true,
-                null: false,
-                placed: true,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "both",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Normalise",
+        ::core::file!(),
+        2,
+        29,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "load",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "widen",
+                ::thalweg::__private::Priority::Default,
+                true,
+                false,
+                true,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "both",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["load", "widen", "both"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "pixels",
-                reads: true,
-                writes: false,
-                line: 4,
-                column: 19,
-            },
-            ::thalweg::__private::HostPlan {
-                name: "tensor",
-                reads: false,
-                writes: true,
-                line: 5,
-                column: 20,
-            },
+        &["load", "widen", "both"],
+        &[
+            ::thalweg::__private::HostPlan::new("pixels", true, false, 4, 19),
+            ::thalweg::__private::HostPlan::new("tensor", false, true, 5, 20),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "scratch",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 6,
-                column: 20,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "d_tensor2",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 11,
-                column: 20,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "d_pixels",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 8,
-                column: 41,
-            },
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "scratch",
+                ::thalweg::__private::BufferKind::Ring,
+                6,
+                20,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "d_tensor2",
+                ::thalweg::__private::BufferKind::Ring,
+                11,
+                20,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "d_pixels",
+                ::thalweg::__private::BufferKind::Ring,
+                8,
+                41,
+            ),
         ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy pixels -> d_pixels",
-                kind: ::thalweg::__private::OperationKind::Upload {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy pixels -> d_pixels",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 0,
                     buffer: 2,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(2),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(2),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 8,
-                column: 26,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "to_f32<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                8,
+                26,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "to_f32<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "to_f32",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(2),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(2),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 9,
-                column: 27,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 2,
-                stream: 2,
-                text: "twice<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                9,
+                27,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                2,
+                2,
+                "twice<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "twice",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 10,
-                column: 26,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 2,
-                stream: 2,
-                text: "copy d_tensor2 -> tensor",
-                kind: ::thalweg::__private::OperationKind::Download {
+                10,
+                26,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                2,
+                2,
+                "copy d_tensor2 -> tensor",
+                ::thalweg::__private::OperationKind::Download {
                     host: 1,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 10,
-                column: 84,
-            },
+                10,
+                84,
+            ),
         ],
-        events: &[
-            ::thalweg::__private::EventPlan {
-                name: "load_done",
-                operation: 0,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "widen_done",
-                operation: 1,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "both_twice_done",
-                operation: 2,
-            },
+        &[
+            ::thalweg::__private::EventPlan::new("load_done", 0),
+            ::thalweg::__private::EventPlan::new("widen_done", 1),
+            ::thalweg::__private::EventPlan::new("both_twice_done", 2),
         ],
-        waits: &[
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 0,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "d_pixels",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+        &[
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                0,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "d_pixels",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 2,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "scratch",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                2,
+                1,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "scratch",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 0,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "d_pixels",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                0,
+                1,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "d_pixels",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 2,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "scratch",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                2,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "scratch",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
+            ),
         ],
-    };
+    );
 }

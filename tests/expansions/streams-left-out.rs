@@ -34,7 +34,7 @@ impl Gray {
     /// Builds the pipeline on a device, as it is declared.
     ///
     /// # Errors
-    /// As `build` of its options.
+    /// Those of `Options::build`.
     pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
         Self::options(device).build()
     }
@@ -42,12 +42,12 @@ impl Gray {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-    /// one.
+    /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+    /// async code, `spawn` returns one.
     ///
     /// # Errors
-    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-    /// device. The error says where, and how much of each output is complete.
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+    /// fails on the device. The error says where, and how much of each output is complete.
     #[track_caller]
     pub fn run<'run>(
         &mut self,
@@ -57,10 +57,10 @@ impl Gray {
         let done = self.__chunks(::thalweg::__private::Purpose::Run, rgb, gray);
         done.map(|timeline| timeline.report)
     }
-    /// As `run`, and says when each operation began and ended.
+    /// Runs the pipeline as `run` does, and says when each operation began and ended.
     ///
     /// # Errors
-    /// As `run`.
+    /// Those of `run`.
     #[track_caller]
     pub fn profile<'run>(
         &mut self,
@@ -69,11 +69,11 @@ impl Gray {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, rgb, gray)
     }
-    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-    /// arguments stay as they are.
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+    /// and the arguments stay as they are.
     ///
     /// # Errors
-    /// As `run`, of the arguments, the memory and what a launch requires.
+    /// Those of `run` about the arguments, the memory and the requirements of launches.
     #[track_caller]
     pub fn predict<'run>(
         &mut self,
@@ -163,200 +163,179 @@ impl ::thalweg::__private::Build for Gray {
 }
 impl Gray {
     /// The streams, operations and events of this pipeline.
-    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
-        pipeline: "Gray",
-        file: ::core::file!(),
-        line: 2,
-        column: 18,
-        streams: &[
-            ::thalweg::__private::StreamPlan {
-                name: "load",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "convert",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: true,
-                null: false,
-                placed: true,
-            },
-            ::thalweg::__private::StreamPlan {
-                name: "store",
-                priority: ::thalweg::__private::Priority::Default,
-                per_slot: false,
-                null: false,
-                placed: false,
-            },
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan::new(
+        "Gray",
+        ::core::file!(),
+        2,
+        18,
+        &[
+            ::thalweg::__private::StreamPlan::new(
+                "load",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "convert",
+                ::thalweg::__private::Priority::Default,
+                true,
+                false,
+                true,
+            ),
+            ::thalweg::__private::StreamPlan::new(
+                "store",
+                ::thalweg::__private::Priority::Default,
+                false,
+                false,
+                false,
+            ),
         ],
-        stages: &["load", "convert", "store"],
-        hosts: &[
-            ::thalweg::__private::HostPlan {
-                name: "rgb",
-                reads: true,
-                writes: false,
-                line: 3,
-                column: 19,
-            },
-            ::thalweg::__private::HostPlan {
-                name: "gray",
-                reads: false,
-                writes: true,
-                line: 4,
-                column: 20,
-            },
+        &["load", "convert", "store"],
+        &[
+            ::thalweg::__private::HostPlan::new("rgb", true, false, 3, 19),
+            ::thalweg::__private::HostPlan::new("gray", false, true, 4, 20),
         ],
-        buffers: &[
-            ::thalweg::__private::BufferPlan {
-                name: "d_gray",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 5,
-                column: 20,
-            },
-            ::thalweg::__private::BufferPlan {
-                name: "d_rgb",
-                kind: ::thalweg::__private::BufferKind::Ring,
-                line: 7,
-                column: 38,
-            },
+        &[
+            ::thalweg::__private::BufferPlan::new(
+                "d_gray",
+                ::thalweg::__private::BufferKind::Ring,
+                5,
+                20,
+            ),
+            ::thalweg::__private::BufferPlan::new(
+                "d_rgb",
+                ::thalweg::__private::BufferKind::Ring,
+                7,
+                38,
+            ),
         ],
-        operations: &[
-            ::thalweg::__private::OperationPlan {
-                stage: 0,
-                stream: 0,
-                text: "copy rgb -> d_rgb",
-                kind: ::thalweg::__private::OperationKind::Upload {
+        &[
+            ::thalweg::__private::OperationPlan::new(
+                0,
+                0,
+                "copy rgb -> d_rgb",
+                ::thalweg::__private::OperationKind::Upload {
                     host: 0,
                     buffer: 1,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(0),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(0),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 7,
-                column: 26,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 1,
-                stream: 1,
-                text: "grayscale<<<..>>>",
-                kind: ::thalweg::__private::OperationKind::Launch {
+                7,
+                26,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                1,
+                1,
+                "grayscale<<<..>>>",
+                ::thalweg::__private::OperationKind::Launch {
                     kernel: "grayscale",
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(1),
-                        reads: true,
-                        writes: false,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: false,
-                        writes: true,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(1),
+                        true,
+                        false,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        false,
+                        true,
+                    ),
                 ],
-                line: 8,
-                column: 29,
-            },
-            ::thalweg::__private::OperationPlan {
-                stage: 2,
-                stream: 2,
-                text: "copy d_gray -> gray",
-                kind: ::thalweg::__private::OperationKind::Download {
+                8,
+                29,
+            ),
+            ::thalweg::__private::OperationPlan::new(
+                2,
+                2,
+                "copy d_gray -> gray",
+                ::thalweg::__private::OperationKind::Download {
                     host: 1,
                     buffer: 0,
                 },
-                conditional: false,
-                repeat: ::core::option::Option::None,
-                accesses: &[
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Host(1),
-                        reads: false,
-                        writes: true,
-                    },
-                    ::thalweg::__private::AccessPlan {
-                        memory: ::thalweg::__private::Memory::Buffer(0),
-                        reads: true,
-                        writes: false,
-                    },
+                false,
+                ::core::option::Option::None,
+                &[
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Host(1),
+                        false,
+                        true,
+                    ),
+                    ::thalweg::__private::AccessPlan::new(
+                        ::thalweg::__private::Memory::Buffer(0),
+                        true,
+                        false,
+                    ),
                 ],
-                line: 9,
-                column: 27,
-            },
+                9,
+                27,
+            ),
         ],
-        events: &[
-            ::thalweg::__private::EventPlan {
-                name: "load_done",
-                operation: 0,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "convert_done",
-                operation: 1,
-            },
-            ::thalweg::__private::EventPlan {
-                name: "store_done",
-                operation: 2,
-            },
+        &[
+            ::thalweg::__private::EventPlan::new("load_done", 0),
+            ::thalweg::__private::EventPlan::new("convert_done", 1),
+            ::thalweg::__private::EventPlan::new("store_done", 2),
         ],
-        waits: &[
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 0,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "d_rgb",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+        &[
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                0,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "d_rgb",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 2,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Same,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "d_gray",
-                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                2,
+                1,
+                ::thalweg::__private::Distance::Same,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "d_gray",
+                        ::thalweg::__private::Hazard::ReadAfterWrite,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 0,
-                event: 1,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "d_rgb",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                0,
+                1,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "d_rgb",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
-            ::thalweg::__private::WaitPlan {
-                operation: 1,
-                event: 2,
-                distance: ::thalweg::__private::Distance::Reuse,
-                hazards: &[
-                    ::thalweg::__private::HazardPlan {
-                        buffer: "d_gray",
-                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
-                    },
+            ),
+            ::thalweg::__private::WaitPlan::new(
+                1,
+                2,
+                ::thalweg::__private::Distance::Reuse,
+                &[
+                    ::thalweg::__private::HazardPlan::new(
+                        "d_gray",
+                        ::thalweg::__private::Hazard::WriteAfterRead,
+                    ),
                 ],
-            },
+            ),
         ],
-    };
+    );
 }

@@ -1,4 +1,4 @@
-//! What the book shows of a run: compared with what is recorded beside its pages.
+//! What the book shows of a run is compared with what is recorded beside its pages.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub fn recorded(name: &str, text: &str) {
     assert_eq!(text, blessed, "`BLESS=1` writes {} anew", path.display());
 }
 
-/// The lines of a source between the marks of a listing, with their numbers.
+/// The lines of a listing, between its marks, with their line numbers in the source.
 pub fn listing<'s>(source: &'s str, name: &str) -> impl Iterator<Item = (usize, &'s str)> {
     let (begin, end) = (format!("ANCHOR: {name}"), format!("ANCHOR_END: {name}"));
     let lines = source.lines().enumerate().map(|(index, line)| (index + 1, line));
@@ -28,8 +28,8 @@ pub fn listing<'s>(source: &'s str, name: &str) -> impl Iterator<Item = (usize, 
         .take_while(move |(_, line)| !line.ends_with(&end))
 }
 
-/// An error as a program has it that consists of one listing alone: its lines are the listing's. `file` is its source, as
-/// `file!()` has it there.
+/// An error as a program has it that consists of one listing alone: its line numbers are the listing's.
+/// `file` is the source's path, as `file!()` gives it there.
 ///
 /// # Panics
 ///

@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 
 use thalweg::prelude::*;
 
-/// How far a result may be from the expected one. A NaN is as good as any other NaN, and as nothing else.
+/// How far a result may be from the expected one. A NaN equals any other NaN, and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tolerance {
     /// The same bits: -0.0 is not 0.0.
     Exact,
-    /// So many representable numbers further at most. -0.0 and 0.0 are at the same place.
+    /// At most so many representable numbers apart. -0.0 and 0.0 are at the same place.
     Ulps(u64),
     /// `|found - expected| <= absolute + relative * |expected|`. Infinities are equal or not.
     Within {
@@ -23,7 +23,7 @@ pub enum Tolerance {
 
 /// An element of a result.
 pub trait Element: Copy + Debug {
-    /// Whether `self` is as close to `expected` as it must be.
+    /// Whether `self` is close enough to `expected`.
     fn is_close(self, expected: Self, tolerance: Tolerance) -> bool;
 }
 
@@ -49,7 +49,7 @@ macro_rules! floats {
     ($($type:ty: $signed:ty),*) => {$(
         impl Element for $type {
             fn is_close(self, expected: Self, tolerance: Tolerance) -> bool {
-                // In the order of the numbers, with both zeros at 0.
+                // The order is that of the numbers, with both zeros at 0.
                 let place = |x: $type| {
                     let magnitude = (x.to_bits() << 1 >> 1) as $signed;
                     if x.is_sign_negative() { -magnitude } else { magnitude }
@@ -73,10 +73,11 @@ macro_rules! floats {
 
 floats!(f32: i32, f64: i64);
 
-/// Checks that each element of `found` is as close to that of `expected` as it must be, and that there are as many.
+/// Checks that each element of `found` is close enough to that of `expected`, and that both have the same
+/// length.
 ///
 /// # Panics
-/// Names `what` and the first elements that are not, with how many there are.
+/// Names `what` and the first elements that differ, with their number.
 #[track_caller]
 pub fn assert_close<T: Element>(found: &[T], expected: &[T], tolerance: Tolerance, what: impl Display) {
     assert_eq!(found.len(), expected.len(), "{what}: elements");
@@ -98,11 +99,11 @@ pub fn assert_close<T: Element>(found: &[T], expected: &[T], tolerance: Toleranc
 /// # Panics
 /// There is no GPU, or one of the runs failed.
 #[track_caller]
-pub fn on_gpu_and_simulated<R>(run: impl Fn(&Device) -> Result<R>) -> (R, R) {
-    // Kept, so that each source is compiled once.
+pub fn on_gpu_and_simulated<R>(run: impl Fn(&Device) -> thalweg::Result<R>) -> (R, R) {
+    // It is kept, so that each source is compiled once.
     static GPU: OnceLock<Device> = OnceLock::new();
     let gpu = GPU.get_or_init(|| Device::cuda(0).unwrap_or_else(|error| panic!("a GPU: {error}"))).clone();
-    let simulated = Device::simulated(Spec::default());
+    let simulated = Device::simulated(Simulation::default());
     let [gpu, simulated] = [("GPU", gpu), ("simulated device", simulated)].map(|(name, device)| {
         assert_eq!(device.is_simulated(), name != "GPU");
         run(&device).unwrap_or_else(|error| panic!("on the {name}: {error}"))
@@ -118,7 +119,7 @@ pub fn on_gpu_and_simulated<R>(run: impl Fn(&Device) -> Result<R>) -> (R, R) {
 pub fn assert_same_on_both<T: Element>(
     what: impl Display,
     tolerance: Tolerance,
-    run: impl Fn(&Device) -> Result<Vec<T>>,
+    run: impl Fn(&Device) -> thalweg::Result<Vec<T>>,
 ) {
     let (gpu, simulated) = on_gpu_and_simulated(run);
     assert_close(&gpu, &simulated, tolerance, what);

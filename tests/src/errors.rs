@@ -1,13 +1,13 @@
-//! What errors must say.
+//! Checks of what errors say.
 
 use thalweg::Error;
 
-/// The source of a test, in which errors have their places. A line is known by its end, `// at: mark`.
+/// The source of a test, in which errors have their places. A line is identified by its end, `// at: mark`.
 #[derive(Debug)]
 pub struct Source {
     /// As `file!()` gives it.
     pub file: &'static str,
-    /// What is in it.
+    /// The file's text.
     pub text: &'static str,
 }
 
@@ -62,6 +62,6 @@ pub fn says(error: &Error) -> String {
 #[macro_export]
 macro_rules! is {
     ($error:expr, $($kind:tt)+) => {
-        assert!(matches!($error.kind(), ::thalweg::ErrorKind::$($kind)+), "{:?}", $error)
+        assert!(matches!($error.detail(), ::thalweg::__private::Detail::$($kind)+), "{:?}", $error)
     };
 }

@@ -1,4 +1,4 @@
-//! Graph mode against plain mode, on any device.
+//! Graph mode compared with plain mode, on any device.
 
 use thalweg::prelude::*;
 
@@ -51,7 +51,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// A stream for each slot: nothing but the slots orders the chunks.
+    /// A stream for each slot: only the slots order the chunks.
     pipeline PerSlot {
         param a: f32;
         input x: [f32];
@@ -79,7 +79,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Events do.
+    /// Events order the chunks.
     pipeline HashPerSlot {
         input x: [i64];
         carry total: [i64; 2] = 100;
@@ -120,7 +120,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// What a chunk has stored it loads again: the CPU is in between, if the data is pageable.
+    /// A chunk loads again what it has stored: the CPU is in between, if the data are pageable.
     pipeline There {
         inout y: [f32];
         chunk c = CHUNK;
@@ -151,7 +151,8 @@ stream_pipeline! {
     }
 }
 
-/// Runs of one pipeline, each of another length or with other parameters, against the same without graphs.
+/// Runs of one pipeline, each with another length or other parameters, compared with the same runs without
+/// graphs.
 fn compare_mixed(device: &Device, depth: usize, kind: usize) {
     let mut graph = Mixed::options(device).depth(depth).graph().build().unwrap();
     let mut plain = Mixed::options(device).depth(depth).build().unwrap();
@@ -191,7 +192,7 @@ pub fn every_operation(device: &Device) {
     }
 }
 
-/// One pipeline object with data in either memory, by turns: its graphs are of chunks and of runs.
+/// One pipeline object with data in either kind of memory, alternately: its graphs are of chunks and of runs.
 pub fn either_memory(device: &Device) {
     let mut pipeline = PerSlot::options(device).depth(3).graph().build().unwrap();
     for (turn, len) in [100, 100, 40, 100, 17, 0, 100].into_iter().enumerate() {
@@ -210,7 +211,7 @@ fn hash(start: i64, x: &[i64]) -> i64 {
     x.iter().fold(start, |total, x| total.wrapping_mul(31).wrapping_add(*x))
 }
 
-/// What is carried, which depends on the order of the chunks.
+/// A carry, which depends on the order of the chunks.
 pub fn carried(device: &Device) {
     for depth in DEPTHS {
         let mut by_streams = Hash::options(device).depth(depth).graph().build().unwrap();

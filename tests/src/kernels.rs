@@ -1,4 +1,4 @@
-//! Kernels for the tests, in as many element types, shapes and kinds of host body as there are.
+//! Kernels for the tests, in all element types, shapes and kinds of host body that the crate supports.
 
 use thalweg::bytemuck::{Pod, Zeroable};
 use thalweg::prelude::*;
@@ -166,11 +166,11 @@ unsafe extern "CUDA" {
     #[host(refuses_thread)]
     #[requires(n as usize <= x.len())]
     pub safe fn refuses(n: u32, x: &[i32], y: Out<[i32]>);
-    /// Nothing that the simulated device could run.
+    /// A kernel without a host body: the simulated device cannot run it.
     pub safe fn without_host_body(y: &mut [f32]);
 }
 
-/// What [`refuses`] will not add 1 to.
+/// The value to which [`refuses`] does not add 1.
 pub const REFUSED: i32 = i32::MIN;
 
 fn bounded_thread(t: Thread, n: u32, y: &mut [f32]) {

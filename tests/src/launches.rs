@@ -1,4 +1,4 @@
-//! Launches of every kind of shape, for kernels that do the same with any.
+//! Launches of every shape, for kernels that compute the same with any of them.
 
 /// As CUDA's `dim3`.
 pub type Dim3 = (u32, u32, u32);
@@ -6,8 +6,8 @@ pub type Dim3 = (u32, u32, u32);
 /// A grid, a block, and dynamic shared memory in bytes.
 pub type Launch = (Dim3, Dim3, u32);
 
-/// Grids and blocks that are too small, too large, and of one, two and three dimensions; and dynamic shared memory that
-/// nothing uses. Only the last one has blocks of more than 256 threads.
+/// Grids and blocks that are too small, too large, and of one, two and three dimensions; and dynamic shared
+/// memory that nothing uses. Only the last launch has blocks of more than 256 threads.
 pub const LAUNCHES: [Launch; 9] = [
     ((3, 2, 1), (256, 1, 1), 0),
     ((1, 1, 1), (32, 8, 1), 0),

@@ -1,4 +1,5 @@
-//! What the tests share: kernels, checks of errors, and the devices and ring shapes that every pipeline must be right on.
+//! Parts that the tests share: kernels, checks of errors, and the devices and ring shapes that every pipeline
+//! is tried on.
 
 pub mod book;
 pub mod compare;
@@ -7,6 +8,7 @@ pub mod graphs;
 pub mod kernels;
 pub mod launches;
 pub mod loading;
+pub mod on_host;
 pub mod plans;
 pub mod products;
 pub mod random;
@@ -16,9 +18,10 @@ pub mod waiting;
 
 use thalweg::prelude::*;
 
-/// What the test harness calls a test of a module (`module_path!()`): for those that run themselves again in another process.
+/// The harness's name of a test in a module (`module_path!()`), for tests that run themselves again in
+/// another process.
 pub fn test_name(module: &str, test: &str) -> String {
-    // The crate's own name is not part of it.
+    // The crate's own name is not part of the harness's name.
     module.split_once("::").map_or_else(|| test.to_owned(), |(_, module)| format!("{module}::{test}"))
 }
 
@@ -31,11 +34,11 @@ pub struct Case {
     pub chunk: usize,
     /// Ring slots.
     pub depth: usize,
-    /// Whether the data read is in pinned memory.
+    /// Whether the data that are read are in page-locked memory.
     pub pinned_in: bool,
-    /// Whether the data written is in pinned memory.
+    /// Whether the data that are written are in page-locked memory.
     pub pinned_out: bool,
-    /// Of the device's adversary; `None` goes by the model's time.
+    /// The seed of the device's adversary; `None` follows the model's time.
     pub seed: Option<u64>,
 }
 
@@ -45,10 +48,10 @@ pub const CHUNK: usize = 17;
 /// Lengths at every border of a chunk, and in the middle.
 pub const LENGTHS: [usize; 7] = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 101, 10 * CHUNK + 3];
 
-/// Depths, the last of them more than any of [`LENGTHS`] has chunks.
+/// Depths; the last one is larger than the number of chunks of any of [`LENGTHS`].
 pub const DEPTHS: [usize; 4] = [1, 2, 3, 16];
 
-/// Adversarial orders that each length and depth is tried in.
+/// The number of adversarial orders in which each length and depth is tried.
 const ORDERS: u64 = 8;
 
 /// Every length at every depth, in the order of time and in several adversarial ones.
@@ -66,17 +69,18 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Runs `check` on a device of its own for every case, and sees that it leaves no memory behind.
-pub fn everywhere(check: impl Fn(&Device, Case) -> Result<()>) {
+/// Runs `check` on a device of its own for every case, and checks that it leaves no memory behind.
+pub fn everywhere(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
     for case in cases() {
-        let spec = Spec::default();
+        let spec = Simulation::default();
         let device = small(case.seed.map_or(spec.clone(), |seed| spec.adversarial(seed)));
         leaves_nothing(&device, || check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}")));
     }
 }
 
-/// Runs `check` on the first GPU for every case, or every `THALWEG_EVERY`-th: under a checker each takes long.
-pub fn on_a_gpu(check: impl Fn(&Device, Case) -> Result<()>) {
+/// Runs `check` on the first GPU for every case, or every `THALWEG_EVERY`-th: under a checker each case takes
+/// long.
+pub fn on_a_gpu(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
     let device = Device::cuda(0).unwrap();
     let every = std::env::var("THALWEG_EVERY").map_or(1, |every| every.parse().unwrap());
     for case in cases().step_by(every) {
@@ -117,7 +121,7 @@ macro_rules! on_each_device {
         mod $name {
             #[test]
             fn simulated() {
-                super::$name(&thalweg::Device::simulated(thalweg::Spec::default()));
+                super::$name(&thalweg::Device::simulated(thalweg::sim::Simulation::default()));
             }
 
             #[test]
@@ -129,11 +133,11 @@ macro_rules! on_each_device {
     )*};
 }
 
-/// Pinned memory of a [`small`] device, in bytes: few enough that [`leaves_nothing`] can allocate all of it.
+/// Page-locked memory of a [`small`] device, in bytes: [`leaves_nothing`] can allocate all of it.
 pub const PINNED: usize = 1 << 20;
 
-/// A simulated device with little pinned memory.
-pub fn small(spec: Spec) -> Device {
+/// A simulated device with little page-locked memory.
+pub fn small(spec: Simulation) -> Device {
     Device::simulated(spec.with_pinned_memory(PINNED as u64))
 }
 
@@ -146,8 +150,8 @@ pub fn leaves_nothing<R>(device: &Device, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs `$call` with `$name` borrowed mutably from memory of the wanted kind that starts as `$start`, a `Vec`. Gives its
-/// result and what is in the memory afterwards.
+/// Runs `$call` with `$name` borrowed mutably from memory of the wanted kind that starts as `$start`, a
+/// `Vec`. Returns its result and the memory's content afterwards.
 #[macro_export]
 macro_rules! written {
     ($device:expr, $pinned:expr, $start:expr, |$name:ident| $call:expr) => {{
@@ -181,7 +185,7 @@ macro_rules! read {
     }};
 }
 
-/// A copy in pinned memory.
+/// A copy in page-locked memory.
 pub fn pinned<T: Pod>(device: &Device, data: &[T]) -> PinnedBuf<T> {
     PinnedBuf::from_slice(device, data).unwrap()
 }
@@ -191,7 +195,7 @@ pub fn numbers(len: usize) -> Vec<f32> {
     (0..len).map(|i| (i * 37 % 1009) as f32 / 8.0 - 60.0).collect()
 }
 
-/// The options of `$pipeline` for a case: in graph mode for every other one.
+/// The options of `$pipeline` for a case; every other case is in graph mode.
 #[macro_export]
 macro_rules! built {
     ($pipeline:ty, $device:expr, $case:expr) => {{

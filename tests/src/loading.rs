@@ -21,14 +21,14 @@ fn blur_on_host(t: Thread, n: u32, taps: u32, x: &[f32], y: &mut [f32], weights:
 
 #[kernels("../cu/blocks_together.cu")]
 unsafe extern "CUDA" {
-    /// `y[i]` is what `x` has at the next block of the cluster.
+    /// `y[i]` is the element of `x` for the next block of the cluster.
     #[instantiate("rotate<2>")]
     #[cluster(2)]
     #[host(rotate_on_host::<2>)]
     #[requires(n as usize <= x.len() && n as usize <= y.len())]
     pub safe fn rotate_2(n: u32, x: &[u32], y: Out<[u32]>);
 
-    /// Likewise, with larger clusters than every device has.
+    /// The same, with larger clusters than some devices support.
     #[instantiate("rotate<16>")]
     #[cluster(16)]
     #[host(rotate_on_host::<16>)]
@@ -77,7 +77,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Gives the variable what changes from chunk to chunk.
+    /// Gives the variable a value that changes from chunk to chunk.
     pub pipeline BlurWithItsInput {
         input x: [f32];
         output y: [f32];
@@ -168,13 +168,13 @@ stream_pipeline! {
     }
 }
 
-/// What [`Blur`] makes of one chunk.
+/// The result of [`Blur`] for one chunk.
 pub fn blurred(x: &[f32], weights: &[f32]) -> Vec<f32> {
     let sum = |i: usize| x[i..].iter().zip(weights).map(|(x, weight)| weight * x).sum();
     (0..x.len()).map(sum).collect()
 }
 
-/// What [`rotate_2`] and [`rotate_16`] make of one chunk.
+/// The result of [`rotate_2`] and [`rotate_16`] for one chunk.
 pub fn rotated<const BLOCKS: u32>(x: &[u32]) -> Vec<u32> {
     let mut y = vec![0; x.len()];
     let grid = (x.len() as u32).div_ceil(BLOCK * BLOCKS) * BLOCKS;

@@ -1,24 +1,14 @@
-//! Parts of plans that are written by hand, as the macro writes them.
+//! Parts of plans, written by hand as the macro writes them.
 
 use thalweg::__private::{Priority, StreamPlan};
-use thalweg::{OperationKind, OperationPlan};
+use thalweg::plan::{OperationKind, OperationPlan};
 
 /// An operation of the first stage, on the first stream.
 pub const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
-    OperationPlan {
-        stage: 0,
-        stream: 0,
-        text,
-        kind,
-        conditional: false,
-        repeat: None,
-        accesses: &[],
-        line: 1,
-        column: 1,
-    }
+    OperationPlan::new(0, 0, text, kind, false, None, &[], 1, 1)
 }
 
 /// One stream for all slots.
 pub const fn stream(name: &'static str) -> StreamPlan {
-    StreamPlan { name, priority: Priority::Default, per_slot: false, null: false, placed: false }
+    StreamPlan::new(name, Priority::Default, false, false, false)
 }

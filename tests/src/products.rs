@@ -1,17 +1,17 @@
-//! Matrix products, against a plain loop in `f64`.
+//! Matrix products, compared with a plain loop in `f64`.
 //!
-//! A sum of `k` products in whatever order differs from the exact one by at most `k` roundings of the sum of the products'
-//! absolute values (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), to which come those of `alpha`, `beta` and
-//! the result.
+//! A sum of `k` products in any order differs from the exact one by at most `k` roundings of the sum of the
+//! products' absolute values (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). The roundings of
+//! `alpha`, `beta` and the result come on top.
 
 use std::fmt::Debug;
 
-use thalweg::cublas::{Element, Gemm};
 use thalweg::half::{bf16, f16};
+use thalweg_libraries::cublas::{Element, Gemm};
 
 /// An element, as the tests see it.
 pub trait Number: Element + PartialEq + Debug {
-    /// The nearest to a value.
+    /// The element nearest to a value.
     fn of(value: f64) -> Self;
     /// Its value.
     fn exact(self) -> f64;
@@ -19,8 +19,8 @@ pub trait Number: Element + PartialEq + Debug {
     const ROUNDING: f64;
     /// Half the smallest number above 0.
     const LEAST: f64;
-    /// What a sum of products loses with each term. The matrix units that multiply 16-bit elements cut sums off rather than
-    /// round them.
+    /// The error that each term adds to a sum of products. The matrix units that multiply 16-bit elements cut
+    /// sums off rather than round them.
     const SUMMING: f64;
 }
 
@@ -58,12 +58,12 @@ impl Numbers {
         (self.0 >> 33) as f64 / f64::from(1 << 30) - 1.0
     }
 
-    /// So many of them.
+    /// A vector of such numbers.
     pub fn vec<T: Number>(&mut self, len: usize) -> Vec<T> {
         (0..len).map(|_| T::of(self.next())).collect()
     }
 
-    /// Up to and without `below`.
+    /// A whole number below `below`.
     pub fn below(&mut self, below: usize) -> usize {
         (((self.next() + 1.0) / 2.0 * below as f64) as usize).min(below - 1)
     }
@@ -89,14 +89,14 @@ pub struct Shape {
 pub struct Exact {
     /// `alpha` times the sum.
     pub product: f64,
-    /// Beside the product: `beta * c`, or a bias.
+    /// The term that is added to the product: `beta * c`, or a bias.
     pub added: f64,
-    /// The sum of the absolute values of what it is made of.
+    /// The sum of the absolute values of its terms.
     pub size: f64,
 }
 
 impl Exact {
-    /// All of it.
+    /// The whole element.
     pub fn value(self) -> f64 {
         self.product + self.added
     }
@@ -120,13 +120,14 @@ impl Shape {
         [0, 1, 2].map(|i| stored[i][1] + self.gaps[i])
     }
 
-    /// Elements of each matrix, its last gap too; at least 1, since a pipeline has no items without elements.
+    /// Elements of each matrix, including its last gap; at least 1, since a pipeline has no items without
+    /// elements.
     pub fn lengths(self) -> [usize; 3] {
         let (stored, ld) = (self.stored(), self.ld());
         [0, 1, 2].map(|i| (stored[i][0] * ld[i]).max(1))
     }
 
-    /// What cuBLAS is told.
+    /// The parameters for cuBLAS.
     pub fn gemm(self) -> Gemm {
         let [lda, ldb, ldc] = self.ld();
         let gemm = Gemm::new(self.m, self.n, self.k).lda(lda).ldb(ldb).ldc(ldc);
@@ -134,7 +135,7 @@ impl Shape {
         if self.transposed[1] { gemm.transpose_b() } else { gemm }
     }
 
-    /// For each element of `c` what it is; `None` in gaps.
+    /// The expected value of each element of `c`; `None` in gaps.
     pub fn product<T: Number, C: Number>(
         self,
         alpha: f64,
@@ -162,7 +163,7 @@ impl Shape {
         results
     }
 
-    /// What a result may be off by.
+    /// The largest acceptable error of a result.
     pub fn bound<T: Number, C: Number>(self, exact: Exact) -> f64 {
         // cuBLAS may round a product to the result's type before it adds something to it.
         let first = if exact.added == 0.0 { 0.0 } else { C::ROUNDING * exact.product.abs() };

@@ -1,7 +1,7 @@
 //! Reproducible data for the tests of kernels.
 
-/// Numbers that follow from a seed: SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators"
-/// (2014).
+/// Numbers that follow from a seed: SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators" (2014).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -34,8 +34,8 @@ impl Random {
         (0..len).map(|_| self.between(low.into(), high.into()) as f32).collect()
     }
 
-    /// `len` floats of any bits, and every eighth a [`SPECIAL`] one: NaN, infinities, subnormal numbers and both zeros
-    /// are among them.
+    /// `len` floats of any bits, and every eighth a [`SPECIAL`] one: NaN, infinities, subnormal numbers and
+    /// both zeros are among them.
     pub fn any_floats(&mut self, len: usize) -> Vec<f32> {
         let special = SPECIAL.len() as u64;
         (0..len)
@@ -52,7 +52,7 @@ impl Random {
     }
 }
 
-/// Where arithmetic has its corners.
+/// Special values, at which arithmetic behaves differently.
 pub const SPECIAL: [f32; 16] = [
     0.0,
     -0.0,

@@ -1,4 +1,4 @@
-//! Runs tests where stubs stand in for CUDA's libraries and write down what is called.
+//! Runs tests with stubs in place of CUDA's libraries, which write down each call.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use crate::test_name;
 /// Set in a process that has the stubs.
 const CHILD: &str = "THALWEG_STUB_CHILD";
 
-/// Which libraries have stubs.
+/// The libraries that have stubs.
 pub struct Stubs {
-    /// Where the tests are that name themselves: `module_path!()`.
+    /// The module of the tests that name themselves: `module_path!()`.
     pub module: &'static str,
-    /// Where they are built and records are kept, apart from those with other flags: a folder below
+    /// The folder in which they are built and records are kept, apart from those with other flags: below
     /// `env!("CARGO_TARGET_TMPDIR")`.
     pub folder: &'static str,
     /// `libcuda` for `stubs/libcuda.c`.
     pub libraries: &'static [&'static str],
-    /// For the C compiler.
+    /// Flags for the C compiler.
     pub flags: &'static [&'static str],
-    /// Files that cannot be loaded, and hide what the machine may have by their names.
+    /// Files that cannot be loaded, and whose names hide the machine's own libraries.
     pub broken: &'static [&'static str],
 }
 
@@ -38,7 +38,8 @@ impl Stubs {
         Self { module, folder, libraries: &["libcuda", "libnvrtc"], flags: &[], broken: &[] }
     }
 
-    /// Runs `body` in a process of its own that finds the stubs in CUDA's place, and returns what they recorded.
+    /// Runs `body` in a process of its own that finds the stubs in CUDA's place, and returns what they
+    /// recorded.
     ///
     /// The process is this same test, run again: there `body` runs, and the answer is `None`.
     pub fn record(&self, test: &str, variables: &[(&str, &str)], body: fn(&Device)) -> Option<String> {
@@ -59,7 +60,7 @@ impl Stubs {
             .args(["--exact", &test, "--nocapture"])
             .env_remove("THALWEG_SYNC")
             .env("THALWEG_CACHE", "off")
-            // What a stub's device is like says nothing, and measuring it would be in every record.
+            // A stub's device has no meaningful rates, and measuring them would be in every record.
             .env("THALWEG_CALIBRATION", "off")
             .env("THALWEG_DEVICE", "cuda:0")
             .env("LD_LIBRARY_PATH", folder)
@@ -77,7 +78,7 @@ impl Stubs {
     fn build(&self) -> PathBuf {
         static BUILT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
         let folder = PathBuf::from(self.folder);
-        // Held until they are there.
+        // The lock is held until they are built.
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         if built.contains(&folder) {
             return folder;
@@ -85,7 +86,7 @@ impl Stubs {
         fs::create_dir_all(&folder).expect("a folder for the stubs");
         for library in self.libraries {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("stubs/{library}.c"));
-            // Renamed into place, since another process may be using the one there.
+            // The folder is renamed into place, since another process may be using the one there.
             let unfinished = folder.join(format!("{library}.{}", std::process::id()));
             let status = Command::new("cc")
                 .args(["-shared", "-fPIC", "-pthread", "-Wall", "-Werror", "-o"])

@@ -1,8 +1,9 @@
 //! Copies of page-locked memory between two devices of one process, for tests of simulated devices and of
 //! GPUs.
 
-use thalweg::Stream;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 
 use crate::kernels::add_to;
 
@@ -31,13 +32,13 @@ pub fn check_data_go_from_one_to_the_other([one, other]: [&Device; 2], n: usize)
         first.download(&x, &mut host).expect("a copy");
         // Streams of two devices have no events in common.
         let error = second.upload(&host, &mut y).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Race { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Race { .. }), "{error}");
         first.synchronize().expect("the device");
         second.upload(&host, &mut y).expect("a copy");
         add[1].launch(second.config(blocks(n, 256), 256, 0), n as u32, 100.0, &mut y).expect("a launch");
         assert_eq!(y.to_vec().expect("a copy"), vec![100.0 + turn as f32; n]);
     }
-    // The CPU waits for what another device is still to read, and for what it is still to write.
+    // The CPU waits for memory that another device still reads, and for memory that it still writes.
     second.upload(&host, &mut y).expect("a copy");
     host.fill(7.0);
     assert_eq!(y.to_vec().expect("a copy")[n - 1], 3.0);
@@ -49,5 +50,5 @@ pub fn check_data_go_from_one_to_the_other([one, other]: [&Device; 2], n: usize)
     pipeline.run(1.0, &mut host).expect("a run");
     assert_eq!(host[..], vec![8.0; n]);
     let wrong = add[0].launch(second.config(1, 256, 0), 1, 1.0, &mut y).unwrap_err();
-    assert!(matches!(wrong.kind(), ErrorKind::StreamOfOtherDevice { .. }), "{wrong}");
+    assert!(matches!(wrong.detail(), Detail::StreamOfOtherDevice { .. }), "{wrong}");
 }

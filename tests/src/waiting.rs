@@ -1,4 +1,4 @@
-//! Runs that wait for others: everywhere, and with an end.
+//! Runs that wait for others, on all kinds of devices, with a time limit.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use thalweg::prelude::*;
 
 use crate::{leaves_nothing, small};
 
-/// Longer than any of the tests takes, on a busy machine and under a checker too.
+/// A time limit that no test reaches, on a busy machine and under a checker too.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Orders of the device: that of time, and others.
+/// Orders of the device: the order of time, and others.
 const ORDERS: u64 = 4;
 
 /// Ends the process if `work` does not end: a deadlock is a failure.
@@ -28,11 +28,11 @@ pub fn in_time<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// In the order of time and in others, with streams and in graphs. The device is usable afterwards.
+/// Runs in the order of time and in others, with streams and in graphs. The device is usable afterwards.
 pub fn everywhere(check: impl Fn(&Device, bool)) {
     in_time(|| {
         for (seed, graph) in (0..ORDERS).flat_map(|seed| [(seed, false), (seed, true)]) {
-            let spec = Spec::default();
+            let spec = Simulation::default();
             let device = small(if seed == 0 { spec } else { spec.adversarial(seed) });
             leaves_nothing(&device, || check(&device, graph));
         }

@@ -25,6 +25,7 @@
  * THALWEG_NO_COOPERATION=1 no device has cooperative launches
  * THALWEG_PARAMETERS=4,8   the sizes of every kernel's parameters; the driver cannot tell them if not set
  * THALWEG_QUESTIONS=1      the record has the questions about kernels, too
+ * THALWEG_FAULT=place      a thread of each launch of a kernel in Rust fails there
  *
  * Compiled with -DWRITE_VALUE streams can write words of memory.
  */
@@ -110,7 +111,7 @@ typedef struct Object {
     uint32_t value;
     uint32_t *late; /* what 's' writes when it is waited for */
     uint32_t late_value;
-    struct Object *graph; /* of 'n' and 'x'; of a 'd' that is a variable its module */
+    struct Object *graph; /* of 'n' and 'x'; of a 'd' that is a variable, and of 'f', its module */
     struct Node *work; /* of 'n'; of 'x' for each of the graph's nodes, in the order of their creation */
 } Object;
 
@@ -694,6 +695,15 @@ static CUresult copy(
     );
 }
 
+/* From any host memory. */
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
+    begin();
+    CUresult code = ready(__func__);
+    if (!code && !holding('d', (uintptr_t)to, bytes)) code = INVALID_VALUE;
+    if (!code) memcpy((void *)(uintptr_t)to, from, bytes);
+    return done(code, "cuMemcpyHtoD %s %zu", name_of('d', (uintptr_t)to), bytes);
+}
+
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, Object *stream) {
     begin();
     return copy(__func__, 'd', (uintptr_t)to, 'h', (uintptr_t)from, bytes, stream);
@@ -832,6 +842,7 @@ CUresult cuModuleGetFunction(void **function, Object *module, const char *name) 
     if (!code && !has_kernel(module->memory + 10, name)) code = NOT_FOUND;
     if (!code) {
         Object *object = create('f');
+        object->graph = module;
         snprintf(object->name, sizeof object->name, "%s", name);
         for (const char *at = module->memory; (at = strstr(at, "__cluster_dims__(")); at++) {
             unsigned n[3];
@@ -844,16 +855,17 @@ CUresult cuModuleGetFunction(void **function, Object *module, const char *name) 
     return done(code, "cuModuleGetFunction %s %s", NAME('m', module), name);
 }
 
-/* A variable `float name[n]`. */
+/* A variable `float name[n]`, or the address of the word for the faults of a kernel in Rust. */
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, Object *module, const char *name) {
     begin();
     CUresult code = with(__func__, 'm', module);
+    int is_word = !strcmp(name, "thalweg_fault");
     char declaration[128];
-    snprintf(declaration, sizeof declaration, "float %s[", name);
+    snprintf(declaration, sizeof declaration, is_word ? "u32* %s;" : "float %s[", name);
     const char *found = code ? NULL : strstr(module->memory, declaration);
     if (!code && !found) code = NOT_FOUND;
     if (code) return done(code, "cuModuleGetGlobal %s %s", NAME('m', module), name);
-    *bytes = 4 * strtoul(found + strlen(declaration), NULL, 10);
+    *bytes = is_word ? sizeof(CUdeviceptr) : 4 * strtoul(found + strlen(declaration), NULL, 10);
     Object *object = allocate('d', *bytes, 0xcc);
     if (!object) abort();
     object->graph = module;
@@ -989,6 +1001,16 @@ CUresult cuLaunchKernelEx(const Config *config, Object *function, void **params,
     );
 }
 
+/* A thread of a kernel in Rust fails, and leaves its place in the module's word. */
+static void fail(const Object *function) {
+    uint32_t place = (uint32_t)from_environment("THALWEG_FAULT", 0);
+    for (Object *o = objects; place && o; o = o->older) {
+        if (o->kind != 'd' || !o->live || o->graph != function->graph) continue;
+        uint32_t *word = *(uint32_t **)o->memory;
+        if (o->bytes == sizeof word && holding('h', (uintptr_t)word, 4)) __atomic_store_n(word, place, __ATOMIC_RELEASE);
+    }
+}
+
 CUresult cuLaunchKernel(
     Object *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
     unsigned block_z, unsigned shared, Object *stream, void **params, void **extra
@@ -998,6 +1020,7 @@ CUresult cuLaunchKernel(
     const char *name = code == INVALID_HANDLE ? "f?" : function->name;
     if (!code && !is_live('s', stream)) code = INVALID_HANDLE;
     if (!code && (!params || extra)) code = INVALID_VALUE;
+    if (!code) fail(function);
     return done(
         code, "cuLaunchKernel %s <<<(%u, %u, %u), (%u, %u, %u), %u, %s>>>", name, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared, NAME('s', stream)

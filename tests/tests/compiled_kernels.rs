@@ -1,6 +1,7 @@
 //! The kernels that this file declares, compiled without a GPU. `bash .ci/nvrtc` provides NVRTC.
 
-use thalweg::{ErrorKind, kernels};
+use thalweg::__private::Detail;
+use thalweg::kernels;
 
 #[kernels("../ui/host/guarded.cu")]
 unsafe extern "CUDA" {
@@ -26,7 +27,7 @@ fn the_kernels_compile() -> thalweg::Result<()> {
 }
 // ANCHOR_END: compiled
 
-/// The kernels are found without an action of the user: without NVRTC, the error is that NVRTC is missing,
+/// The kernels are found without an action of the user: without NVRTC, the error says that NVRTC is missing,
 /// not that there are no kernels.
 #[test]
 fn without_nvrtc_the_error_names_its_package() {
@@ -34,7 +35,7 @@ fn without_nvrtc_the_error_names_its_package() {
         Ok(()) => {}
         Err(error) => {
             assert!(
-                matches!(error.kind(), ErrorKind::NoNvrtc { file, .. } if file.ends_with("guarded.cu")),
+                matches!(error.detail(), Detail::NoNvrtc { file, .. } if file.ends_with("guarded.cu")),
                 "{error}"
             );
             assert!(error.to_string().contains("PyPI's `nvidia-cuda-nvrtc`"), "{error}");

@@ -1,5 +1,6 @@
-//! Kernels made of CUTLASS's parts, in the three ways that the book tells of. `bash .ci/cutlass` fetches CUTLASS and a
-//! compiler, builds what is built beforehand, and runs this; what needs a GPU is run with `-- --ignored` where there is one.
+//! Kernels made of CUTLASS's parts, in the three ways that the book describes. `bash .ci/cutlass` fetches
+//! CUTLASS and a compiler, builds the kernels that are built beforehand, and runs this. Run the tests that
+//! need a GPU with `-- --ignored`.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::process::Command;
@@ -9,9 +10,11 @@ use std::sync::OnceLock;
 use half::f16;
 use libloading::{Library, Symbol};
 use rayon::prelude::*;
-use thalweg::__private::{Kernel, KernelSource, compilations, compile_for, kernels_in};
+use thalweg::__private::{Detail, Kernel, KernelSource, compilations, compile_for, kernels_in};
+use thalweg::Error;
+use thalweg::kernel::{DeviceSlice, DeviceSliceOut};
 use thalweg::prelude::*;
-use thalweg::{DeviceSlice, DeviceSliceOut, Enqueue, Error, ErrorKind};
+use thalweg::routine::Enqueue;
 use thalweg_tests::{Case, built, on_both_devices, read, written};
 
 // ANCHOR: declaration
@@ -24,15 +27,15 @@ const SGEMM_SHARED: u32 = 32 << 10;
     options("-std=c++17", "-default-device", "-DNDEBUG")
 )]
 unsafe extern "CUDA" {
-    /// `c = alpha * a * b + beta * c`, all row-major: `a` is `m` x `k`, `b` is `k` x `n`. Blocks of 256 threads, one for
-    /// each 128 rows (x) and 128 columns (y). Where `beta` is 0, `c` is not read.
+    /// `c = alpha * a * b + beta * c`, all row-major: `a` is `m` x `k`, `b` is `k` x `n`. Blocks of 256
+    /// threads, one for each 128 rows (x) and 128 columns (y). Where `beta` is 0, `c` is not read.
     #[host(sgemm_on_host)]
     #[requires(0 < n && 0 < k && m.max(n).max(k) <= i32::MAX as u32 - 128)]
     #[requires(m as usize * k as usize <= a.len() && m as usize * n as usize <= c.len())]
     #[requires(k as usize * n as usize <= b.len())]
     safe fn cutlass_sgemm(m: u32, n: u32, k: u32, alpha: f32, a: &[f32], b: &[f32], beta: f32, c: &mut [f32]);
 
-    /// `y = max(x * w + bias, 0)`, on tensor cores. Blocks of 128 threads, one for each 128 rows (x) and 128 columns (y).
+    /// `y = max(x * w + bias, 0)`, on tensor cores. Blocks of 128 threads, for 128 rows (x) and columns (y).
     #[host(linear_on_host)]
     #[requires(0 < n && 0 < k && m.max(n).max(k) <= i32::MAX as u32 - 128)]
     #[requires(n.is_multiple_of(8) && k.is_multiple_of(8))] // loads are 16 bytes wide
@@ -43,7 +46,7 @@ unsafe extern "CUDA" {
 // ANCHOR_END: declaration
 
 // ANCHOR: host
-/// Calls `set` with every sum `Σ a[i][l] * b[l][j]` that a launch has a block for, and the place it goes to.
+/// Calls `set` with every sum `Σ a[i][l] * b[l][j]` for which a launch has a block, and with its place.
 fn products(
     grid: Grid,
     shape: [u32; 3],
@@ -150,7 +153,7 @@ stream_pipeline! {
     }
 }
 
-/// `c <- a * b + c` by the `cutlass_sgemm` that is declared where this stands.
+/// `c <- a * b + c` by the `cutlass_sgemm` that is declared in the calling module.
 macro_rules! sgemm {
     () => {
         stream_pipeline! {
@@ -180,7 +183,7 @@ mod from_ptx {
     // ANCHOR: ptx
     #[kernels("../../target/cutlass-4.2.0/gemm.ptx")]
     unsafe extern "CUDA" {
-        /// As from the source.
+        /// The same kernel as from the source.
         #[host(sgemm_on_host)]
         #[requires(0 < n && 0 < k && m.max(n).max(k) <= i32::MAX as u32 - 128)]
         #[requires(m as usize * k as usize <= a.len() && m as usize * n as usize <= c.len())]
@@ -234,7 +237,7 @@ fn hopper_gemm(
     a: DeviceSlice<'_, f16>,
     b: DeviceSlice<'_, f16>,
     c: DeviceSliceOut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let failed = |status: &str| Error::routine("hopper_gemm", status);
     let sizes = [m.checked_mul(k), k.checked_mul(n), m.checked_mul(n)];
     if sizes != [Some(a.len()), Some(b.len()), Some(c.len())] {
@@ -258,7 +261,7 @@ fn hopper_gemm(
     if status.is_null() {
         return Ok(());
     }
-    // SAFETY: what the launcher returns is null or a string constant.
+    // SAFETY: the launcher returns null or a string constant.
     Err(failed(&unsafe { CStr::from_ptr(status) }.to_string_lossy()))
 }
 // ANCHOR_END: routine
@@ -267,13 +270,13 @@ fn hopper_gemm(
 type Launcher =
     unsafe extern "C" fn(i32, i32, i32, *const c_void, *const c_void, *mut f32, *mut c_void) -> *const c_char;
 
-/// The launcher, out of the library that was built of it; else why not.
+/// The launcher, from the library that was built from it; or the reason why it cannot be loaded.
 fn launcher() -> std::result::Result<Launcher, &'static str> {
     static LAUNCHER: OnceLock<std::result::Result<Launcher, String>> = OnceLock::new();
     let launcher = LAUNCHER.get_or_init(|| {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/cutlass-4.2.0/libhopper.so");
-        // SAFETY: the library is built of this repository's source, and runs nothing when it is loaded but CUDA's own
-        // registration of kernels.
+        // SAFETY: the library is built from this repository's source. When it is loaded, it runs only CUDA's
+        // own registration of kernels.
         let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
         // Its kernels are registered with CUDA as long as the process lives.
         let library: &'static Library = Box::leak(Box::new(library));
@@ -303,7 +306,7 @@ stream_pipeline! {
     }
 }
 
-/// Whole numbers, so small that sums of their products are exact in any order.
+/// Small whole numbers, so that sums of their products are exact in any order.
 fn whole(len: usize, seed: usize) -> Vec<f32> {
     (0..len).map(|i| ((i * 7919 + seed * 104_729) % 17) as f32 - 8.0).collect()
 }
@@ -318,7 +321,7 @@ fn product([m, n, k]: [usize; 3], a: &[f32], b: &[f32]) -> Vec<f64> {
     (0..m).flat_map(|i| (0..n).map(move |j| entry(i, j))).collect()
 }
 
-/// `n` and `k` for a case: below, at and above a tile's, where tiles matter at all.
+/// `n` and `k` for a case: below, at and above a tile's size, if tiles matter.
 fn columns(device: &Device, case: Case, granule: usize) -> [usize; 2] {
     let number = case.len + case.depth;
     let [n, k] = if device.is_simulated() {
@@ -381,8 +384,9 @@ on_both_devices! {
     }
 }
 
-/// Numbers with fractions, whose sums depend on the order: as close as any order of `f32` sums is.
-fn within_rounding(device: &Device) -> Result<()> {
+/// Numbers with fractions, whose sums depend on the order: the result must be as close as any order of `f32`
+/// sums.
+fn within_rounding(device: &Device) -> thalweg::Result<()> {
     let [m, n, k] = if device.is_simulated() { [40, 24, 300] } else { [1000, 520, 2000] };
     let spread = |len, seed| whole(len, seed).into_iter().enumerate().map(|(i, x)| x / (1 + i % 7) as f32);
     let (a, b): (Vec<_>, Vec<_>) = (spread(m * k, 1).collect(), spread(k * n, 2).collect());
@@ -391,7 +395,8 @@ fn within_rounding(device: &Device) -> Result<()> {
     let absolute = |x: &[f32]| x.iter().map(|x| x.abs()).collect::<Vec<_>>();
     let bounds = product([m, n, k], &absolute(&a), &absolute(&b));
     for ((c, exact), sum) in c.iter().zip(product([m, n, k], &a, &b)).zip(bounds) {
-        // k roundings of products and k of sums, each of at most half of `f32::EPSILON`; `f64`'s do not count.
+        // k roundings of products and k of sums, each of at most half of `f32::EPSILON`; `f64`'s do not
+        // count.
         let bound = (k + 1) as f64 * f64::from(f32::EPSILON) * sum;
         assert!((f64::from(*c) - exact).abs() <= bound, "{c} is not {exact} within {bound}");
     }
@@ -400,7 +405,7 @@ fn within_rounding(device: &Device) -> Result<()> {
 
 #[test]
 fn fractions_are_within_rounding() {
-    within_rounding(&Device::simulated(Spec::default())).unwrap();
+    within_rounding(&Device::simulated(Simulation::default())).unwrap();
 }
 
 #[test]
@@ -409,7 +414,8 @@ fn fractions_are_within_rounding_on_a_gpu() {
     within_rounding(&Device::cuda(0).unwrap()).unwrap();
 }
 
-/// On a GPU of another architecture the cubin is refused when the pipeline is built, and the message names both.
+/// On a GPU of another architecture the cubin is refused when the pipeline is built, and the message names
+/// both.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_product_from_a_cubin_on_a_gpu() {
@@ -422,10 +428,10 @@ fn a_product_from_a_cubin_on_a_gpu() {
 
 #[test]
 fn a_launch_beyond_a_matrix_is_refused() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let (a, b, mut c) = (whole(8, 1), whole(5, 2), vec![0.0; 6]);
     let error = Sgemm::new(&device).unwrap().run(3, 4, 1.0, 0.0, &a, &b, &mut c).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Requires { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Requires { .. }), "{error}");
     assert!(error.to_string().contains("k as usize * n as usize <= b.len()"), "{error}");
     let (x, mut y) = (halves(&a), vec![0.0; 6]);
     let error = Linear::new(&device).unwrap().run(3, 4, &x, &halves(&b), &b, &mut y).unwrap_err();
@@ -434,7 +440,7 @@ fn a_launch_beyond_a_matrix_is_refused() {
     assert!(error.to_string().contains("`hopper_gemm` failed: a matrix has another size"), "{error}");
 }
 
-/// In a process of its own, whose cache is not the user's.
+/// This runs in a process of its own, whose cache is not the user's.
 #[test]
 fn the_source_compiles_for_every_architecture_and_once() {
     const NAME: &str = "the_source_compiles_for_every_architecture_and_once";
@@ -466,7 +472,7 @@ fn compiles_once() {
         assert_eq!(compilations(), architectures.len() as u64);
     }
     let error = compile_for(module, "sm_75").unwrap_err();
-    let ErrorKind::Compile { log, .. } = error.kind() else { panic!("{error}") };
+    let Detail::Compile { log, .. } = error.detail() else { panic!("{error}") };
     assert!(log.contains("these kernels need compute capability 8.0"), "{log}");
     println!("CUTLASS compiled for {}", architectures.join(", "));
 }

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
+use thalweg::session::{self, Session};
 use thalweg::streams::Stream;
-use thalweg::{Session, session};
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::numbers;
 
@@ -39,7 +40,7 @@ stream_pipeline! {
     }
 }
 
-/// Set in a process of a test's own, which has no other test's threads.
+/// Set in a test's own process, which has no other test's threads.
 const ALONE: &str = "THALWEG_FORKS";
 
 /// Runs `body` in a process of its own.
@@ -56,7 +57,7 @@ fn alone(test: &str, body: fn()) {
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
-/// Does something in a forked process, which is to end before long and well.
+/// Does something in a forked process, which must end in time and without an error.
 fn in_a_child(work: impl FnOnce()) {
     // SAFETY: the child only does `work`, which is the test, and ends without returning. glibc supports the
     // memory functions and the standard error that `work` uses in a child.
@@ -71,7 +72,7 @@ fn in_a_child(work: impl FnOnce()) {
     // SAFETY: `status` is a place for the result, and the child is this process's own.
     while unsafe { waitpid(child, &mut status, WNOHANG) } == 0 {
         if start.elapsed() > Duration::from_secs(20) {
-            // SAFETY: nobody has waited for the child, so that the number is still its own.
+            // SAFETY: nobody has waited for the child, so the number is still its own.
             unsafe { kill(child, SIGKILL) };
             panic!("the child waits for ever");
         }
@@ -81,22 +82,22 @@ fn in_a_child(work: impl FnOnce()) {
 }
 
 #[track_caller]
-fn assert_forked<T>(result: Result<T>) {
+fn assert_forked<T>(result: thalweg::Result<T>) {
     let error = result.err().expect("it is refused");
-    assert!(matches!(error.kind(), ErrorKind::Forked), "{error}");
+    assert!(matches!(error.detail(), Detail::Forked), "{error}");
 }
 
 #[test]
 fn a_child_is_refused_and_waits_for_nothing() {
     alone("a_child_is_refused_and_waits_for_nothing", || {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let (mut x, mut y) = (numbers(500), vec![0.0; 500]);
         let mut next = Next::new(&device).unwrap();
         next.run(&x, &mut y).unwrap();
         let mut stream = Some(Stream::new(&device).unwrap());
         let mut buffer = Some(DeviceBuf::from_slice(&device, &x).unwrap());
         let mut pinned = Some(PinnedBuf::from_slice(&device, &x).unwrap());
-        // Something is under way, which the child must not wait for.
+        // An operation is under way, and the child must not wait for it.
         stream.as_ref().unwrap().fill(buffer.as_mut().unwrap(), 3.0).unwrap();
 
         in_a_child(|| {
@@ -113,7 +114,7 @@ fn a_child_is_refused_and_waits_for_nothing() {
             assert_forked(p.wait());
             assert!(p.is_empty(), "page-locked memory need not be there");
             // Another device fails as well, since the threads of this crate are not there.
-            let other = Device::simulated(Spec::default());
+            let other = Device::simulated(Simulation::default());
             assert_forked(Next::new(&other));
             let message = Next::new(&other).err().unwrap().to_string();
             assert!(message.contains("forked"), "{message}");
@@ -125,7 +126,7 @@ fn a_child_is_refused_and_waits_for_nothing() {
         stream.synchronize().unwrap();
         assert_eq!(buffer.to_vec().unwrap(), [3.0; 500]);
         assert_eq!(pinned.unwrap()[..], x);
-        let mut again = Next::new(&Device::simulated(Spec::default())).unwrap();
+        let mut again = Next::new(&Device::simulated(Simulation::default())).unwrap();
         x.truncate(100);
         again.run(&x, &mut y[..100]).unwrap();
         assert!(x.iter().zip(&y).all(|(x, y)| *y == x + 1.0));
@@ -135,7 +136,7 @@ fn a_child_is_refused_and_waits_for_nothing() {
 #[test]
 fn a_child_has_no_sessions_and_no_jobs() {
     alone("a_child_has_no_sessions_and_no_jobs", || {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut next = Next::new(&device).unwrap();
         let mut session = Session::start(move |x, y| next.run(x, y)).unwrap();
         session.push(&[1.0; 64]).unwrap();
@@ -143,7 +144,7 @@ fn a_child_has_no_sessions_and_no_jobs() {
         assert_eq!(session.pull(&mut y).unwrap(), 64);
         let ((mut pusher, _x), (_y, mut puller)) = (session::input::<f32>(), session::output::<f32>());
         let (go, wait) = channel::<()>();
-        let job = thalweg::spawn(move || Ok(wait.recv().is_ok())).unwrap();
+        let job = thalweg::job::spawn(move || Ok(wait.recv().is_ok())).unwrap();
         let (mut session, mut job) = (Some(session), Some(job));
 
         in_a_child(|| {
@@ -156,8 +157,8 @@ fn a_child_has_no_sessions_and_no_jobs() {
             assert_forked(puller.pull(&mut [1.0]));
             assert_forked(job.take().unwrap().wait());
             // The child can have jobs of its own.
-            assert_eq!(thalweg::spawn(|| Ok(3)).unwrap().wait().unwrap(), 3);
-            let mut job = std::pin::pin!(thalweg::spawn(|| Ok(4)).unwrap());
+            assert_eq!(thalweg::job::spawn(|| Ok(3)).unwrap().wait().unwrap(), 3);
+            let mut job = std::pin::pin!(thalweg::job::spawn(|| Ok(4)).unwrap());
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             while Future::poll(job.as_mut(), &mut context).is_pending() {}
         });
@@ -180,18 +181,18 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// Whatever other threads have locked at that moment.
+/// The child is forked at any moment, whatever other threads have locked.
 #[test]
 fn a_child_of_busy_threads_waits_for_nothing() {
     alone("a_child_of_busy_threads_waits_for_nothing", || {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let stop = AtomicBool::new(false);
         let is_on = || !stop.load(Ordering::Relaxed);
         let stream = Stream::new(&device).unwrap();
         let (go, wait) = channel::<()>();
-        let mut job = Some(thalweg::spawn(move || Ok(wait.recv().is_ok())).unwrap());
+        let mut job = Some(thalweg::job::spawn(move || Ok(wait.recv().is_ok())).unwrap());
         std::thread::scope(|scope| {
-            // Also when a child has failed.
+            // The guard also works if a child has failed.
             let _stops = Stops(&stop);
             scope.spawn(|| {
                 while is_on() {
@@ -205,24 +206,26 @@ fn a_child_of_busy_threads_waits_for_nothing() {
                 let mut next = Next::new(&device).unwrap();
                 while is_on() {
                     next.run(&x, &mut y).unwrap();
-                    drop(thalweg::spawn(|| Ok(())).unwrap());
+                    drop(thalweg::job::spawn(|| Ok(())).unwrap());
                 }
             });
             for _ in 0..FORKS {
                 let ((mut pusher, x), (z, mut puller)) = (session::input::<f32>(), session::output::<f32>());
                 let mut ends = Some((x, z));
                 scope.spawn(move || {
-                    // Until the other ends are dropped.
+                    // The loops run until the other ends are dropped.
                     while pusher.try_push(&[1.0]).is_ok() && puller.try_pull(&mut [0.0]).is_ok() {}
                 });
                 std::thread::sleep(Duration::from_millis(3));
                 in_a_child(|| {
-                    // Nobody runs with these arguments, which is for nobody to know here.
+                    // Nobody runs with these arguments, but the child cannot know that.
                     drop(ends.take());
                     assert_forked(stream.capture(|stream| stream.host(|| ())));
                     assert_forked(stream.query());
                     assert_forked(Next::new(&device));
-                    assert_forked(thalweg::scope(|scope| scope.spawn(|| Next::new(&device)).unwrap().wait()));
+                    assert_forked(thalweg::job::scope(|scope| {
+                        scope.spawn(|| Next::new(&device)).unwrap().wait()
+                    }));
                     let all = (format!("{device:?} {stream:?} {job:?}"), device.is_simulated());
                     assert!(!all.0.is_empty());
                     let its = job.take().unwrap();
@@ -249,10 +252,10 @@ fn a_child_that_opens_the_first_device_is_as_good_as_any() {
     alone("a_child_that_opens_the_first_device_is_as_good_as_any", || {
         in_a_child(|| {
             let (x, mut y) = (numbers(500), vec![0.0; 500]);
-            Next::new(&Device::simulated(Spec::default())).unwrap().run(&x, &mut y).unwrap();
+            Next::new(&Device::simulated(Simulation::default())).unwrap().run(&x, &mut y).unwrap();
             assert!(x.iter().zip(&y).all(|(x, y)| *y == x + 1.0));
             // A child of the child is refused.
-            let device = Device::simulated(Spec::default());
+            let device = Device::simulated(Simulation::default());
             in_a_child(|| assert_forked(Next::new(&device)));
         });
     });

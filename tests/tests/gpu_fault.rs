@@ -1,5 +1,6 @@
-//! A fault on the GPU. It ends the process's CUDA context, so that it has a test executable of its own.
+//! A fault on the GPU. It ends the process's CUDA context, so this test has an executable of its own.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 
 #[kernels("../cu/wild.cu")]
@@ -15,7 +16,8 @@ stream_pipeline! {
     }
 }
 
-/// With `THALWEG_SYNC=1` the error names the operation, else it says how to learn it: run it both ways.
+/// With `THALWEG_SYNC=1` the error names the operation; without it, it says how to learn the operation. Run
+/// it both ways.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_wild_kernel_poisons_what_the_device_may_still_access() {
@@ -24,7 +26,8 @@ fn a_wild_kernel_poisons_what_the_device_may_still_access() {
     let mut x = PinnedBuf::from_slice(&device, &[1.0; 100]).expect("pinned memory");
     let error = pipeline.run(&mut x).expect_err("an illegal address");
     println!("{error}");
-    assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.code == 700), "{error}");
+    assert!(matches!(error.detail(), Detail::Driver(error) if error.code == 700), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::DeviceLost(_)), "{error}");
     assert_eq!(error.place().pipeline, Some("Wild"));
     assert_eq!(error.complete()[0].items, 0);
     let help = error.to_string().contains("help: run with THALWEG_SYNC=1");
@@ -37,6 +40,6 @@ fn a_wild_kernel_poisons_what_the_device_may_still_access() {
     assert!(x.is_poisoned() && x.is_empty());
     let mut y = vec![0.0; 10];
     let again = pipeline.run(&mut y).expect_err("a poisoned pipeline");
-    assert!(matches!(again.kind(), ErrorKind::PipelinePoisoned), "{again}");
+    assert!(matches!(again.detail(), Detail::PipelinePoisoned), "{again}");
     drop((pipeline, x));
 }

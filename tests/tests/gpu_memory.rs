@@ -1,4 +1,4 @@
-//! What a GPU's free memory shows. It is the whole device's, so that this test has an executable of its own.
+//! A GPU's free memory. It is the whole device's, so this test has an executable of its own.
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;

@@ -1,18 +1,20 @@
-//! Generated code and the user's names do not meet: everything here compiles without a warning, runs on the simulated
-//! device and gives the right numbers.
+//! Generated code and the user's names do not interfere: everything here compiles without a warning, runs on
+//! the simulated device and gives the right numbers.
 
 #![deny(warnings)]
 
-// The runtime under another name, and another crate under its own: generated code that says `::thalweg` is an error.
+// The runtime has another name here, and another crate has its name: generated code that says `::thalweg` is
+// an error.
 #[allow(unused_extern_crates, reason = "that nothing uses it is the point")]
 extern crate core as thalweg;
 extern crate thalweg as renamed;
 
-use renamed::{Device, Spec};
+use renamed::Device;
+use renamed::sim::Simulation;
 
 /// Kernels that multiply by `a`.
 mod kernels {
-    use renamed::Thread;
+    use renamed::kernel::Thread;
 
     #[renamed::kernels("../ui/names.cu", crate = ::renamed)]
     unsafe extern "CUDA" {
@@ -35,7 +37,7 @@ mod kernels {
 }
 
 fn device() -> Device {
-    Device::simulated(Spec::default())
+    Device::simulated(Simulation::default())
 }
 
 /// Enough for several chunks of 7.
@@ -49,11 +51,11 @@ fn times(a: f32) -> Vec<f32> {
     numbers().into_iter().map(|y| a * y).collect()
 }
 
-/// No prelude: not even `Some`, `Ok` and `Into` are there.
+/// There is no prelude: not even `Some`, `Ok` and `Into` exist.
 mod no_prelude {
     #![no_implicit_prelude]
 
-    use ::renamed::blocks;
+    use ::renamed::kernel::blocks;
 
     use self::declared::scale;
 
@@ -73,7 +75,7 @@ mod no_prelude {
     }
 
     mod declared {
-        use ::renamed::Thread;
+        use ::renamed::kernel::Thread;
 
         #[::renamed::kernels("../ui/names.cu", crate = ::renamed)]
         unsafe extern "CUDA" {
@@ -97,11 +99,14 @@ fn no_implicit_prelude() {
     assert_eq!(y, times(2.0));
 }
 
-/// The same for operations that are no copy and no launch, for blocks, and for a pipeline with parameters of its own.
+/// The same for operations other than copies and launches, for blocks, and for a pipeline with parameters of
+/// its own.
 mod no_prelude_in_the_language {
     #![no_implicit_prelude]
 
-    use ::renamed::{DeviceSliceMut, Enqueue, Pod, Result};
+    use ::renamed::kernel::DeviceSliceMut;
+    use ::renamed::routine::Enqueue;
+    use ::renamed::{Pod, Result};
 
     ::renamed::stream_pipeline! {
         #![crate = ::renamed]
@@ -161,13 +166,14 @@ fn no_implicit_prelude_in_the_language() {
     }
 }
 
-/// What a strict crate denies. Missing documentation is the user's: the pipeline has its own.
+/// The lints that a strict crate denies. Missing documentation is the user's: the pipeline has its own.
 #[deny(warnings, unsafe_code, unused, missing_docs, unreachable_pub, nonstandard_style, rust_2018_idioms)]
 #[deny(unused_qualifications, unused_lifetimes, single_use_lifetimes, missing_debug_implementations)]
 #[deny(let_underscore_drop, trivial_casts, trivial_numeric_casts, unused_results, elided_lifetimes_in_paths)]
 #[deny(explicit_outlives_requirements, missing_copy_implementations, unit_bindings, variant_size_differences)]
 mod strict {
-    use renamed::{blocks, stream_pipeline};
+    use renamed::kernel::blocks;
+    use renamed::stream_pipeline;
 
     use super::kernels::scale;
 
@@ -185,20 +191,21 @@ mod strict {
     }
 }
 
-/// The same of the forms that are no copy and no launch.
+/// The same for the forms other than copies and launches.
 #[deny(warnings, unsafe_code, unused, missing_docs, unreachable_pub, nonstandard_style, rust_2018_idioms)]
 #[deny(unused_qualifications, unused_lifetimes, single_use_lifetimes, missing_debug_implementations)]
 #[deny(let_underscore_drop, trivial_casts, trivial_numeric_casts, unused_results, elided_lifetimes_in_paths)]
 #[deny(explicit_outlives_requirements, missing_copy_implementations, unit_bindings, variant_size_differences)]
 mod strict_language {
-    use renamed::{Pod, blocks, stream_pipeline};
+    use renamed::kernel::blocks;
+    use renamed::{Pod, stream_pipeline};
 
     use super::kernels::scale;
     use super::scale_on_host;
 
     stream_pipeline! {
         #![crate = ::renamed]
-        /// Multiplies, some chunks twice, and tells of each.
+        /// Multiplies, some chunks twice, and reports each.
         pub(crate) pipeline Scale<T: Pod> {
             param a: f32;
             param told: std::sync::mpsc::Sender<usize>;
@@ -223,7 +230,7 @@ mod strict_language {
                 copy dz -> z;
                 record stored;
             }
-            // Nothing stands before it on its stream, but it waits.
+            // No operation is before it on its stream, but it waits.
             stage tell on tell { wait stored; then |c| told.send(c.index); }
         }
     }
@@ -293,7 +300,7 @@ mod shadowed {
             inout y: [f32];
             chunk c = 7;
             stage load { copy y -> dy; }
-            stage scale { scale<<<::renamed::blocks(c.len, 32), 32>>>(c.len as u32, a, &mut dy); }
+            stage scale { scale<<<::renamed::kernel::blocks(c.len, 32), 32>>>(c.len as u32, a, &mut dy); }
             stage store { copy dy -> y; }
         }
     }
@@ -306,9 +313,10 @@ fn shadowed_names() {
     assert_eq!(y, times(2.0));
 }
 
-/// Parameters called as generated locals are.
+/// Parameters with the names of generated locals.
 mod parameters {
-    use renamed::{blocks, stream_pipeline};
+    use renamed::kernel::blocks;
+    use renamed::stream_pipeline;
 
     use super::kernels::scale;
 
@@ -349,9 +357,10 @@ fn parameters_called_as_locals() {
     assert_eq!(y, times(12.0));
 }
 
-/// Data, buffers and streams called as generated locals are, and as each other.
+/// Data, buffers and streams with the names of generated locals, and with each other's names.
 mod data {
-    use renamed::{blocks, stream_pipeline};
+    use renamed::kernel::blocks;
+    use renamed::stream_pipeline;
 
     use super::kernels::scale;
 
@@ -397,11 +406,13 @@ fn data_called_as_locals() {
     assert_eq!([&a[..], &b, &c, &d], [2.0, 3.0, 4.0, 5.0].map(|by| times(by)[..49].to_vec()));
 }
 
-/// Everything called as what is generated for functions and blocks.
+/// All names are those that are generated for functions and blocks.
 mod blocks_and_functions {
     use std::sync::mpsc::Sender;
 
-    use renamed::{DeviceSliceMut, Enqueue, Result, stream_pipeline};
+    use renamed::kernel::DeviceSliceMut;
+    use renamed::routine::Enqueue;
+    use renamed::{Result, stream_pipeline};
 
     fn host(value: f32, factor: f32, value_0: &mut [f32]) {
         value_0.iter_mut().for_each(|y| *y *= value * factor);
@@ -468,10 +479,11 @@ fn blocks_and_functions_called_as_locals() {
     }
 }
 
-/// Kernels called as generated fields and locals are, two of one name.
+/// Kernels with the names of generated fields and locals; two of them share a name.
 #[allow(unused_qualifications, reason = "a second path to a kernel")]
 mod called_as_fields {
-    use renamed::{blocks, stream_pipeline};
+    use renamed::kernel::blocks;
+    use renamed::stream_pipeline;
 
     use super::kernels::{self, call, pipeline, run};
 
@@ -499,9 +511,10 @@ fn kernels_called_as_fields() {
     assert_eq!(y, times(210.0));
 }
 
-/// Keywords as names, and what they become without their `r#`.
+/// Keywords as names, and what remains of them without their `r#`.
 mod raw {
-    use renamed::{blocks, stream_pipeline};
+    use renamed::kernel::blocks;
+    use renamed::stream_pipeline;
 
     use super::kernels::scale as r#match;
 
@@ -532,7 +545,8 @@ fn raw_names() {
 
 /// Launches whose parts a `macro_rules` passes on, one fragment of each kind.
 mod fragments {
-    use renamed::{blocks, stream_pipeline};
+    use renamed::kernel::blocks;
+    use renamed::stream_pipeline;
 
     macro_rules! scale {
         ($vis:vis $name:ident, $kernel:path, $param:ident: $ty:ty, $chunk:ident, $items:literal, $grid:expr, $block:expr,
@@ -561,7 +575,7 @@ mod fragments {
         super::kernels::run<<<1 << 1, 64 >> 1>>>(c.len as u32, a, &mut dy);
     );
 
-    /// A launch of which the user's macro gives the buffer too.
+    /// A launch whose buffer comes from the user's macro too.
     macro_rules! all {
         ($buffer:expr, $count:expr) => {
             stream_pipeline! {
@@ -593,7 +607,8 @@ fn launches_in_macro_rules() {
 #[test]
 fn declared_in_a_function() {
     use kernels::scale;
-    use renamed::{blocks, stream_pipeline};
+    use renamed::kernel::blocks;
+    use renamed::stream_pipeline;
 
     const FACTOR: f32 = 4.0;
     stream_pipeline! {
@@ -616,7 +631,8 @@ fn declared_in_a_function() {
 /// Every visibility, and several pipelines of one kernel in one module.
 mod visible {
     pub(super) mod inner {
-        use renamed::{blocks, stream_pipeline};
+        use renamed::kernel::blocks;
+        use renamed::stream_pipeline;
 
         use crate::kernels::scale;
 
@@ -664,7 +680,8 @@ fn visibilities() {
     assert_eq!(y, times(30.0));
 }
 
-/// A stub in place of a pipeline with errors has the same hygiene, but for the error. Warnings have theirs.
+/// A stub in place of a pipeline with errors has the same hygiene, apart from the error. Warnings have
+/// theirs.
 mod warned {
     #![no_implicit_prelude]
     #![allow(deprecated, reason = "the warning of an input that no stage reads")]

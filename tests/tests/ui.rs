@@ -1,8 +1,8 @@
-//! Misuse of the macros: what the compiler says, to the letter.
+//! Misuse of the macros: the compiler's messages, to the letter.
 //!
-//! Each case in `ui/` is one misuse; its first line says which. `TRYBUILD=overwrite` writes the `.stderr` files anew: read
-//! them before you keep them. In `ui/rustc/` words are rustc's own, around our warnings too, so that those cases run on one
-//! version only.
+//! Each case in `ui/` is one misuse; its first line says which. `TRYBUILD=overwrite` writes the `.stderr`
+//! files anew: read them before you keep them. In `ui/rustc/` words are rustc's own, around our warnings too,
+//! so that those cases run on one version only.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -43,7 +43,8 @@ fn the_version_is_told_apart() {
     assert!(!is_blessed("1.950.0"));
 }
 
-/// A case without its `.stderr` would be blessed by whatever the compiler says; a `.stderr` without its case is stale.
+/// A case without its `.stderr` would be blessed with any message of the compiler; a `.stderr` without its
+/// case is stale.
 #[test]
 fn every_case_has_its_stderr_and_no_other_is_there() {
     for folder in ["ui", "ui/rustc"] {
@@ -67,15 +68,16 @@ fn every_case_says_what_is_misused() {
     }
 }
 
-/// One problem is one error, and none follows outside the macro. Ours have a code.
+/// One problem is one error, and none follows outside the macro. Our errors have a code.
 #[test]
 fn one_problem_is_one_error() {
     // The cases with more than one error, and their numbers. Some show two mistakes. For some, rustc reports
     // the type and the type's method, or reports the mistake in two macros. For one it reports the factors,
     // the result and `alpha`. For two without a first argument it reports that, and that the next one is no
     // such argument. For one it reports two derives, and the type that has neither. For one, rustc refuses
-    // the type by itself before we say which one to import.
-    const SEVERAL: [(&str, usize); 10] = [
+    // the type by itself before we say which one to import. For one it reports a function and the type beside
+    // it, and for one each item that an `impl` has no room for.
+    const SEVERAL: [(&str, usize); 14] = [
         ("two-mistakes", 2),
         ("syntax-two-errors", 2),
         ("shape-element-not-plain-data", 2),
@@ -86,6 +88,10 @@ fn one_problem_is_one_error() {
         ("kernel-host-body-first", 2),
         ("shape-element-derives-without-crate", 3),
         ("shape-half-without-an-import", 2),
+        ("in-rust-launch-of-a-device-function", 2),
+        ("in-rust-index-passed", 2),
+        ("in-rust-unknown-helper", 2),
+        ("in-rust-in-an-impl", 4),
     ];
     for stderr in files("ui", "stderr").into_iter().chain(files("ui/rustc", "stderr")) {
         let name = stderr.file_stem().and_then(OsStr::to_str).unwrap_or_default().to_owned();
@@ -100,7 +106,8 @@ fn one_problem_is_one_error() {
     }
 }
 
-/// What goes wrong with streams by hand, by the tutorials and by experience, and the cases that cannot be compiled.
+/// The typical mistakes with streams by hand, from tutorials and experience, and the cases that cannot be
+/// compiled.
 const PITFALLS: [(&str, &[&str]); 13] = [
     (
         "a result is used before the device has been waited for",
@@ -146,7 +153,7 @@ fn every_pitfall_has_a_case() {
     }
 }
 
-/// Enough of them, and each a case of its own.
+/// There are enough of them, and each is a case of its own.
 #[test]
 fn so_much_is_refused() {
     let is_warning = |path: &&PathBuf| {

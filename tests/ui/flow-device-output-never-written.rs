@@ -11,7 +11,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let mut y = DeviceBuf::zeroed(&device, 4)?;
     P::new(&device)?.run(&[1.0; 4], &mut y)?;

@@ -14,7 +14,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let mut y = DeviceBuf::zeroed(&device, 4)?;
     P::new(&device)?.run(&mut y)?;

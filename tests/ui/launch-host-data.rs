@@ -15,7 +15,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(3.0, &[1.0; 4], &mut [2.0; 4])?;
     Ok(())
 }

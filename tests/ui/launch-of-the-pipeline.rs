@@ -10,7 +10,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     Scale::new(&Device::open()?)?.run(&mut [2.0; 4])?;
     Ok(())
 }

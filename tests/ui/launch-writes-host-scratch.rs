@@ -14,7 +14,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&[1; 12], &mut [0; 4])?;
     Ok(())
 }

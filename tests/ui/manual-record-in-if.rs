@@ -20,7 +20,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(true, &mut [2.0; 4], &[1.0; 4])?;
     Ok(())
 }

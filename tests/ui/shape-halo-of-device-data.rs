@@ -14,7 +14,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let x = DeviceBuf::from_slice(&device, &[1.0; 4])?;
     P::new(&device)?.run(&x, &mut [2.0; 4])?;

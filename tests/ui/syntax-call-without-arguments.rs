@@ -1,9 +1,9 @@
 // A routine is named, but not called.
 
 use thalweg::prelude::*;
-use thalweg::Enqueue;
+use thalweg::routine::Enqueue;
 
-fn invert(_: &Enqueue<'_>) -> Result<()> {
+fn invert(_: &Enqueue<'_>) -> thalweg::Result<()> {
     Ok(())
 }
 
@@ -16,7 +16,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
     Ok(())
 }

@@ -9,7 +9,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
     Ok(())
 }

@@ -10,7 +10,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     let w = [1.0; 4];
     P::new(&Device::open()?)?.run(w.len(), &mut [2.0; 4], &w)?;
     Ok(())

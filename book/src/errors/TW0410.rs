@@ -13,7 +13,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
     Ok(())
 }

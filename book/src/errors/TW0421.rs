@@ -30,7 +30,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(Line { a: 2.0, b: 1.0 }, &mut [2.0; 4])?;
     Ok(())
 }

@@ -8,7 +8,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&[1.0; 12], &mut [0.0; 12])?;
     Ok(())
 }

@@ -9,7 +9,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let x = PinnedBuf::from_slice(&device, &[1.0; 4])?;
     P::new(&device)?.run(&x, &mut [0.0; 4])?;

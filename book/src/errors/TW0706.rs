@@ -7,7 +7,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     let n = 4;
     P::options(&Device::open()?).depth(n).build()?.run(&mut [2.0; 4])?;
     Ok(())

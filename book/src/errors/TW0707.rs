@@ -16,7 +16,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     let mut particles = vec![Particle { position: [0.0; 3], mass: 1.0 }; 4];
     P::new(&Device::open()?)?.run(&mut [1; 4], &mut particles)?;
     assert!(particles.iter().all(|particle| (particle.position, particle.mass) == ([0.0; 3], 1.0)));

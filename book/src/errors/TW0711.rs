@@ -13,7 +13,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     let mut y = [0.0; 4];
     P::new(&Device::open()?)?.run(&[0.0, 4.0, 0.0, 8.0], &mut y)?;
     assert_eq!(y, [1.0, 2.0, 3.0, 6.0]);

@@ -19,7 +19,7 @@ stream_pipeline! {
     }
 }
 
-pub fn main() -> Result<()> {
+pub fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(true, &mut [2.0; 4], &[1.0; 4])?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-// Towards zero by as much as `by`, and no further. One thread an element.
+// Moves each element towards zero by `by`, and no further. Each thread computes one element.
 extern "C" __global__ void shrink(unsigned int n, float by, float* x)
 {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -8,7 +8,7 @@ extern "C" __global__ void shrink(unsigned int n, float by, float* x)
     }
 }
 
-// Bytes as numbers from 0 up to 1. One thread an element.
+// Converts bytes to numbers from 0 up to 1. Each thread computes one element.
 extern "C" __global__ void widen(unsigned int n, const unsigned char* bytes, float* numbers)
 {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;

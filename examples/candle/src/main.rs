@@ -1,5 +1,5 @@
-//! A tensor of candle's in the hands of a kernel of ours, and a buffer of ours as a tensor of candle's, both without a copy. The
-//! kernel is between two operations of candle's on candle's stream, so that nothing waits for it.
+//! Launches a kernel on a tensor of candle, and hands a buffer to candle as a tensor, both without a copy.
+//! The kernel runs between two operations of candle on candle's stream, so that nothing waits for it.
 
 mod share;
 
@@ -7,8 +7,9 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use candle_core::Tensor;
+use thalweg::Device;
 use thalweg::prelude::*;
-use thalweg::{Device, Stream};
+use thalweg::streams::Stream;
 
 const SIDE: usize = 1024;
 const N: usize = SIDE * SIDE;
@@ -16,7 +17,7 @@ const BY: f32 = 0.25;
 
 #[kernels("kernels.cu")]
 unsafe extern "CUDA" {
-    /// `x[i]` towards zero by as much as `by`, and no further.
+    /// Moves `x[i]` towards zero by `by`, and no further.
     #[requires(n as usize <= x.len())]
     safe fn shrink(n: u32, by: f32, x: &mut [f32]);
 
@@ -63,7 +64,7 @@ fn main() -> ExitCode {
 }
 
 /// How many elements differ from candle's own.
-fn run(device: &Device) -> Result<[usize; 2], Box<dyn Error>> {
+fn run(device: &Device) -> thalweg::Result<[usize; 2], Box<dyn Error>> {
     // Not `new_cuda`, whose stream is each thread's own.
     let gpu = candle_core::Device::new_cuda_with_stream(0)?;
     let data: Vec<f32> = (0..N).map(|i| (i * 37 % 1009) as f32 / 1009.0).collect();
@@ -71,7 +72,7 @@ fn run(device: &Device) -> Result<[usize; 2], Box<dyn Error>> {
     Ok([a_tensor(device, &gpu, &data, &weights)?, a_buffer(device, &gpu, &weights)?])
 }
 
-/// candle, a kernel of ours in the tensor's own memory, candle.
+/// Runs candle, then a kernel of ours in the tensor's own memory, then candle.
 fn a_tensor(
     device: &Device,
     gpu: &candle_core::Device,
@@ -96,7 +97,7 @@ fn a_tensor(
     differing(&product, &(above - below)?.matmul(weights)?)
 }
 
-/// A pipeline of ours, candle in the buffer's own memory.
+/// Runs a pipeline of ours, then candle in the buffer's own memory.
 fn a_buffer(device: &Device, gpu: &candle_core::Device, weights: &Tensor) -> Result<usize, Box<dyn Error>> {
     let bytes: Vec<u8> = (0..N).map(|i| (i * 37 % 251) as u8).collect();
     let stream = gpu.as_cuda_device()?.cuda_stream();
@@ -106,7 +107,8 @@ fn a_buffer(device: &Device, gpu: &candle_core::Device, weights: &Tensor) -> Res
     let mut numbers = DeviceBuf::<f32>::zeroed(device, N)?;
     Widen::new(device)?.run(&bytes, &mut numbers)?;
     let size = (SIDE, SIDE);
-    // SAFETY: the stream is candle's, the buffer has as many elements, and nothing is kept of the tensor but the product.
+    // SAFETY: the stream is candle's, the buffer has as many elements, and nothing is kept of the tensor but
+    // the product.
     let product = unsafe {
         share::as_tensor(&candles, gpu.as_cuda_device()?, &mut numbers, size, |tensor| tensor.matmul(weights))
     }?;

@@ -1,4 +1,4 @@
-//! Memory of candle's as ours, and ours as candle's.
+//! Shares memory between candle and thalweg, in both directions.
 
 use std::error::Error;
 use std::mem::{ManuallyDrop, replace};
@@ -7,7 +7,8 @@ use candle_core::cuda::CudaStorageSlice;
 use candle_core::cuda::cudarc::driver::DevicePtr;
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, CudaDevice, CudaStorage, InplaceOp1, Layout, Shape, Storage, Tensor, bail};
-use thalweg::{Device, DeviceBuf, Stream};
+use thalweg::streams::Stream;
+use thalweg::{Device, DeviceBuf};
 
 /// The tensor's memory as a buffer, which keeps it.
 ///
@@ -15,7 +16,7 @@ use thalweg::{Device, DeviceBuf, Stream};
 /// The tensor is not of `f32`, not contiguous, or not on a GPU; the device is simulated.
 ///
 /// # Safety
-/// The device is the tensor's. Whatever uses the buffer is in an order with whatever uses the tensor.
+/// The device is the tensor's. Every use of the buffer is ordered with every use of the tensor.
 pub unsafe fn buffer_of(device: &Device, tensor: &Tensor) -> Result<DeviceBuf<f32>, Box<dyn Error>> {
     let (storage, layout) = tensor.storage_and_layout();
     let Storage::Cuda(storage) = &*storage else { return Err("the tensor is not on a GPU".into()) };
@@ -26,15 +27,15 @@ pub unsafe fn buffer_of(device: &Device, tensor: &Tensor) -> Result<DeviceBuf<f3
     Ok(unsafe { DeviceBuf::from_raw(device, address, end - start, tensor.clone()) }?)
 }
 
-/// What `work` enqueues on candle's stream with the buffer as a tensor, which it may read and write. The buffer is not freed
-/// before that is over.
+/// Lets `work` enqueue operations on candle's stream with the buffer as a tensor, which it may read and
+/// write. The buffer is not freed before they are complete.
 ///
 /// # Errors
-/// Those of `work` and of the driver. What was enqueued before and uses the buffer is not ordered with candle's stream.
+/// Those of `work` and of the driver. Earlier work that uses the buffer is not ordered with candle's stream.
 ///
 /// # Safety
-/// `candles` is the stream of `gpu`, on which the buffer is. The buffer has as many elements as the shape. `work` keeps nothing
-/// that shares the tensor's memory, and does not panic.
+/// `candles` is the stream of `gpu`, on which the buffer is. The buffer has as many elements as the shape.
+/// `work` keeps nothing that shares the tensor's memory, and does not panic.
 pub unsafe fn as_tensor<T>(
     candles: &Stream,
     gpu: &CudaDevice,
@@ -42,12 +43,12 @@ pub unsafe fn as_tensor<T>(
     shape: impl Into<Shape>,
     work: impl FnOnce(&Tensor) -> candle_core::Result<T>,
 ) -> Result<T, Box<dyn Error>> {
-    // An order that is missing is an error before anything is enqueued.
+    // A missing order is an error before anything is enqueued.
     candles.note_write(&mut *buffer)?;
     // SAFETY: the memory is there, as long as that, and initialised.
     let slice = unsafe { gpu.cuda_stream().upgrade_device_ptr::<f32>(buffer.address(), buffer.len()) };
     let storage = Storage::Cuda(CudaStorage::wrap_cuda_slice(slice, gpu.clone()));
-    // Dropped with the memory in it, it would free what is not candle's.
+    // If it were dropped with the memory in it, it would free memory that is not candle's.
     let tensor = ManuallyDrop::new(Tensor::from_storage(storage, shape, BackpropOp::none(), false));
     let result = work(&tensor);
     let taken = tensor.inplace_op1(&TakeBack);

@@ -1,11 +1,11 @@
-//! What the examples say of files that are not what they should be.
+//! The errors of the examples for files that are not as they should be.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use hound::{SampleFormat, WavSpec, WavWriter};
-use thalweg::Stream;
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 
 use super::{command, ended, output};
 
@@ -73,7 +73,7 @@ fn silence_is_dark() {
 fn a_folder_with_other_files() {
     let [folder, edges] = ["photographs", "photographs-edges"].map(temporary);
     for folder in [&folder, &edges] {
-        // Of an earlier test.
+        // The folder of an earlier test.
         if folder.exists() {
             std::fs::remove_dir_all(folder).expect("the folder is removed");
         }
@@ -124,14 +124,14 @@ fn paths_that_are_no_text() {
     }
 }
 
-/// Sizes whose product is no number of 64 bits are no small ones, and no columns are none.
+/// Sizes whose product does not fit 64 bits are refused, and so are 0 columns.
 #[test]
 fn heat_refuses_sizes_that_do_not_fit() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let stream = Stream::new(&device).expect("a stream");
     let conduct = heat::conduct::load(&device).expect("the kernel");
     let u = DeviceBuf::<f32>::zeroed(&device, 64).expect("memory");
-    // As long as the right launch's slab: it writes all of it.
+    // This is as long as the right launch's slab, all of which that launch writes.
     let mut v = DeviceBuf::<f32>::zeroed(&device, 32).expect("memory");
     for (rows, columns, skip, right) in
         [(2, 1 << 31, u32::MAX, false), (2, 0, 0, false), (0, 1 << 31, 1 << 31, false), (4, 8, 2, true)]

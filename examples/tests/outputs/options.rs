@@ -1,4 +1,4 @@
-//! `black_scholes`, of tables that this writes and by another way to the same numbers.
+//! `black_scholes` on tables that this file writes, compared with the same numbers found another way.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn prices_and_greeks_are_those_of_the_mean_payoff() {
     }
 }
 
-/// What is NaN stays NaN, and the run ends.
+/// NaN stays NaN, and the run ends.
 #[test]
 fn expired_options_have_values() {
     const NAN: f64 = f64::NAN;
@@ -42,7 +42,7 @@ fn expired_options_have_values() {
         [-1.0, 110.0, 100.0, 0.0, 0.05, 0.0, 0.2],
         [-1.0, 90.0, 100.0, 0.0, 0.05, 0.0, 0.2],
         [1.0, 100.0, 100.0, 0.0, 0.05, 0.0, 0.2],
-        // Longer ago, and with a hole in the row.
+        // Expired longer ago, and with a hole in the row.
         [1.0, 100.0, 100.0, -0.5, 0.05, 0.0, 0.2],
         [1.0, 100.0, 100.0, 0.5, 0.05, 0.0, NAN],
         // At the forward price, without volatility.
@@ -64,7 +64,7 @@ fn expired_options_have_values() {
     }
 }
 
-/// A day, an hour and a second before they expire, and so much below and above the strike.
+/// Options a day, an hour and a second before they expire, slightly below, at and above the strike.
 #[test]
 fn options_near_expiry_are_not_called_wrong() {
     let years = [1.0 / 365.0, 1.0 / 8760.0, 1.0 / 3.2e7];
@@ -98,7 +98,7 @@ fn no_table_is_lost() {
     }
 }
 
-/// The prices and greeks that the example finds.
+/// The prices and greeks that the example computes.
 fn valued(name: &str, options: &[[f64; 7]]) -> Vec<[f64; 6]> {
     let options = table(name, options);
     let values = options.with_extension("values");
@@ -131,7 +131,7 @@ fn table(name: &str, options: &[[f64; 7]]) -> PathBuf {
     path
 }
 
-/// Numbers of a table, of each row those of some columns.
+/// The numbers of a table: in each row, those of some columns.
 fn rows<const N: usize>(path: &Path, names: [&str; N]) -> Vec<[f64; N]> {
     let table = SerializedFileReader::new(File::open(path).expect("a file")).expect("a table");
     let numbers = table.into_iter().map(|row| {
@@ -145,7 +145,8 @@ fn rows<const N: usize>(path: &Path, names: [&str; N]) -> Vec<[f64; N]> {
     numbers.collect()
 }
 
-/// Prices and greeks without the formula: the mean payoff as an integral over all prices at expiry, and its differences.
+/// Prices and greeks without the formula: the mean payoff as an integral over all prices at expiry, and its
+/// differences.
 fn by_integrals(option: &[f64; 7]) -> [f64; 6] {
     let at = |term: usize, step: f64| {
         let mut option = *option;

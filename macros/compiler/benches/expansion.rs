@@ -1,4 +1,5 @@
-//! How long `stream_pipeline!` takes to expand, and how that grows: `cargo bench -p thalweg-compiler --bench expansion`.
+//! How long `stream_pipeline!` takes to expand, and how that grows:
+//! `cargo bench -p thalweg-compiler --bench expansion`.
 
 #[path = "../tests/common/chain.rs"]
 mod chain;

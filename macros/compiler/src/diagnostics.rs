@@ -1,15 +1,15 @@
-//! What the compiler tells the user: errors and warnings, collected within a phase.
+//! The errors and warnings for the user, collected within a phase.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::Attribute;
 
-/// How bad it is.
+/// Whether the pipeline is compiled all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The pipeline is not compiled.
     Error,
-    /// It is.
+    /// The pipeline is compiled.
     Warning,
 }
 
@@ -59,7 +59,7 @@ impl Diagnostic {
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     found: Vec<Diagnostic>,
-    /// `#[allow(…)]` of what they are about.
+    /// The `#[allow(…)]` attributes of the pipeline.
     allowed: TokenStream,
 }
 
@@ -95,7 +95,7 @@ impl Diagnostics {
         &mut self.found[last]
     }
 
-    /// Adds what syn's parser says.
+    /// Adds a syntax error in the words of syn's parser.
     pub fn syntax(&mut self, error: syn::Error) {
         for error in error {
             let text = error.to_string();
@@ -119,12 +119,12 @@ impl Diagnostics {
         self.found.iter()
     }
 
-    /// What the macro expands to so that rustc shows them, in the order of the source.
+    /// The tokens by which rustc shows them, in the order of the source.
     pub fn emit(&self) -> TokenStream {
         self.ordered().into_iter().map(|diagnostic| self.tokens(diagnostic)).collect()
     }
 
-    /// As [`emit`](Self::emit), the last error apart, as an expression.
+    /// Like [`emit`](Self::emit), but gives the last error apart, as an expression.
     pub fn emit_with_expression(&self) -> (TokenStream, TokenStream) {
         let mut all = self.ordered();
         let last = all.iter().rposition(|diagnostic| diagnostic.level == Level::Error);
@@ -136,7 +136,7 @@ impl Diagnostics {
     }
 
     fn ordered(&self) -> Vec<&Diagnostic> {
-        // Beside an error a warning is often its consequence, and its advice the opposite of what mends it.
+        // Beside an error, a warning is often its consequence, and its advice the opposite of the mend.
         let errors = self.has_errors();
         let shown = |diagnostic: &&Diagnostic| !errors || diagnostic.level == Level::Error;
         let mut all: Vec<_> = self.found.iter().filter(shown).collect();
@@ -149,12 +149,12 @@ impl Diagnostics {
         match diagnostic.level {
             Level::Error => syn::Error::new_spanned(&diagnostic.at, message).to_compile_error(),
             Level::Warning => {
-                // A stable compiler takes no warnings from a macro, but it warns of each use of a deprecated constant,
-                // at the span of the use.
+                // A stable compiler takes no warnings from a macro, but it warns of each use of a deprecated
+                // constant, at the span of the use.
                 let first = diagnostic.at.clone().into_iter().next();
                 let span = first.map_or_else(Span::call_site, |token| token.span());
                 let name = Ident::new(diagnostic.code, Span::mixed_site().located_at(span));
-                // The name says the code already: "use of deprecated constant `_::TW0205`: …".
+                // The name already says the code: "use of deprecated constant `_::TW0205`: …".
                 let message = format!("{}\n{}", diagnostic.text, page(diagnostic.code));
                 let allowed = &self.allowed;
                 quote_spanned! {Span::mixed_site()=>
@@ -173,6 +173,24 @@ impl Diagnostics {
 /// A message with its code before it and the path of its page after it.
 pub fn coded(code: &str, text: &str) -> String {
     format!("[{code}]: {text}\n{}", page(code))
+}
+
+/// An error at `at`: the fact, why it matters, and the edit that mends it.
+pub(crate) fn error(
+    at: impl ToTokens,
+    code: &str,
+    message: &str,
+    notes: &[String],
+    help: Option<String>,
+) -> syn::Error {
+    let mut text = message.to_owned();
+    for note in notes {
+        text += &format!("\nnote: {note}");
+    }
+    if let Some(help) = help {
+        text += &format!("\nhelp: {help}");
+    }
+    syn::Error::new_spanned(at, coded(code, &text))
 }
 
 /// The last line of a message: the page of the book's error index.

@@ -1,19 +1,25 @@
-//! Invisible groups: what a `macro_rules` has matched as one expression stays one.
+//! Invisible groups: an expression that a `macro_rules` has matched stays one expression.
 //!
-//! `3 * $e` with `1 + 1` for `$e` reaches the macros as `3 * «1 + 1»`. rustc forgets such a group when it reads what a
-//! procedural macro has written, so it gets parentheses here.
+//! `3 * $e` with `1 + 1` for `$e` reaches the macros as `3 * «1 + 1»`. rustc forgets such a group when it
+//! reads what a procedural macro has written, so it gets parentheses here.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, ExprParen, Macro, token};
+use syn::{Block, Expr, ExprParen, Macro, token};
 
-/// The expression with parentheses for the invisible groups in it. One around all of it is harmless and stays.
+/// The expression with parentheses for the invisible groups in it. One around all of it is harmless and
+/// stays.
 pub(crate) fn kept(mut expr: Expr) -> Expr {
     match &mut expr {
         Expr::Group(whole) => visit_mut::visit_expr_mut(&mut Keep, &mut whole.expr),
         other => visit_mut::visit_expr_mut(&mut Keep, other),
     }
     expr
+}
+
+/// The same in all of a block.
+pub(crate) fn keep_in_block(block: &mut Block) {
+    Keep.visit_block_mut(block);
 }
 
 struct Keep;
@@ -34,7 +40,8 @@ impl VisitMut for Keep {
         };
     }
 
-    /// Only where the tokens can be nothing but an expression: what the other macro makes of them is not known.
+    /// Only where the tokens can be nothing but an expression, since it is unknown what the other macro makes
+    /// of them.
     fn visit_macro_mut(&mut self, call: &mut Macro) {
         call.tokens = kept_tokens(std::mem::take(&mut call.tokens));
     }
@@ -72,7 +79,7 @@ fn kept_tokens(tokens: TokenStream) -> TokenStream {
     tokens.into_iter().map(kept).collect()
 }
 
-/// So that rustc does not call the parentheses unnecessary.
+/// A span at which rustc does not call the parentheses unnecessary.
 fn generated(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }

@@ -1,9 +1,9 @@
 //! The compiler behind thalweg's macros, a plain library: tokens in, tokens out.
 //!
-//! `stream_pipeline!` goes through six phases, each a module: [`syntax`] parses, [`resolve`] turns names into ids,
-//! [`check`] finds what is wrong, [`placement`] chooses streams, [`schedule`] places the events, [`codegen`] writes the
-//! code. `#[kernels]` is [`kernels`], which compares its declarations with what [`cuda_source`] reads. Errors collect in
-//! [`diagnostics`] within a phase and stop at the barrier after it.
+//! `stream_pipeline!` goes through six phases, each a module: [`syntax`] parses, [`resolve`] turns names into
+//! ids, [`check`] finds what is wrong, [`placement`] chooses streams, [`schedule`] places the events,
+//! [`codegen`] writes the code. `#[kernels]` is [`kernels`], which compares its declarations with what
+//! [`cuda_source`] reads. Errors collect in [`diagnostics`] within a phase and stop at the barrier after it.
 
 #![allow(
     missing_docs,
@@ -20,22 +20,25 @@ pub mod lower;
 pub mod manual;
 pub mod placement;
 pub mod resolve;
+pub mod rust_kernels;
 pub mod schedule;
 pub mod syntax;
+mod text;
 
 use diagnostics::Diagnostics;
 use proc_macro2::TokenStream;
 
 /// Expands `stream_pipeline! { … }`.
 ///
-/// After an error it gives the errors and a stub of the right type, so that no second error follows elsewhere.
+/// After an error it gives the errors and a stub of the right type, so that no second error follows
+/// elsewhere.
 pub fn stream_pipeline(input: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let Some(pipeline) = syntax::parse(input, &mut diagnostics) else { return diagnostics.emit() };
     let stub = codegen::Stub::of(&pipeline);
-    // On the pipeline, it is of the warnings about it.
+    // An `allow` on the pipeline is about its warnings.
     diagnostics.allow(pipeline.attrs.iter().filter(|attr| attr.path().is_ident("allow")));
-    // Resolving what was not parsed would report names as missing whose declarations were misread.
+    // Resolving a misread pipeline would report names as missing that it declares.
     let misread = diagnostics.has_errors();
     let expanded = if misread { None } else { expand(pipeline, &mut diagnostics) };
     if misread || diagnostics.has(check::NOT_PLAIN_DATA) {

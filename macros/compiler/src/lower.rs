@@ -10,14 +10,15 @@ use crate::schedule::{
 /// A program as the scheduler sees it.
 pub struct Lowered {
     pub hazards: Hazards,
-    /// For each of the scheduler's operations those that it stands for: one, or all that a `repeat` holds.
+    /// The operations that each of the scheduler's stands for: one, or everything in a `repeat`.
     pub groups: Vec<Range<usize>>,
 }
 
 // Note 5: waits and records stand outside of `if` and `repeat`.
 /// Host data come first, device buffers after them.
 ///
-/// What is in an `if` counts as if it always ran: its waits and records stand outside, so that they do.
+/// The operations of an `if` count as if they always ran, since their waits and records stand outside and
+/// always do.
 pub fn lower(program: &Program) -> Lowered {
     let hosts = program.hosts.len();
     let streams = program
@@ -72,7 +73,7 @@ impl Lowered {
         OpId(self.groups.partition_point(|group| group.end <= operation) as u32)
     }
 
-    /// The schedule with operations of the program: what waits is the first of a group, what is waited for the last.
+    /// The schedule with operations of the program: the first of a group waits, and the last is waited for.
     pub fn raise(&self, schedule: Schedule) -> Schedule {
         let first = |OpId(op)| OpId(self.groups[op as usize].start as u32);
         let last = |OpId(op)| OpId(self.groups[op as usize].end as u32 - 1);

@@ -1,7 +1,8 @@
 //! Phase 4 for `sync = manual`: the user's own records and waits, checked against what the hazards demand.
 //!
-//! The requirement is the one that `sync = auto` meets: every conflict ordered. A missing order is an error that names
-//! both operations and what to write; a wait that something else implies is a warning that names what does.
+//! The requirement is the one that `sync = auto` meets: every conflict ordered. A missing order is an error
+//! that names both operations and what to write; a wait that something else implies is a warning that names
+//! what does.
 
 mod findings;
 
@@ -16,7 +17,7 @@ use findings::Findings;
 /// A wait of the user's whose both ends are known.
 pub(crate) struct Wait<'p> {
     mark: &'p Mark,
-    /// From the operation whose event it is to the operation that waits.
+    /// The edge from the operation whose event it is to the operation that waits.
     edge: Edge,
 }
 
@@ -39,7 +40,7 @@ pub fn schedule(program: &Program, lowered: &Lowered, diagnostics: &mut Diagnost
         .collect();
     let order = Order::new(hazards, &edges);
     for wait in &early {
-        // What waits comes first, by way of a wait: each is held back for the other.
+        // The operation that waits comes first, by way of another wait: each is held back for the other.
         let round = order.path(wait.edge.to, wait.edge.from, Distance::Same);
         let round = round.filter(|steps| steps.iter().any(|step| step.link == Link::Wait));
         findings.too_early(wait, round.as_deref());
@@ -48,7 +49,8 @@ pub fn schedule(program: &Program, lowered: &Lowered, diagnostics: &mut Diagnost
     if findings.diagnostics.has_errors() {
         return Schedule { waits: edges, records: Vec::new() };
     }
-    // What the smallest schedule waits for implies all the rest: each of these that is missing is a problem of its own.
+    // The waits of the smallest schedule imply all others, so each of them that is missing is a problem of
+    // its own.
     let least = schedule::schedule(hazards);
     for edge in least.waits.iter().filter(|edge| !order.orders(edge.from, edge.to, edge.distance)) {
         findings.missing(edge, &records);
@@ -82,8 +84,8 @@ fn records<'p>(marks: &'p [Mark], findings: &mut Findings<'_>) -> Vec<(&'p Ident
     records
 }
 
-/// The waits whose both ends exist: those that stand in the right order, and those for an event of this chunk that is
-/// recorded later.
+/// The waits whose both ends exist: those that stand in the right order, and those for an event of this chunk
+/// that is recorded later.
 fn waits<'p>(
     marks: &'p [Mark],
     records: &[(&Ident, OpId)],
@@ -96,7 +98,7 @@ fn waits<'p>(
         let from = match records.iter().find(|(event, _)| **event == mark.event) {
             Some(&(_, from)) => from,
             None => {
-                // One that is recorded after nothing was reported.
+                // A record with no operation before it was reported.
                 if !marks.iter().any(|other| other.kind == MarkKind::Record && other.event == mark.event) {
                     findings.never_recorded(mark, records);
                 }
@@ -117,7 +119,7 @@ fn waits<'p>(
     (waits, early)
 }
 
-/// Events that nobody waits for.
+/// Reports events that no operation waits for.
 fn unused(marks: &[Mark], findings: &mut Findings<'_>) {
     for mark in marks.iter().filter(|mark| mark.kind == MarkKind::Record) {
         let waited = |other: &Mark| other.kind != MarkKind::Record && other.event == mark.event;
@@ -127,8 +129,8 @@ fn unused(marks: &[Mark], findings: &mut Findings<'_>) {
     }
 }
 
-/// Waits that the others, or the streams themselves, imply. Judged one after another, those already found to be
-/// redundant left out, so that of two that imply each other one stays.
+/// Waits that the others, or the streams themselves, imply. They are judged one after another, without those
+/// already found to be redundant, so that one of two that imply each other stays.
 fn redundant(hazards: &schedule::Program, waits: &[Wait<'_>], findings: &mut Findings<'_>) {
     let mut kept: Vec<bool> = vec![true; waits.len()];
     for index in (0..waits.len()).rev() {

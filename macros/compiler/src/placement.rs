@@ -1,18 +1,20 @@
 //! The streams of stages that name none, between the check and the schedule.
 //!
-//! Each gets its own. Copies of one direction have one engine, and one stream keeps them in order. Kernels have the whole
-//! GPU: what the last blocks of one leave free, the next chunk's kernel can have, if it is on another stream. So for a stage
-//! that only launches kernels the order is made for a stream for each ring slot. It holds for one stream for all of them,
-//! too, which only adds to it; a run has the one or the other, as the runs before have shown.
+//! Each gets its own. Copies of one direction have one engine, and one stream keeps them in order. Kernels
+//! have the whole GPU: the next chunk's kernel can use what the last blocks of one leave free, if it is on
+//! another stream. So, for a stage that only launches kernels, the order is made for one stream for each ring
+//! slot. It also holds with one stream for all slots, which only adds to it. A run uses one or the other,
+//! depending on the measurements of earlier runs.
 
 use crate::check::constant::value;
 use crate::check::{AUTO_DEPTH, HARDWARE_QUEUES};
 use crate::resolve::{BufferKind, Operation, OperationKind, Program, Sync};
 
 // Note 24: one stream, or one for each slot, as runs show.
-/// Lets stages of kernels that name no stream have one for each slot, in their order, as long as the hardware has queues.
+/// Lets stages of kernels that name no stream have one for each slot, in their order, as long as the hardware
+/// has queues.
 pub fn place(program: &mut Program) {
-    // Who places events by hand counts on one stream. A graph has no streams, only an order.
+    // Events that are placed by hand rely on one stream. A graph has no streams, only an order.
     if !matches!(program.sync, Sync::Auto) || program.graph {
         return;
     }

@@ -13,7 +13,7 @@ use crate::driver::{
     RawModule, RawStream, Tag,
 };
 
-/// A device that refuses every call. It locks nothing that a thread of the other process may have locked.
+/// A driver that refuses every call. It locks nothing that a thread of the other process may have locked.
 pub(crate) struct Forked {
     info: Info,
 }

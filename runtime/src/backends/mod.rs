@@ -1,4 +1,5 @@
-//! What carries out a device's calls: CUDA's driver, the simulated device, and one that refuses in a forked process.
+//! The drivers that carry out a device's calls: CUDA's, the simulated device's, and one that refuses in a
+//! forked process.
 
 pub(crate) mod cuda;
 pub(crate) mod forked;

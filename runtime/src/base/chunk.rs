@@ -1,6 +1,6 @@
 //! [`Chunk`]: a part of a run.
 
-/// One chunk: what `c` is in `chunk c = auto`, and what sources, sinks and routines are told of it.
+/// One chunk of a run. It is `c` in `chunk c = auto`, and sources, sinks and routines get it.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -19,17 +19,17 @@
 ///     seen.push((chunk.index, chunk.start, chunk.len));
 ///     Ok(())
 /// });
-/// Through::new(&Device::simulated(Spec::h200()))?.run(&[0.0; 10], see)?; // `chunk c = 4;`
+/// Through::new(&Device::simulated(Simulation::h200()))?.run(&[0.0; 10], see)?; // `chunk c = 4;`
 /// assert_eq!(seen, [(0, 0, 4), (1, 4, 4), (2, 8, 2)]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunk {
-    /// Its number in the run, from 0.
+    /// The chunk's number in the run, from 0.
     pub index: usize,
-    /// The first of its items, counted from the run's first.
+    /// The index of its first item in the run, from 0.
     pub start: usize,
-    /// How many items it has. The last one of a run may have fewer than the others.
+    /// The number of its items. The last chunk of a run may have fewer than the others.
     pub len: usize,
 }

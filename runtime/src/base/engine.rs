@@ -1,6 +1,6 @@
-//! [`Engine`]: what carries operations out.
+//! [`Engine`]: the parts of a machine that carry out operations.
 
-/// What carries operations out.
+/// A part of the machine that carries out operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Engine {
     /// The copy engine from the host to the device.

@@ -1,5 +1,6 @@
-//! What can go wrong, and where it did.
+//! Errors, with their kinds and their places.
 
+mod detail;
 mod driver;
 mod kind;
 mod text;
@@ -9,10 +10,13 @@ mod unwritten;
 use std::fmt;
 use std::panic::Location;
 
-pub(crate) use driver::Detail;
+pub use detail::Detail;
+pub(crate) use driver::DriverDetail;
 pub use driver::DriverError;
-pub use kind::ErrorKind;
-#[allow(unused_imports, reason = "for libraries, which are features")]
+pub use kind::{
+    Cancelled, Closed, Compile, Contract, DeviceLost, Driver, Environment, ErrorKind, Function, Library,
+    Limit, Misuse, OutOfMemory, Race, Shape, Sink, Source,
+};
 pub(crate) use text::counted;
 pub(crate) use text::{IS_NEEDED_WHOLE, SEES_NEIGHBOURS};
 pub use touch::Touch;
@@ -31,8 +35,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///   at src/main.rs:31:31
 /// ```
 ///
-/// [`kind`](Self::kind) says what has happened, [`place`](Self::place) where, and [`complete`](Self::complete) how much of the
-/// results is there all the same:
+/// [`kind`](Self::kind) says what happened, [`place`](Self::place) says where, and
+/// [`complete`](Self::complete) says how much of the results has arrived nevertheless:
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -51,9 +55,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// }
 ///
 /// let mut y = [2.0; 250];
-/// let mut pipeline = Saxpy::new(&Device::simulated(Spec::h200()))?;
+/// let mut pipeline = Saxpy::new(&Device::simulated(Simulation::h200()))?;
 /// let error = pipeline.run(3.0, &[1.0; 250], &mut y).unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::Requires { kernel: "saxpy", .. }));
+/// assert!(matches!(error.kind(), ErrorKind::Contract(contract) if contract.kernel() == "saxpy"));
 /// assert_eq!((error.place().stage, error.place().chunk), (Some("axpy"), Some(2)));
 ///
 /// let arrived = &error.complete()[0];
@@ -77,14 +81,14 @@ struct Inner {
     complete: Vec<Complete>,
 }
 
-/// Where in the user's program an operation is written.
+/// The place of an operation in the user's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
-    /// As `file!()` gives it.
+    /// The path, as `file!()` gives it.
     pub file: &'static str,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
-    /// From 1.
+    /// The column, from 1.
     pub column: u32,
 }
 
@@ -100,7 +104,7 @@ impl fmt::Display for Site {
     }
 }
 
-/// Where in a pipeline an error belongs: as much as is known.
+/// The place in a pipeline that an error belongs to. Parts that are not known are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
@@ -114,35 +118,40 @@ pub struct Place {
     pub chunk: Option<u64>,
     /// The line in the user's program.
     pub site: Option<Site>,
-    /// The line of the call, `pipeline.run(…)`, where the error is of its arguments or of the run as a whole: `site` is then that of
-    /// the declaration.
+    /// The line of the call, `pipeline.run(…)`, if the error is about its arguments or about the run as a
+    /// whole. `site` is then the line of the declaration.
     pub run: Option<Site>,
 }
 
-/// How much of one output a failed run has delivered. An output that is written in place (`device`, `mapped`) is not listed,
-/// and one that is copied in an `if` counts as not delivered. Of a sink it is what that has accepted.
+/// How much of one output a failed run has delivered. An output that is written in place (`device`, `mapped`)
+/// is not listed, and one that is copied in an `if` counts as not delivered. A sink's output counts as
+/// delivered when the sink has accepted it.
 ///
-/// Everything is counted in what this output has: of `[T; 4]` an item is 4 elements, and what is `[T; 2] per chunk` has one item of 2
-/// elements for each chunk.
+/// The units are those of this output: an item of `[T; 4]` is 4 elements, and `[T; 2] per chunk` has one item
+/// of 2 elements for each chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Complete {
     /// Name of the `output` or `inout`.
     pub host: &'static str,
-    /// Chunks whose data has arrived in the caller's memory, or that a sink has accepted: all from 0 up to this one, exclusive.
+    /// Chunks whose data has arrived in the caller's memory, or that a sink has accepted. They are the first
+    /// ones: chunks 0 to `chunks`, exclusive.
     pub chunks: u64,
-    /// Items of the output in those chunks. What is `per chunk` has one for each of them.
+    /// Items of the output in those chunks. An output that is `per chunk` has one item for each of them.
     pub items: usize,
-    /// Elements of the output in those chunks, `items` times as many as an item has: `output[..elements]` has arrived.
+    /// Elements of the output in those chunks: `items` times the elements of an item. `output[..elements]`
+    /// has arrived.
     pub elements: usize,
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind) -> Self {
+    pub(crate) fn new(detail: Detail) -> Self {
+        let kind = ErrorKind::of(detail);
         Self { inner: Box::new(Inner { kind, place: Place::default(), complete: Vec::new() }) }
     }
 
-    /// The error of a routine that a pipeline calls: its name, and what it returned.
+    /// The error of a routine that a pipeline calls. It consists of the routine's name and what it returned.
+    /// If the device fails too, the text says that as well.
     ///
     /// ```
     /// use thalweg::Error;
@@ -151,41 +160,66 @@ impl Error {
     /// assert_eq!(error.to_string(), "`cublasSaxpy` failed: CUBLAS_STATUS_NOT_INITIALIZED");
     /// ```
     pub fn routine(routine: impl Into<String>, status: impl Into<String>) -> Self {
-        ErrorKind::Routine { routine: routine.into(), status: status.into() }.into()
+        Detail::Routine { routine: routine.into(), status: status.into(), device: None }.into()
     }
 
-    /// What happened: to match on.
+    /// The error of a crate with routines that pipelines call. The crate's users get `error` back by
+    /// [`downcast_ref`](Library::downcast_ref). `Display` begins with what `error` displays. If the device
+    /// fails too, the text says that as well.
+    ///
+    /// ```
+    /// use thalweg::{Error, ErrorKind};
+    ///
+    /// let error = Error::library(std::fmt::Error);
+    /// let ErrorKind::Library(library) = error.kind() else { unreachable!() };
+    /// assert!(library.downcast_ref::<std::fmt::Error>().is_some());
+    /// ```
+    pub fn library(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Detail::Library { error: std::sync::Arc::new(error), device: None }.into()
+    }
+
+    /// The kind of the error, to match on.
     pub fn kind(&self) -> &ErrorKind {
         &self.inner.kind
     }
 
-    /// Says what the device reported at the end of a run in which a library failed.
+    /// All that is known about what happened. It is not part of the interface: it changes with any release.
+    #[doc(hidden)]
+    pub fn detail(&self) -> &Detail {
+        self.inner.kind.detail()
+    }
+
+    /// The seed of the schedule in which an [explored](crate::explore) program has failed; `None` for any
+    /// other error. The seed alone makes [`explore::replay`](crate::explore::replay) run the same orders
+    /// again.
+    pub fn seed(&self) -> Option<u64> {
+        match *self.detail() {
+            Detail::Schedule { seed, .. } => Some(seed),
+            _ => None,
+        }
+    }
+
+    /// Adds what the device reported at the end of a run in which a routine failed.
     pub(crate) fn with_cause(mut self, cause: DriverError) -> Self {
-        if let ErrorKind::Library { device, .. } = &mut self.inner.kind {
+        if let Detail::Routine { device, .. } | Detail::Library { device, .. } = self.inner.kind.detail_mut()
+        {
             *device = Some(Box::new(cause));
         }
         self
     }
 
-    /// Says which buffer the argument is, of whose size this is.
-    pub(crate) fn with_buffer(mut self, name: Option<&'static str>) -> Self {
-        if let ErrorKind::Dimensions { buffer, .. } = &mut self.inner.kind {
-            *buffer = name;
-        }
-        self
-    }
-
-    /// Where it belongs in the pipeline.
+    /// The place in the pipeline that the error belongs to.
     pub fn place(&self) -> &Place {
         &self.inner.place
     }
 
-    /// How much of each output had been delivered when a run failed; empty for errors before the first chunk.
+    /// How much of each output had been delivered when a run failed. It is empty for errors before the first
+    /// chunk.
     pub fn complete(&self) -> &[Complete] {
         &self.inner.complete
     }
 
-    /// Fills in what of the place is not known yet.
+    /// Fills in the parts of the place that are not known yet.
     pub(crate) fn at(mut self, place: Place) -> Self {
         let known = &mut self.inner.place;
         known.pipeline = known.pipeline.or(place.pipeline);
@@ -197,17 +231,18 @@ impl Error {
         self
     }
 
-    /// Says where the run was called, unless it is an error of one of its operations or chunks.
+    /// Adds where the run was called, unless the error belongs to one of its operations or chunks.
     pub(crate) fn of_run_at(self, called: Option<&'static Location<'static>>) -> Self {
         let Place { operation, chunk, .. } = self.inner.place;
         let run = called.filter(|_| operation.is_none() && chunk.is_none()).map(Site::from);
         self.at(Place { run, ..Place::default() })
     }
 
-    /// It came up in one of many orders.
+    /// Says that the error came up in one of many orders.
     pub(crate) fn in_schedule(mut self, number: u64, seed: u64) -> Self {
-        let cause = Box::new(std::mem::replace(&mut self.inner.kind, ErrorKind::Skipped));
-        self.inner.kind = ErrorKind::Schedule { number, seed, cause };
+        let skipped = ErrorKind::of(Detail::Skipped);
+        let cause = Box::new(std::mem::replace(&mut self.inner.kind, skipped).into_detail());
+        self.inner.kind = ErrorKind::of(Detail::Schedule { number, seed, cause });
         self
     }
 
@@ -217,30 +252,33 @@ impl Error {
     }
 }
 
-impl From<ErrorKind> for Error {
-    fn from(kind: ErrorKind) -> Self {
-        Self::new(kind)
+#[doc(hidden)]
+impl From<Detail> for Error {
+    fn from(detail: Detail) -> Self {
+        Self::new(detail)
     }
 }
 
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Self {
         Self::new(match error.detail.as_deref() {
-            Some(Detail::Forked) => ErrorKind::Forked,
-            _ => ErrorKind::Driver(error),
+            Some(DriverDetail::Forked) => Detail::Forked,
+            _ => Detail::Driver(error),
         })
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        let kind = &self.inner.kind;
-        let of_driver = kind.driver_error().map(|error| error as _);
-        of_driver.or_else(|| kind.io_error().map(|error| error as _))
+        let detail = self.detail();
+        if detail.is_of_a_routine() {
+            return detail.library_error().map(|error| error as _);
+        }
+        detail.driver_error().map(|error| error as _).or_else(|| detail.io_error().map(|error| error as _))
     }
 }
 
-/// The same as `Display`, so that `fn main() -> thalweg::Result<()>` prints what a person can read.
+/// The same as `Display`, so that `fn main() -> thalweg::Result<()>` prints text for people.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -265,8 +303,8 @@ impl fmt::Display for Error {
         if let Some(run) = place.run {
             write!(f, "\n  in the run at {run}")?;
         }
-        if let Some(error) = self.inner.kind.driver_error()
-            && !matches!(self.inner.kind, ErrorKind::Library { .. })
+        if let Some(error) = self.detail().driver_error()
+            && !self.detail().is_of_a_routine()
             && error.is_asynchronous()
             && place.operation.is_none()
         {
@@ -274,7 +312,8 @@ impl fmt::Display for Error {
         }
         for complete in &self.inner.complete {
             let &Complete { host, chunks, items, elements } = complete;
-            // What is `per chunk` has as many items as chunks, which says nothing of how many elements.
+            // An output that is `per chunk` has as many items as chunks, so items would say nothing about
+            // elements.
             let items = match items as u64 == chunks && items != elements {
                 true => counted(elements, "element"),
                 false => counted(items, "item"),

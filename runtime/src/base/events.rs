@@ -1,8 +1,9 @@
-//! Single events for the crate `tracing`. Each is nothing without its feature, and next to nothing where nobody looks.
+//! Single events for the crate `tracing`. Without its feature they do nothing, and without a subscriber they
+//! cost next to nothing.
 
 use super::error::Error;
 
-/// Of every span and event.
+/// The target of every span and event.
 #[cfg(feature = "tracing")]
 pub(crate) const TARGET: &str = "thalweg";
 
@@ -20,19 +21,19 @@ pub(crate) fn failed(error: &Error) {
             chunk = place.chunk,
             site = place.site.map(tracing::field::display),
             "{}",
-            error.kind(),
+            error.detail(),
         );
     }
 }
 
-/// Memory was allocated for a buffer's slots, or for a slot that data are staged in. `what`: its name, or the copy.
+/// Memory was allocated for a buffer's slots, or for a staging slot. `what` is the buffer's name or the copy.
 #[allow(unused_variables, reason = "a feature uses them")]
 pub(crate) fn allocated(what: &str, bytes: usize, on_device: bool) {
     #[cfg(feature = "tracing")]
     tracing::debug!(target: TARGET, what, bytes, on_device, "memory allocated");
 }
 
-/// A kernel source was compiled for an architecture (`sm_90`), or taken from the cache.
+/// A kernel source was compiled for an architecture (such as `sm_90`), or taken from the cache.
 #[allow(unused_variables, reason = "a feature uses them")]
 pub(crate) fn compiled(file: &str, architecture: &str, from_cache: bool) {
     #[cfg(feature = "tracing")]

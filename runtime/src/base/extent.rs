@@ -1,20 +1,23 @@
 //! The extents of a launch's grid and block.
 
-/// One extent of a grid or block: any of Rust's integers up to 64 bits. Values out of range become ones that the launch refuses
-/// ([`ErrorKind::LaunchLimit`](crate::ErrorKind::LaunchLimit)): a negative one 0, one beyond `u32` its greatest.
+/// One extent of a grid or block: any of Rust's integers up to 64 bits. Values out of range become ones that
+/// the launch refuses ([`ErrorKind::Limit`](crate::ErrorKind::Limit)): a negative value becomes 0, and a
+/// value beyond `u32` becomes `u32::MAX`.
 ///
 /// ```
-/// use thalweg::{Device, DeviceBuf, ErrorKind, Spec, Stream};
+/// use thalweg::sim::Simulation;
+/// use thalweg::streams::Stream;
+/// use thalweg::{Device, DeviceBuf, ErrorKind};
 /// use thalweg_kernels::saxpy;
 ///
-/// let device = Device::simulated(Spec::h200());
+/// let device = Device::simulated(Simulation::h200());
 /// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
 /// let x = DeviceBuf::from_slice(&device, &[1.0_f32; 8])?;
 /// let mut y = DeviceBuf::from_slice(&device, &[2.0_f32; 8])?;
 /// saxpy.launch(stream.config(1_usize, 8_u8, 0), 8, 3.0, &x, &mut y)?;
 ///
 /// let refused = saxpy.launch(stream.config(-1, 8, 0), 8, 3.0, &x, &mut y).unwrap_err();
-/// assert!(matches!(refused.kind(), ErrorKind::LaunchLimit { value: 0, limit: 1, .. }));
+/// assert!(matches!(refused.kind(), ErrorKind::Limit(_)));
 /// assert_eq!(y.to_vec()?, [5.0; 8]);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
@@ -36,7 +39,8 @@ macro_rules! axis {
         impl Axis for $type {
             #[inline]
             fn axis(self) -> u32 {
-                // A negative extent becomes 0 and a huge one the greatest: both are outside every limit.
+                // A negative extent becomes 0 and a huge one the greatest `u32`. Both are outside every
+                // limit.
                 u32::try_from(self).unwrap_or(if self < 1 { 0 } else { u32::MAX })
             }
         }
@@ -44,15 +48,18 @@ macro_rules! axis {
 }
 axis!(u8, u16, u32, u64, usize, i32, i64, isize);
 
-/// A grid, in blocks, or a block, in threads: `n`, `(x, y)` or `(x, y, z)`. What is left out is 1.
+/// A grid, in blocks, or a block, in threads: `n`, `(x, y)` or `(x, y, z)`. Extents that are left out are 1.
 ///
 /// A launch over the columns and rows of an image, in blocks of 32 x 8 threads:
 ///
 /// ```
-/// use thalweg::{Device, DeviceBuf, Spec, Stream, blocks};
+/// use thalweg::kernel::blocks;
+/// use thalweg::sim::Simulation;
+/// use thalweg::streams::Stream;
+/// use thalweg::{Device, DeviceBuf};
 /// use thalweg_kernels::sobel_f32;
 ///
-/// let device = Device::simulated(Spec::h200());
+/// let device = Device::simulated(Simulation::h200());
 /// let (stream, sobel) = (Stream::new(&device)?, sobel_f32::load(&device)?);
 /// let (rows, columns) = (2, 4);
 /// let image = DeviceBuf::from_slice(&device, &[0.0_f32, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0])?;
@@ -93,7 +100,7 @@ impl<X: Axis, Y: Axis, Z: Axis> Extent for (X, Y, Z) {
     }
 }
 
-/// A grid or block that is a constant, looked at while the user's crate is compiled.
+/// A grid or block that is a constant, checked while the user's crate is compiled.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Constant<E>(pub E);
@@ -116,19 +123,20 @@ impl<X: Axis, Y: Axis, Z: Axis> Constant<(X, Y, Z)> {
     }
 }
 
-/// Whether each extent is at least 1 and within its limit, and their product within `most`.
+/// Whether each extent is at least 1 and within its limit, and their product is at most `most`.
 const fn within([x, y, z]: [u128; 3], limits: [u128; 3], most: u128) -> bool {
     let each = x >= 1 && y >= 1 && z >= 1 && x <= limits[0] && y <= limits[1] && z <= limits[2];
     each && x.saturating_mul(y).saturating_mul(z) <= most
 }
 
-/// The number; 0 for one below it.
+/// The number, or 0 if it is negative.
 const fn whole<X: Axis>(number: X) -> u128 {
     let mut bytes = [0_u8; 16];
     let from = (&raw const number).cast::<u8>();
     let mut index = 0;
     while index < size_of::<X>() {
-        // SAFETY: `X` is a whole number (the trait is sealed): all of its bytes are initialised, and it has at most 16.
+        // SAFETY: `X` is a whole number (the trait is sealed): all of its bytes are initialised, and it has
+        // at most 16.
         let byte = unsafe { *from.add(index) };
         bytes[if cfg!(target_endian = "little") { index } else { 16 - size_of::<X>() + index }] = byte;
         index += 1;

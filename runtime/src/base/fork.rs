@@ -1,16 +1,16 @@
 //! Whether this process was forked from one that had opened a device.
 //!
-//! A forked process has the memory of the other one and nothing else: the threads of this crate stay there,
-//! with whatever they have locked, and so does the state of CUDA's driver. So in a child [every
-//! device](crate::backends::forked) refuses every call, drops release nothing, and no call waits for a thread that does not
-//! exist. A process that is forked before the first device was opened is not such a child and can use
-//! devices.
+//! A forked process has the memory of the other one and nothing else. The threads of this crate stay in the
+//! other process, with whatever they have locked, and so does the state of CUDA's driver. So in a child
+//! [every device](crate::backends::forked) refuses every call, drops release nothing, and no call waits for a
+//! thread that does not exist. A process that is forked before the first device is opened is not such a child
+//! and can use devices.
 
 use std::sync::OnceLock;
 
-use crate::base::error::{Detail, DriverError};
+use crate::base::error::{DriverDetail, DriverError};
 
-/// The process that has opened a device first.
+/// The process that opened the first device.
 static HOME: OnceLock<Home> = OnceLock::new();
 
 struct Home {
@@ -24,8 +24,8 @@ pub(crate) fn is_home() {
     HOME.get_or_init(Home::new);
 }
 
-/// Whether a process that had opened a device was forked, and this is the child. It is asked before each call
-/// of a device.
+/// Whether this process is the child of one that had opened a device. It is asked before each call of a
+/// device.
 #[inline]
 pub(crate) fn is_child() -> bool {
     HOME.get().is_some_and(Home::is_elsewhere)
@@ -34,7 +34,7 @@ pub(crate) fn is_child() -> bool {
 /// The error of a call in a child, with CUDA's code for it.
 pub(crate) fn refused(call: &'static str) -> DriverError {
     let description = "a device was opened before this process was forked, and stays with the other one";
-    DriverError::new(call, 3, "CUDA_ERROR_NOT_INITIALIZED", description).with(Detail::Forked)
+    DriverError::new(call, 3, "CUDA_ERROR_NOT_INITIALIZED", description).with(DriverDetail::Forked)
 }
 
 impl Home {
@@ -52,7 +52,7 @@ impl Home {
         if let Some(page) = self.page {
             return page.load(std::sync::atomic::Ordering::Relaxed) == 0;
         }
-        // This is a system call.
+        // `id` is a system call.
         std::process::id() != self.process
     }
 }
@@ -65,15 +65,15 @@ fn page() -> Option<&'static std::sync::atomic::AtomicU8> {
 
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-    // The system rounds it up to a page.
+    // The system rounds the size up to a page.
     const BYTES: usize = 1;
     let access = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: it is a new mapping, where there is none.
+    // SAFETY: it is a new mapping, at an address where there is none.
     let page = unsafe { mmap_anonymous(ptr::null_mut(), BYTES, access, MapFlags::PRIVATE) }.ok()?;
     // SAFETY: the mapping is this function's own, and no child has anything in it to lose.
     // Note 44: a byte that the kernel wipes in children.
     if unsafe { madvise(page, BYTES, Advice::LinuxWipeOnFork) }.is_err() {
-        // SAFETY: nobody else knows it.
+        // SAFETY: nothing else has the mapping's address.
         let _ = unsafe { munmap(page, BYTES) };
         return None;
     }

@@ -1,14 +1,15 @@
-//! What rustc compares for `#[kernels]`: how a type of Rust lies in memory, and a type of the source. And what it says of
-//! elements that are no plain data.
+//! The checks that `#[kernels]` leaves to rustc: whether a Rust type has the layout of the source's type, and
+//! whether elements are plain data.
 
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-/// What elements must be: [`Pod`].
+/// The bound that elements must meet: [`Pod`].
 ///
-/// Generated code has the bound `for<'a> T: PlainData<'a>`, so that in what is bounded an element that is not `Pod` is no error
-/// at each use. rustc refuses a bound that does not hold where nothing in it is a parameter; the lifetime is one.
+/// Generated code has the bound `for<'a> T: PlainData<'a>`. An element that is not `Pod` then causes no error
+/// at each use in the bounded code. rustc rejects an unmet bound at once if no parameter occurs in it; the
+/// lifetime is one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data",
     label = "elements are copied byte by byte",
@@ -19,12 +20,12 @@ pub trait PlainData<'a>: Pod {}
 #[diagnostic::do_not_recommend]
 impl<T: Pod> PlainData<'_> for T {}
 
-/// Where it is named, rustc asks whether the elements are plain data.
+/// A mention of this type makes rustc check that the elements are plain data.
 #[derive(Debug)]
 pub struct PlainElements<T: for<'a> PlainData<'a>>(PhantomData<T>);
 
-/// [`PlainData`] for an element that is written `f16`: without an import that is rustc's own type, which is no struct of the
-/// user's.
+/// [`PlainData`] for an element that is written `f16`. Without an import, `f16` is rustc's own type and not a
+/// struct of the user's.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data",
     label = "this is the type `f16` of rustc, which is unstable",
@@ -38,11 +39,11 @@ impl<T: Pod> HalfData<'_> for T {}
 #[derive(Debug)]
 pub struct HalfElements<T: for<'a> HalfData<'a>>(PhantomData<T>);
 
-/// Stops the compilation unless a value of `T` has one of these layouts. Each is a size, and an alignment
-/// where it matters. The branches of an `#if` give several layouts.
+/// Stops the compilation unless a value of `T` has one of these layouts. Each layout is a size, with an
+/// alignment if it matters. The branches of an `#if` give several layouts.
 ///
-/// `here`, with the error's code, and `there` are what the message calls the two types; `place` is a line that says where
-/// the other one is, or empty.
+/// `here`, which contains the error's code, and `there` are the message's names for the two types. `place` is
+/// a line that says where the other type is, or it is empty.
 #[track_caller]
 pub const fn same_layout<T>(layouts: &[(usize, Option<usize>)], here: &str, there: &str, place: &str) {
     let (own_size, own_align) = (size_of::<T>(), align_of::<T>());
@@ -84,13 +85,13 @@ pub const fn same_layout<T>(layouts: &[(usize, Option<usize>)], here: &str, ther
     fact.text(help).stop();
 }
 
-/// A text that is put together while the crate is compiled. What does not fit is left out.
+/// A text that is built while the crate is compiled. Whatever does not fit is left out.
 pub(crate) struct Message {
     bytes: [u8; 2048],
     length: usize,
 }
 
-/// Where a text that begins with its code has it.
+/// The position of the code in a text that begins with it.
 const CODE: std::ops::Range<usize> = 1..7;
 
 impl Message {
@@ -134,7 +135,7 @@ impl Message {
         self
     }
 
-    /// A text that begins with its code, `[TW0417]`, ends with the page of the code.
+    /// Stops with the text. If the text begins with a code, `[TW0417]`, the code's page follows at its end.
     #[track_caller]
     pub(crate) const fn stop(self) -> ! {
         let said = self.bytes;

@@ -1,5 +1,5 @@
-//! What every other floor builds on, and what names none of them: errors, plans, kernels' descriptions, the threads
-//! that copy on the host.
+//! The lowest floor, which all others build on and which imports none of them: errors, plans, kernels'
+//! descriptions, the threads that copy on the host.
 
 pub(crate) mod chunk;
 pub(crate) mod engine;
@@ -8,6 +8,7 @@ pub(crate) mod events;
 pub(crate) mod extent;
 pub(crate) mod fork;
 pub(crate) mod host_copy;
+pub(crate) mod in_rust;
 pub(crate) mod kernel;
 pub(crate) mod layout;
 pub(crate) mod model;

@@ -1,14 +1,15 @@
-//! [`DeviceModel`]: what a device is like.
+//! [`DeviceModel`]: the sizes and speeds of a device.
 
 use std::time::Duration;
 
-/// What a device is like: its sizes and how fast it is. [`Device::calibration`](crate::Device::calibration) measures it, and a simulated
-/// device made of one behaves like it, as far as it can.
+/// The sizes and speeds of a device. [`Device::calibration`](crate::Device::calibration) measures them. A
+/// simulated device that is made of a model behaves like it, as far as it can.
 ///
 /// Start from a preset and change what matters:
 ///
 /// ```
-/// use thalweg::{Device, DeviceModel};
+/// use thalweg::sim::DeviceModel;
+/// use thalweg::Device;
 ///
 /// let mut small = DeviceModel::h200();
 /// small.memory = 64 << 20;
@@ -19,66 +20,72 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeviceModel {
-    /// The device's name, `simulated H200`.
+    /// The device's name, such as `simulated H200`.
     pub name: String,
     /// Device memory, in bytes.
     pub memory: u64,
     /// Page-locked host memory that may be allocated at a time, in bytes.
     pub pinned_memory: u64,
-    /// Compute capability, `(9, 0)` for Hopper.
+    /// Compute capability, such as `(9, 0)` for Hopper.
     pub compute_capability: (u32, u32),
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
     /// Shared memory that a block may use, static and dynamic together, in bytes.
     pub max_shared: u32,
-    /// The second-level cache, in bytes. The simulation knows no caches; what is chosen for the device goes by it.
+    /// The second-level cache, in bytes. The simulation has no caches; the runtime's choices for the device
+    /// depend on it.
     pub cache: u64,
     /// Kernels that may execute at the same time, at least 1.
     pub concurrent_kernels: u32,
     /// Stream priorities, `(least, greatest)`; numerically lower is more urgent.
     pub priorities: (i32, i32),
-    /// Rate of a copy from pinned host memory to the device while nothing is copied the other way, in bytes a second.
+    /// Rate of a copy from page-locked host memory to the device while nothing is copied the other way, in
+    /// bytes a second.
     pub to_device: f64,
-    /// Rate of a copy from the device to pinned host memory while nothing is copied the other way, in bytes a second.
+    /// Rate of a copy from the device to page-locked host memory while nothing is copied the other way, in
+    /// bytes a second.
     pub to_host: f64,
     /// Share of its rate that each direction keeps while both are copying, above 0 and at most 1.
     pub duplex: f64,
-    /// Rate at which kernels and copies on the device get through device memory, all together, in bytes a second. A kernel with
-    /// fewer blocks than there are multiprocessors has only the part that theirs have.
+    /// Rate at which all kernels and copies on the device together access device memory, in bytes a second. A
+    /// kernel with fewer blocks than there are multiprocessors gets only the share of the multiprocessors
+    /// that its blocks occupy.
     pub memory_rate: f64,
-    /// Rate at which the host copies between pageable and pinned memory, all its copy threads together, in bytes a
-    /// second.
+    /// Rate at which the host's copy threads together copy between pageable and page-locked memory, in bytes
+    /// a second.
     pub host_memcpy: f64,
-    /// Rate at which one thread of the host does so with data that are not in its caches, in bytes a second. How many threads copy goes
-    /// by it, not the simulation.
+    /// Rate at which one thread of the host does so with data that are not in its caches, in bytes a second.
+    /// It decides how many threads copy; the simulation does not use it.
     pub thread_memcpy: f64,
-    /// From the start of a copy until its first byte moves.
+    /// The time from the start of a copy until its first byte moves.
     pub copy_latency: Duration,
-    /// By how much that is longer for a copy that begins while copies go the other way.
+    /// The additional latency of a copy that begins while copies go the other way.
     pub duplex_latency: Duration,
-    /// From the start of a kernel until it touches its first byte.
+    /// The time from the start of a kernel until it accesses its first byte.
     pub launch_latency: Duration,
-    /// From the completion of an event on one stream until another stream that waits for it goes on.
+    /// The time from the completion of an event on one stream until another stream that waits for it
+    /// continues.
     pub event_latency: Duration,
-    /// What a host function costs its stream besides its work: it is handed to a thread, and the stream told of its end.
+    /// The time that a host function costs its stream besides its work: to hand it to a thread, and to tell
+    /// the stream that it has ended.
     pub host_latency: Duration,
-    /// What a signal to the host costs its stream.
+    /// The time that a signal to the host costs its stream.
     pub signal_latency: Duration,
-    /// What a call that enqueues a copy, or anything but a kernel, costs the host.
+    /// The host time of a call that enqueues a copy, or anything else but a kernel.
     pub host_call: Duration,
-    /// What a call that launches a kernel costs the host.
+    /// The host time of a call that launches a kernel.
     pub launch_call: Duration,
-    /// What a call that records an event, or makes a stream wait for one, costs the host.
+    /// The host time of a call that records an event, or makes a stream wait for one.
     pub event_call: Duration,
-    /// What a call that launches a graph costs the host.
+    /// The host time of a call that launches a graph.
     pub graph_launch: Duration,
-    /// What a call that changes a node of a graph costs the host.
+    /// The host time of a call that changes a node of a graph.
     pub graph_update: Duration,
 }
 
 impl DeviceModel {
-    /// An H200 on PCIe 5 x16. Its copy rates, their contention, and the host's costs follow measurements on one; the
-    /// other latencies on the device and the rates of its memory and of CPU copies are estimates.
+    /// An H200 on PCIe 5 x16. Its copy rates, their contention and the host's costs follow measurements on
+    /// one. The other latencies on the device and the rates of its memory and of CPU copies are estimates.
     pub fn h200() -> Self {
         Self {
             name: "simulated H200".to_owned(),
@@ -98,7 +105,7 @@ impl DeviceModel {
             host_memcpy: 72e9,
             thread_memcpy: 9.5e9,
             copy_latency: Duration::from_nanos(2_400),
-            // In pieces of 1 MiB, 1 GiB each way takes 1.18 times as long as in one.
+            // In pieces of 1 MiB, 1 GiB each way takes 1.18 times as long as in one piece.
             duplex_latency: Duration::from_nanos(1_400),
             launch_latency: Duration::from_nanos(2_500),
             event_latency: Duration::from_nanos(1_000),
@@ -107,13 +114,15 @@ impl DeviceModel {
             host_call: Duration::from_nanos(1_800),
             launch_call: Duration::from_nanos(1_800),
             event_call: Duration::from_nanos(250),
-            // A chunk of two copies and a kernel as a graph of its own takes 2.6 us, all three changed and launched.
+            // A chunk of two copies and a kernel as a graph of its own takes 2.6 us, with all three nodes
+            // changed and launched.
             graph_launch: Duration::from_nanos(2_000),
             graph_update: Duration::from_nanos(200),
         }
     }
 
-    /// An A100 with 80 GiB on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
+    /// An A100 with 80 GiB on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are
+    /// estimates, not measured.
     pub fn a100() -> Self {
         Self {
             name: "simulated A100".to_owned(),
@@ -138,7 +147,8 @@ impl DeviceModel {
         }
     }
 
-    /// A GeForce RTX 4090 on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
+    /// A GeForce RTX 4090 on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are
+    /// estimates, not measured.
     pub fn rtx4090() -> Self {
         Self {
             name: "simulated RTX 4090".to_owned(),
@@ -157,7 +167,8 @@ impl DeviceModel {
         }
     }
 
-    /// A T4 on PCIe 3 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
+    /// A T4 on PCIe 3 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not
+    /// measured.
     pub fn t4() -> Self {
         Self {
             name: "simulated T4".to_owned(),
@@ -184,7 +195,7 @@ impl DeviceModel {
 }
 
 impl Default for DeviceModel {
-    /// [`DeviceModel::h200`].
+    /// The model [`DeviceModel::h200`].
     fn default() -> Self {
         Self::h200()
     }

@@ -1,4 +1,4 @@
-//! How far a run is, for whoever asked to be told.
+//! The progress of a run, and those who are told of it.
 
 #[cfg(feature = "progress")]
 mod bar;
@@ -8,15 +8,15 @@ use std::fmt;
 use std::sync::Arc;
 
 // Note 28: progress waits for nothing.
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
     /// Name of the pipeline's type.
     pub pipeline: &'static str,
-    /// Items that are done, from 0.
+    /// Items that are done so far.
     pub done: usize,
-    /// Items of the run. `usize::MAX` of a run that ends where its sources do, until it has.
+    /// Items of the run. It is `usize::MAX` for a run whose length its sources decide, until they have ended.
     pub total: usize,
 }
 
@@ -27,10 +27,10 @@ impl Progress {
     }
 }
 
-/// Whom a pipeline tells, as its options say.
+/// The listener that a pipeline's options ask for.
 #[derive(Clone, Default)]
 pub(crate) enum Reporting {
-    /// Nobody.
+    /// No listener.
     #[default]
     None,
     /// A bar of the pipeline's own.
@@ -65,7 +65,7 @@ impl fmt::Debug for Reporting {
     }
 }
 
-/// Who is told.
+/// The listener that is told.
 #[derive(Clone)]
 pub(crate) struct Listener(Arc<dyn Listen>);
 
@@ -78,7 +78,7 @@ impl fmt::Debug for Listener {
 trait Listen: Send + Sync {
     fn at(&self, progress: Progress);
 
-    /// The run has failed, and says no more.
+    /// The run has failed, and nothing more is told of it.
     fn failed(&self) {}
 }
 
@@ -90,13 +90,14 @@ impl<F: Fn(Progress) + Send + Sync> Listen for Callback<F> {
     }
 }
 
-/// How far one run is, and who is told. Unless it has [ended](Self::end) it has failed when it is dropped.
+/// The progress of one run and its listener. The run counts as failed if this is dropped before it has
+/// [ended](Self::end).
 #[derive(Debug)]
 pub(crate) struct RunProgress {
     listener: Listener,
     pipeline: &'static str,
     total: Cell<usize>,
-    /// What was told last.
+    /// The last number that was told.
     told: Cell<Option<usize>>,
 }
 
@@ -109,15 +110,15 @@ impl RunProgress {
         self.at(0);
     }
 
-    /// It is known now that there are so many items.
+    /// Sets the number of items, which is now known.
     pub(crate) fn had(&self, items: usize) {
         if self.total.replace(items) != items {
-            // What was told without being known to be all is told again.
+            // If `items` were told before they were known to be all, they are told again.
             self.told.set(self.told.get().filter(|&told| told < items));
         }
     }
 
-    /// Tells of so many items, if these are more than were told.
+    /// Tells the number of items done, if it is larger than the last one told.
     pub(crate) fn at(&self, done: usize) {
         if self.told.get().is_none_or(|told| told < done) {
             self.told.set(Some(done));
@@ -126,7 +127,7 @@ impl RunProgress {
         }
     }
 
-    /// All of it is done.
+    /// Tells that all of the run is done.
     pub(crate) fn end(self) {
         self.at(self.total.get());
     }

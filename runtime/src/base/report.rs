@@ -1,9 +1,9 @@
-//! [`Report`]: what a run did.
+//! [`Report`]: the figures of a run.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a run did: how much, how long, how fast. `Display` prints it.
+/// The figures of a run: the amount of work, the time and the rates. `Display` prints them.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// #         stage store { copy dy -> y; }
 /// #     }
 /// # }
-/// let mut saxpy = Saxpy::options(&Device::simulated(Spec::h200())).chunk(1024).depth(3).build()?;
+/// let mut saxpy = Saxpy::options(&Device::simulated(Simulation::h200())).chunk(1024).depth(3).build()?;
 /// let report = saxpy.run(3.0, &[1.0; 3500], &mut [2.0; 3500])?;
 /// assert_eq!((report.items, report.chunks, report.chunk), (3500, 4, 1024));
 /// assert_eq!(report.bytes_to_device, 2 * 3500 * 4); // x and y
@@ -42,38 +42,41 @@ pub struct Report {
     pub device: String,
     /// Items processed.
     pub items: usize,
-    /// Chunks they came in.
+    /// Chunks of the run.
     pub chunks: usize,
-    /// Items in the largest chunk. The last one may have fewer, and where the chunk is `auto`, the first ones too.
+    /// Items in the largest chunk. The last chunk may have fewer, and so may the first ones if the chunk is
+    /// `auto`.
     pub chunk: usize,
-    /// Ring slots.
+    /// The depth of the ring, in slots.
     pub depth: usize,
-    /// Whether its operations were launched as CUDA graphs.
+    /// Whether the operations were launched as CUDA graphs.
     pub graph: bool,
-    /// Whether these were the graphs of the run before, launched again: the run was given the same, so that nothing was
-    /// recorded. On GPUs only.
+    /// Whether these were the graphs of the run before, launched again. This happens on GPUs only, if the run
+    /// was given the same arguments, so that nothing had to be recorded.
     pub repeated: bool,
-    /// Whether stages of kernels that name no stream had one for each slot, as earlier runs had suggested.
+    /// Whether stages of kernels that name no stream had one stream for each slot, as earlier runs had
+    /// suggested.
     pub stream_per_slot: bool,
-    /// Bytes copied from host to device, from `host` scratch too; what is used in place is not copied.
+    /// Bytes copied from host to device, including copies from `host` scratch. Memory used in place is not
+    /// copied.
     pub bytes_to_device: u64,
-    /// Bytes copied from device to host, to `host` scratch too.
+    /// Bytes copied from device to host, including copies to `host` scratch.
     pub bytes_to_host: u64,
-    /// How many of those bytes, both ways together, were staged by the CPU because the host memory is pageable, or read
-    /// from a source or written to a sink.
+    /// How many of those bytes, in both directions together, the CPU staged because the host memory is
+    /// pageable, or because they were read from a source or written to a sink.
     pub bytes_staged: u64,
-    /// Bytes of device memory that the pipeline holds for its slots and for what its runs share. It keeps them until it is
-    /// dropped, as many as the largest of its runs took.
+    /// Bytes of device memory that the pipeline holds for its slots and for the memory that its runs share.
+    /// The pipeline keeps them until it is dropped, as many as its largest run took.
     pub device_memory: u64,
-    /// Bytes of page-locked host memory that the pipeline holds for staging and for `host` scratch. It keeps them as it keeps
-    /// [`device_memory`](Self::device_memory).
+    /// Bytes of page-locked host memory that the pipeline holds for staging and for `host` scratch. The
+    /// pipeline keeps them as it keeps [`device_memory`](Self::device_memory).
     pub pinned_memory: u64,
-    /// From the first call until the last operation was enqueued: what the host was busy with, copies and waits for staging
-    /// included. Virtual time on the simulated device.
+    /// The time from the first call until the last operation was enqueued, which includes the host's copies
+    /// and waits for staging. It is virtual on the simulated device.
     pub enqueuing: Duration,
-    /// From the first call to the last result: real time on a GPU, virtual time on the simulated device.
+    /// The time from the first call to the last result: real on a GPU, virtual on the simulated device.
     pub time: Duration,
-    /// The sources and sinks that the run has waited for for a second or more altogether, in the order of
+    /// The sources and sinks that the run waited for, each for a second or more altogether, in the order of
     /// their declarations.
     pub awaited: Vec<Awaited>,
     /// Whether `time` is virtual.
@@ -82,8 +85,8 @@ pub struct Report {
 
 /// A source or a sink that has kept a run waiting.
 ///
-/// A run that waits for one for five seconds says so once: as a `tracing` event (level `WARN`, with the
-/// feature), and on standard error where the program is built with debug assertions.
+/// A run that waits for a source or a sink for five seconds says so once: as a `tracing` event (level `WARN`,
+/// with the feature), and on standard error if the program is built with debug assertions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Awaited {
@@ -91,7 +94,7 @@ pub struct Awaited {
     pub host: &'static str,
     /// Whether it is a sink.
     pub is_sink: bool,
-    /// How long, altogether: real time on every device.
+    /// The total time that the run waited: real time on every device.
     pub time: Duration,
 }
 
@@ -104,20 +107,20 @@ impl fmt::Display for Awaited {
 }
 
 impl Report {
-    /// Bytes per second from host to device, over the whole run: [`bytes_to_device`](Self::bytes_to_device) in
-    /// [`time`](Self::time). 0 of a run that took no time.
+    /// Bytes per second from host to device, over the whole run: [`bytes_to_device`](Self::bytes_to_device)
+    /// divided by [`time`](Self::time). It is 0 for a run that took no time.
     pub fn bandwidth_to_device(&self) -> f64 {
         rate(self.bytes_to_device, self.time)
     }
 
-    /// Bytes per second from device to host, over the time of the whole run.
+    /// Bytes per second from device to host, over the whole run. It is 0 for a run that took no time.
     pub fn bandwidth_to_host(&self) -> f64 {
         rate(self.bytes_to_host, self.time)
     }
 }
 
 impl Report {
-    /// A line for each source or sink that was waited for.
+    /// Writes a line for each source or sink that was waited for.
     fn write_awaited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.awaited.iter().try_for_each(|awaited| write!(f, "\n  waited {awaited}"))
     }
@@ -171,7 +174,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// A number of bytes in the unit that suits it.
+/// A number of bytes, displayed in the unit that suits it.
 pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {
@@ -191,7 +194,8 @@ mod tests {
     use super::*;
 
     impl Report {
-        /// Of one item, which took no time on a GPU: what tests say nothing of.
+        /// The report of a run of one item that took no time on a GPU. Tests change the fields that matter to
+        /// them.
         pub(crate) fn of_nothing() -> Self {
             Self {
                 pipeline: "P",

@@ -1,11 +1,11 @@
 //! [`Tag`]: the name of an enqueued operation.
 
-/// Which operation of which chunk an enqueued command belongs to.
+/// The operation and the chunk that an enqueued command belongs to.
 ///
-/// CUDA has no place for it; the simulated device names races and faults with it.
+/// CUDA has no place for it. The simulated device uses it to name races and faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
-    /// Whose operations: [`Plan::id`](crate::Plan), or 0 where that is not known.
+    /// The pipeline: [`Plan::id`](crate::Plan), or 0 if it is not known.
     pub pipeline: u32,
     /// Index into the pipeline's operations.
     pub operation: u32,
@@ -14,7 +14,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// In place of a pipeline's number: what is enqueued on streams by hand.
+    /// Stands in place of a pipeline's number for commands that are enqueued on streams by hand.
     pub(crate) const BY_HAND: u32 = u32::MAX;
 
     pub(crate) fn is_by_hand(self) -> bool {

@@ -5,17 +5,20 @@ use std::sync::{Arc, OnceLock};
 
 use super::pending::{Caller, Callers, Owner, Registry};
 use super::shared::Shared;
-use crate::base::error::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Result};
 use crate::base::fork;
 use crate::base::model::DeviceModel;
 use crate::driver::{Driver, Info};
 
-/// A GPU, or the simulated device. Cloning it is cheap and names the same device.
+/// A GPU, or the simulated device. A clone is cheap and names the same device.
 ///
 /// ```
-/// use thalweg::{Device, Spec};
+/// use thalweg::sim::Simulation;
+/// use thalweg::Device;
 ///
-/// let device = Device::simulated(Spec::h200());
+/// let device = Device::simulated(Simulation::h200());
 /// assert!(device.is_simulated());
 /// println!("{device}");
 /// ```
@@ -25,7 +28,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// The device's name, `NVIDIA H200`, or `simulated H200`.
+    /// The device's name, such as `NVIDIA H200` or `simulated H200`.
     pub fn name(&self) -> &str {
         &self.info().name
     }
@@ -38,12 +41,12 @@ impl Device {
     /// Bytes of device memory that are free now.
     ///
     /// # Errors
-    /// The driver cannot be asked ([`ErrorKind::Driver`]).
+    /// [`ErrorKind::Driver`] if the driver does not answer.
     pub fn free_memory(&self) -> Result<u64> {
         Ok(self.driver().free_memory()?)
     }
 
-    /// Compute capability, `(9, 0)` for Hopper.
+    /// Compute capability, such as `(9, 0)` for Hopper.
     pub fn compute_capability(&self) -> (u32, u32) {
         self.info().compute_capability
     }
@@ -53,34 +56,34 @@ impl Device {
         self.info().simulated
     }
 
-    /// Whether `other` is this same device.
+    /// Whether `other` is the same device.
     pub fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Refuses what was made for `its` device, unless that is this one.
+    /// Refuses an object that was made for `its` device, unless that is this one.
     #[inline]
-    pub(crate) fn check_own(&self, host: &'static str, its: &Self) -> Result<(), ErrorKind> {
+    pub(crate) fn check_own(&self, host: &'static str, its: &Self) -> Result<(), Detail> {
         if self.same(its) {
             return Ok(());
         }
         Err(self.other(host, its))
     }
 
-    /// Refuses what was made for `its` device on a stream of this one.
-    pub(crate) fn check_stream(&self, what: &str, its: &Self) -> Result<(), ErrorKind> {
+    /// Refuses an object that was made for `its` device on a stream of this one.
+    pub(crate) fn check_stream(&self, what: &str, its: &Self) -> Result<(), Detail> {
         if self.same(its) {
             return Ok(());
         }
         let (its, own) = self.both_labels(its);
-        Err(ErrorKind::StreamOfOtherDevice { what: what.to_owned(), its, own })
+        Err(Detail::StreamOfOtherDevice { what: what.to_owned(), its, own })
     }
 
-    /// It is another one.
+    /// The error of an object that belongs to another device.
     #[cold]
-    fn other(&self, host: &'static str, its: &Self) -> ErrorKind {
+    fn other(&self, host: &'static str, its: &Self) -> Detail {
         let (its, own) = self.both_labels(its);
-        ErrorKind::OtherDevice { host, its, own }
+        Detail::OtherDevice { host, its, own }
     }
 
     fn both_labels(&self, its: &Self) -> (String, String) {
@@ -91,37 +94,38 @@ impl Device {
         (its, own)
     }
 
-    /// Its name, and its index where it has one: a machine's GPUs often have the same name.
+    /// The device's name, with its index if it has one: a machine's GPUs often have the same name.
     fn label(&self) -> String {
         let Info { name, index, .. } = self.info();
         index.map_or_else(|| format!("`{name}`"), |index| format!("`{name}` (`cuda:{index}`)"))
     }
 
-    /// What is of this device. In a forked process it is of one that refuses every call.
+    /// The state that the device's handles share. In a forked process it is that of a device that refuses
+    /// every call.
     #[inline]
     fn shared(&self) -> &Shared {
         if fork::is_child() { Shared::of_another_process() } else { &self.shared }
     }
 
-    /// The driver that carries out its calls.
+    /// The driver that carries out the device's calls.
     #[inline]
     pub(crate) fn driver(&self) -> &dyn Driver {
         self.shared().driver()
     }
 
-    /// What is known of streams and memory in the user's own hands.
+    /// The registry of streams and memory that the user handles directly.
     #[inline]
     pub(crate) fn registry(&self) -> &Registry {
         self.shared().registry()
     }
 
-    /// Refuses to wait where a function of a stream's runs. To be asked before anything is locked: whoever has the lock may wait, in
-    /// the driver, for the function.
+    /// Refuses to wait inside a function of a stream. This is asked before anything is locked: whoever has
+    /// the lock may be waiting, in the driver, for that function.
     pub(crate) fn may_wait(&self, caller: Option<Caller>) -> Result<()> {
         self.driver().may_wait().map_err(|error| self.registry().callers().explain(error, caller))
     }
 
-    /// What the device is like, once that is known.
+    /// The device's model, once it is known.
     pub(crate) fn known_model(&self) -> &OnceLock<DeviceModel> {
         self.shared().model()
     }

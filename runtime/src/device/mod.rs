@@ -2,6 +2,7 @@
 
 mod calibration;
 pub(crate) mod checked;
+pub(crate) mod faults;
 pub(crate) mod function;
 mod handle;
 pub(crate) mod launch;

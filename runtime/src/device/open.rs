@@ -1,4 +1,4 @@
-//! How a [`Device`] is had: a GPU by its index or by another library's context, and the simulated device.
+//! How to get a [`Device`]: a GPU by its index or by another library's context, or the simulated device.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -8,16 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::handle::Device;
 use super::shared::Shared;
 use crate::backends::cuda::{self, Context, Cuda, OfContext};
-use crate::backends::sim::{Fault, Injected, Sim, Spec};
-use crate::base::error::{ErrorKind, Result};
+use crate::backends::sim::{Fault, Injected, Sim, Simulation};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Result};
 use crate::base::fork;
 use crate::driver::Driver;
 
 impl Device {
-    /// The first CUDA GPU, or the simulated device where there is no CUDA driver or no GPU.
+    /// The first CUDA GPU, or the simulated device if there is no CUDA driver or no GPU.
     ///
-    /// The environment variable `THALWEG_DEVICE` overrides it: `sim`, `cuda` for the first GPU, or `cuda:N` for GPU `N`. `auto`,
-    /// or an empty value, is as if it were not set; spaces around it do not count.
+    /// The environment variable `THALWEG_DEVICE` overrides this choice: `sim`, `cuda` for the first GPU, or
+    /// `cuda:N` for GPU `N`. The value `auto` and an empty value count as not set, and spaces around the
+    /// value are ignored.
     ///
     /// ```
     /// use thalweg::Device;
@@ -29,26 +32,25 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// `THALWEG_DEVICE` names no device ([`ErrorKind::UnknownDevice`]) or one that does not exist
-    /// ([`ErrorKind::NoSuchDevice`], [`ErrorKind::NoCudaDriver`]); a GPU is there but cannot be used
-    /// ([`ErrorKind::CudaDriverTooOld`], [`ErrorKind::Driver`]); `THALWEG_CALIBRATION` names what is no calibration
-    /// ([`ErrorKind::Calibration`]). A machine without any GPU is no error.
+    /// [`ErrorKind::Environment`] if `THALWEG_DEVICE` names no device or one that does not exist, if the
+    /// driver is too old, or if `THALWEG_CALIBRATION` names a file that is no calibration.
+    /// [`ErrorKind::Driver`] if the driver refuses the GPU. A machine without any GPU is no error.
     pub fn open() -> Result<Self> {
         match std::env::var("THALWEG_DEVICE") {
             Ok(value) => Self::named(&value),
             Err(std::env::VarError::NotPresent) => Self::first(),
             Err(std::env::VarError::NotUnicode(value)) => {
-                Err(ErrorKind::UnknownDevice { value: value.to_string_lossy().into_owned() }.into())
+                Err(Detail::UnknownDevice { value: value.to_string_lossy().into_owned() }.into())
             }
         }
     }
 
     /// The device that a value of `THALWEG_DEVICE` stands for.
     pub(crate) fn named(value: &str) -> Result<Self> {
-        let unknown = || ErrorKind::UnknownDevice { value: value.to_owned() };
+        let unknown = || Detail::UnknownDevice { value: value.to_owned() };
         match value.trim() {
             "" | "auto" => Self::first(),
-            "sim" => Ok(Self::simulated(Spec::default())),
+            "sim" => Ok(Self::simulated(Simulation::default())),
             "cuda" => Self::cuda(0),
             name => {
                 let index = name.strip_prefix("cuda:").ok_or_else(unknown)?;
@@ -57,9 +59,9 @@ impl Device {
         }
     }
 
-    /// The first GPU, else the simulated device.
+    /// The first GPU, or the simulated device if there is none.
     fn first() -> Result<Self> {
-        if gpus()? == 0 { Ok(Self::simulated(Spec::default())) } else { Self::cuda(0) }
+        if gpus()? == 0 { Ok(Self::simulated(Simulation::default())) } else { Self::cuda(0) }
     }
 
     /// The CUDA GPU of this index, from 0.
@@ -70,8 +72,8 @@ impl Device {
     /// match Device::cuda(0) {
     ///     Ok(device) => assert!(!device.is_simulated()),
     ///     Err(error) => match error.kind() {
-    ///         ErrorKind::NoCudaDriver { looked_for } => println!("none of {looked_for:?} is there"),
-    ///         ErrorKind::NoSuchDevice { count, .. } => println!("this machine has {count}"),
+    ///         // There is no driver, or no such GPU.
+    ///         ErrorKind::Environment(lacking) => println!("{lacking}"),
     ///         _ => return Err(error),
     ///     },
     /// }
@@ -79,20 +81,20 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// There is no CUDA driver ([`ErrorKind::NoCudaDriver`], which names the libraries that were looked for) or one that is too old
-    /// ([`ErrorKind::CudaDriverTooOld`]); there is no such GPU ([`ErrorKind::NoSuchDevice`]), or the driver refuses it
-    /// ([`ErrorKind::Driver`]); `THALWEG_CALIBRATION` names a file that is no [calibration](Self::calibration)
-    /// ([`ErrorKind::Calibration`]).
+    /// [`ErrorKind::Environment`] if there is no CUDA driver (the text names the libraries that were looked
+    /// for), if the driver is too old, if there is no such GPU, or if `THALWEG_CALIBRATION` names a file that
+    /// is no [calibration](Self::calibration). [`ErrorKind::Driver`] if the driver refuses the GPU.
     pub fn cuda(index: usize) -> Result<Self> {
         let device = gpu(index)?;
         device.take_given_calibration()?;
         Ok(device)
     }
 
-    /// The GPU of another library's context, a `CUcontext`, as long as `keep` is there: cudarc's `CudaContext`, say.
+    /// The GPU of another library's context, a `CUcontext`. `keep` keeps the context alive, for example
+    /// cudarc's `CudaContext`.
     ///
-    /// Most libraries use a GPU's *primary* context, as [`cuda`](Self::cuda) does: then this is the same device, and
-    /// nothing is kept. A device of any other context has memory, streams and kernels of its own.
+    /// Most libraries use a GPU's *primary* context, as [`cuda`](Self::cuda) does. Then this is the same
+    /// device, and nothing is kept. A device of any other context has its own memory, streams and kernels.
     ///
     /// ```no_run
     /// use std::sync::Arc;
@@ -109,7 +111,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// As [`cuda`](Self::cuda); `context` is null or the driver refuses it ([`ErrorKind::Driver`]).
+    /// As [`cuda`](Self::cuda), and [`ErrorKind::Driver`] if `context` is null or the driver refuses it.
     ///
     /// # Safety
     /// `context` is null or a `CUcontext` of this process, which is not destroyed before `keep` is dropped.
@@ -123,15 +125,17 @@ impl Device {
         Ok(device)
     }
 
-    /// A simulated device: kernels run their host bodies on the CPU, time is virtual and the same in every run.
+    /// A simulated device. Kernels run their host bodies on the CPU, and time is virtual and the same in
+    /// every run.
     ///
     /// ```
-    /// use thalweg::{Device, Spec};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::Device;
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// assert_eq!(device.to_string(), "simulated H200 (compute capability 9.0, 132 multiprocessors, 140 GiB)");
     /// ```
-    pub fn simulated(spec: impl Into<Spec>) -> Self {
+    pub fn simulated(spec: impl Into<Simulation>) -> Self {
         Self::with_driver(Arc::new(Sim::new(spec.into())))
     }
 
@@ -141,42 +145,42 @@ impl Device {
         Self { shared: Arc::new(Shared::new(driver)) }
     }
 
-    /// Every CUDA GPU of this machine, in the driver's order; none where there is no driver.
+    /// Every CUDA GPU of this machine, in the driver's order. The list is empty if there is no driver.
     ///
     /// # Errors
-    /// There is a driver, but it cannot be used, or refuses one of them ([`ErrorKind::CudaDriverTooOld`],
-    /// [`ErrorKind::Driver`]); and as [`cuda`](Self::cuda).
+    /// As [`cuda`](Self::cuda), but a missing driver is no error. A driver that cannot be used is one
+    /// ([`ErrorKind::Environment`]), and so is a GPU that the driver refuses ([`ErrorKind::Driver`]).
     pub fn all() -> Result<Vec<Self>> {
         (0..gpus()?).map(Self::cuda).collect()
     }
 
-    /// Has something go wrong on this simulated device, from now on.
+    /// Makes something go wrong on this simulated device, from now on.
     ///
     /// # Errors
-    /// [`ErrorKind::CannotInject`]: it is a GPU.
+    /// [`ErrorKind::Misuse`] if this is a GPU.
     pub fn inject(&self, fault: Fault) -> Result<Injected> {
         let driver: &dyn Any = self.driver();
-        let sim = driver.downcast_ref::<Sim>().ok_or(ErrorKind::CannotInject)?;
+        let sim = driver.downcast_ref::<Sim>().ok_or(Detail::CannotInject)?;
         Ok(sim.inject(fault))
     }
 }
 
-/// The number of GPUs; none where there is no driver. A driver that is there but cannot be used is an error: to go on
-/// without it would hide what is wrong.
+/// The number of GPUs, 0 if there is no driver. A driver that is there but cannot be used is an error: to
+/// continue without it would hide the problem.
 fn gpus() -> Result<usize> {
     match cuda::device_count() {
-        Err(error) if matches!(error.kind(), ErrorKind::NoCudaDriver { .. }) => Ok(0),
+        Err(error) if matches!(error.detail(), Detail::NoCudaDriver { .. }) => Ok(0),
         count => count,
     }
 }
 
-/// Devices that are in use, by a number of theirs. They are told apart as long as anyone holds them.
+/// Devices that are in use, by index or address. A device stays the same as long as anyone holds it.
 type Known = Mutex<BTreeMap<usize, Weak<Shared>>>;
 
 /// GPUs by their index.
 static GPUS: Known = Mutex::new(BTreeMap::new());
 
-/// The devices of other contexts than their GPU's primary one, by address.
+/// The devices of contexts that are not their GPU's primary one, by address.
 static CONTEXTS: Known = Mutex::new(BTreeMap::new());
 
 fn locked(known: &Known) -> MutexGuard<'_, BTreeMap<usize, Weak<Shared>>> {
@@ -186,7 +190,7 @@ fn locked(known: &Known) -> MutexGuard<'_, BTreeMap<usize, Weak<Shared>>> {
 /// The GPU of this index: the same device as long as anyone holds it.
 fn gpu(index: usize) -> Result<Device> {
     Cuda::may_open()?;
-    // Held while the device is made, so that two threads do not make two of it.
+    // The lock is held while the device is made, so that two threads do not make it twice.
     let mut gpus = locked(&GPUS);
     if let Some(shared) = gpus.get(&index).and_then(Weak::upgrade) {
         return Ok(Device { shared });
@@ -198,7 +202,7 @@ fn gpu(index: usize) -> Result<Device> {
 
 /// The device of a context that is not its GPU's primary one: the same device as long as anyone holds it.
 fn of_context(context: Context) -> Result<Device> {
-    // An address may be that of another context by now: what is kept by nobody is gone.
+    // The address may belong to a new context by now. The device of the old one is gone if nobody holds it.
     let address = context.address();
     let known = |contexts: &BTreeMap<usize, Weak<Shared>>| {
         contexts.get(&address).and_then(Weak::upgrade).map(|shared| Device { shared })
@@ -206,7 +210,8 @@ fn of_context(context: Context) -> Result<Device> {
     if let Some(device) = known(&locked(&CONTEXTS)) {
         return Ok(device);
     }
-    // Not under the lock: what keeps the context is dropped where that fails, and may do anything.
+    // This is not done under the lock: if it fails, whatever keeps the context is dropped, which may run any
+    // code.
     let device = Device::with_driver(Cuda::of_context(context)?);
     let mut contexts = locked(&CONTEXTS);
     if let Some(first) = known(&contexts) {

@@ -1,15 +1,15 @@
-//! Parts of what has a length.
+//! Parts of things that have a length.
 
 use std::ops::{Bound, RangeBounds};
 
-use crate::base::error::ErrorKind;
+use crate::base::error::Detail;
 
-/// Where a range of `len` elements begins, and how many it has.
+/// The start and the length of a range within `len` elements.
 ///
 /// # Errors
-/// [`ErrorKind::Range`]: they are not all there.
-pub(crate) fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize, usize), ErrorKind> {
-    // A bound beyond what a number can say is beyond `len`, too.
+/// [`ErrorKind::Shape`] if the range is not within them.
+pub(crate) fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize, usize), Detail> {
+    // A bound that no number can express is beyond `len`, too.
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
         Bound::Excluded(&before) => before.saturating_add(1),
@@ -22,6 +22,6 @@ pub(crate) fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize,
     };
     match end.checked_sub(start) {
         Some(elements) if end <= len => Ok((start, elements)),
-        _ => Err(ErrorKind::Range { start, end, len }),
+        _ => Err(Detail::Range { start, end, len }),
     }
 }

@@ -1,14 +1,16 @@
-//! The kernels of a crate that is being tested, and whether they compile.
+//! The kernels of a crate that is being tested, and a check that they compile.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::backends::cuda::{compile_for, kernels_in};
-use crate::base::error::{ErrorKind, Result};
-use crate::base::kernel::{KernelInfo, KernelSource};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Result};
+use crate::base::kernel::KernelInfo;
 
 // Note 49: under `cfg(test)` only.
-/// A kernel of this program, in a list of them.
+/// A kernel of this program, as an entry of a list.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Registered {
@@ -16,16 +18,17 @@ pub struct Registered {
     next: AtomicPtr<Registered>,
 }
 
-/// The kernel that was noted last.
+/// The kernel that was registered last.
 static LAST: AtomicPtr<Registered> = AtomicPtr::new(ptr::null_mut());
 
 impl Registered {
-    /// Not in the list yet.
+    /// An entry that is not in the list yet.
     pub const fn new(kernel: &'static KernelInfo) -> Self {
         Self { kernel, next: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Puts it into the list, once. It allocates nothing and waits for nothing: it is called before `main`.
+    /// Puts the entry into the list, once. It allocates nothing and waits for nothing, since it is called
+    /// before `main`.
     pub fn register(&'static self) {
         let own = ptr::from_ref(self).cast_mut();
         let mut last = LAST.load(Ordering::Acquire);
@@ -38,17 +41,17 @@ impl Registered {
         }
     }
 
-    /// All that are in the list.
+    /// All entries of the list.
     fn all() -> impl Iterator<Item = &'static Registered> {
         // SAFETY: the list holds null and pointers that `register` has made of `&'static Self`, whose targets
-        // live as long as the process and are only read; what was written before a pointer was stored is seen
-        // by whoever loads it.
+        // live as long as the process and are only read. Whoever loads a pointer sees what was written before
+        // it was stored.
         let at = |place: &AtomicPtr<Self>| unsafe { place.load(Ordering::Acquire).as_ref() };
         std::iter::successors(at(&LAST), move |registered| at(&registered.next))
     }
 }
 
-/// Notes a kernel before `main`, where a crate is compiled for its own tests.
+/// Registers a kernel before `main`, if its crate is compiled for its own tests.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __thalweg_register {
@@ -71,8 +74,8 @@ macro_rules! __thalweg_register {
     };
 }
 
-/// Compiles every kernel of a crate for an architecture, `sm_80`, in a unit test of that crate. It needs
-/// NVRTC, and no GPU.
+/// Compiles every kernel of a crate for an architecture, such as `sm_80`, in a unit test of that crate. It
+/// needs NVRTC, but no GPU.
 ///
 /// The bodies in a `.cu` are compiled when a pipeline is built on a GPU. This finds their errors on a machine
 /// without one. Name the oldest GPU that the program supports.
@@ -88,39 +91,36 @@ macro_rules! __thalweg_register {
 /// }
 /// ```
 ///
-/// It compiles the kernels that `#[kernels]` declares in the crate that is compiled for the test: a library's
-/// in its unit tests, those of a file in `tests/` in that file. Outside of tests none is registered. PTX,
-/// cubins and fatbins are compiled already.
+/// It compiles the kernels that `#[kernel]` translates and `#[kernels]` declares in the crate that is compiled for the test: those of a
+/// library in its unit tests, and those of a file in `tests/` in that file. Outside of tests none is
+/// registered. PTX, cubins and fatbins are compiled already.
 ///
 /// # Errors
-/// NVRTC is not there ([`NoNvrtc`], which names its package) or does not know the architecture
-/// ([`Architecture`], which lists those that it knows), a source does not compile ([`Compile`]) or lacks a
-/// kernel that is declared ([`NoSuchKernel`]), or none is registered that would be compiled ([`NoKernels`]).
+/// [`Environment`] if NVRTC is missing; the text names its package. [`Compile`] if NVRTC does not know the
+/// architecture (the text lists those that it knows), if a source does not compile or lacks a declared
+/// kernel, or if no registered kernel would be compiled.
 ///
-/// [`Architecture`]: ErrorKind::Architecture
-/// [`NoNvrtc`]: ErrorKind::NoNvrtc
+/// [`Environment`]: ErrorKind::Environment
 /// [`Compile`]: ErrorKind::Compile
-/// [`NoSuchKernel`]: ErrorKind::NoSuchKernel
-/// [`NoKernels`]: ErrorKind::NoKernels
 #[expect(clippy::test_attr_in_doctest, reason = "the example shows how a test calls it")]
 pub fn compile_kernels(architecture: &str) -> Result<()> {
     compile_all(Registered::all().map(|registered| registered.kernel).collect(), architecture)
 }
 
 fn compile_all(mut kernels: Vec<&'static KernelInfo>, architecture: &str) -> Result<()> {
-    kernels.retain(|kernel| matches!(kernel.module.source, KernelSource::Cuda(_)));
+    kernels.retain(|kernel| !kernel.module.source.is_image());
     kernels.sort_by_key(|kernel| (kernel.module.file, ptr::from_ref(kernel.module).addr(), kernel.name));
     if kernels.is_empty() {
-        return Err(ErrorKind::NoKernels.into());
+        return Err(Detail::NoKernels.into());
     }
     for kernels in kernels.chunk_by(|a, b| ptr::eq(a.module, b.module)) {
         let module = kernels[0].module;
         let compiled = compile_for(module, architecture)?;
         let found = kernels_in(&compiled.image);
         for kernel in kernels {
-            let name = kernel.instance.map_or(Some(kernel.name), |instance| compiled.lowered(instance));
+            let name = kernel.instance.map_or(Some(kernel.symbol), |instance| compiled.lowered(instance));
             if !name.is_some_and(|name| found.iter().any(|found| found == name)) {
-                return Err(ErrorKind::NoSuchKernel { kernel: kernel.name, file: module.file }.into());
+                return Err(Detail::NoSuchKernel { kernel: kernel.name, file: module.file }.into());
             }
         }
     }
@@ -157,7 +157,7 @@ mod tests {
     fn no_kernel_is_no_pass() {
         for kernels in [vec![], vec![&P]] {
             let error = compile_all(kernels, "sm_80").expect_err("nothing is compiled");
-            assert!(matches!(error.kind(), ErrorKind::NoKernels), "{error}");
+            assert!(matches!(error.detail(), Detail::NoKernels), "{error}");
             assert!(error.to_string().contains("unit test"), "{error}");
         }
     }
@@ -167,7 +167,7 @@ mod tests {
         match compile_all(vec![&K], "sm_80") {
             Ok(()) => {}
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::NoNvrtc { .. }), "{error}");
+                assert!(matches!(error.detail(), Detail::NoNvrtc { .. }), "{error}");
                 assert!(error.to_string().contains("PyPI's `nvidia-cuda-nvrtc`"), "{error}");
             }
         }
@@ -178,8 +178,8 @@ mod tests {
     fn what_is_wrong_is_found() {
         compile_all(vec![&K, &P], "sm_80").expect("it compiles");
         let error = compile_all(vec![&K, &ABSENT], "sm_80").expect_err("there is no such kernel");
-        assert!(matches!(error.kind(), ErrorKind::NoSuchKernel { kernel: "absent", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::NoSuchKernel { kernel: "absent", .. }), "{error}");
         let error = compile_all(vec![&K, &B], "sm_80").expect_err("`y` is unknown");
-        assert!(matches!(error.kind(), ErrorKind::Compile { file: "b.cu", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Compile { file: "b.cu", .. }), "{error}");
     }
 }

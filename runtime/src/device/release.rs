@@ -1,12 +1,13 @@
-//! How memory, streams and whatever else a device has is given back to it.
+//! How memory, streams and other resources are given back to their device.
 
 use crate::base::fork;
 use crate::device::Device;
 use crate::device::pending::callbacks::Message;
 use crate::driver::Driver;
 
-/// Gives memory back. Where a function of a stream runs, another thread does so, since freeing would wait for
-/// the stream, which waits for the function. Where there is none, and in a forked process, the memory is not given back.
+/// Gives memory back. Inside a function of a stream, another thread does so, since freeing would wait for the
+/// stream, which waits for the function. If there is no such thread, and in a forked process, the memory is
+/// not given back.
 pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
     if fork::is_child() {
         // The memory belongs to the other process, which still uses it.
@@ -22,8 +23,8 @@ pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + '
             // The thread ends when the last sender is dropped.
             drop(queue.send(Message::Do(Box::new(move || free(its.driver())))));
         }
-        // No thread can be started. It is not even dropped: it may have what keeps another library's memory, or a destructor that
-        // calls the driver.
+        // No thread can be started. The closure is not even dropped: it may hold what keeps another library's
+        // memory, or a destructor that calls the driver.
         Err(_) => std::mem::forget(free),
     }
 }
@@ -34,15 +35,15 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::Spec;
     use crate::base::plan::Priority;
     use crate::device::memory::NO_OPERATION;
     use crate::device::stream::Stream;
     use crate::driver::Command;
+    use crate::sim::Simulation;
 
     static DROPPED: AtomicUsize = AtomicUsize::new(0);
 
-    /// What keeps another library's memory.
+    /// Keeps another library's memory.
     struct Keep;
 
     impl Drop for Keep {
@@ -51,8 +52,8 @@ mod tests {
         }
     }
 
-    /// Where a function of a stream runs nobody may wait, so what is released there stays if no other thread can see to it: dropped
-    /// there, it would be gone while the device is at work with it.
+    /// Inside a function of a stream nobody may wait, so memory that is released there stays if no other
+    /// thread can release it. If it were dropped there, it would be gone while the device works with it.
     #[test]
     fn what_no_thread_can_release_stays() {
         const CHILD: &str = "THALWEG_WITHOUT_THREADS";
@@ -60,7 +61,7 @@ mod tests {
             let module = module_path!().split_once("::").expect("a module of this crate").1;
             let output = Process::new(std::env::current_exe().expect("the test's own path"))
                 .args(["--exact", &format!("{module}::what_no_thread_can_release_stays"), "--test-threads=1"])
-                // No stack is so large, so no thread can be started.
+                // No stack can be so large, so no thread can be started.
                 .envs([(CHILD, "1"), ("RUST_MIN_STACK", "70368744177664")])
                 .output()
                 .expect("the test runs again");
@@ -68,7 +69,7 @@ mod tests {
             assert!(output.status.success() && text.contains("1 passed"), "{text}");
             return;
         }
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let stream = Stream::new(&device, Priority::Default).expect("a stream");
         let its = device.clone();
         let keep = Keep;

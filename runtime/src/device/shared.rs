@@ -1,4 +1,4 @@
-//! [`Shared`]: what all handles of a device share.
+//! [`Shared`]: the state that all handles of a device share.
 
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use crate::base::fork;
 use crate::base::model::DeviceModel;
 use crate::driver::Driver;
 
-/// What all handles of one device share. It ends with the last of them.
+/// The state that all handles of one device share. It ends with the last of them.
 pub(super) struct Shared {
     parts: ManuallyDrop<Parts>,
 }
@@ -26,7 +26,8 @@ impl Shared {
         Self { parts: ManuallyDrop::new(Parts { driver, registry: Registry::default(), model }) }
     }
 
-    /// What stands in a forked process for that of every device. Nothing of it was locked by a thread of the other process.
+    /// Stands in for the state of every device in a forked process. No thread of the other process has locked
+    /// any of it.
     #[cold]
     pub(super) fn of_another_process() -> &'static Self {
         static SHARED: OnceLock<Shared> = OnceLock::new();
@@ -43,7 +44,7 @@ impl Shared {
         &self.parts.registry
     }
 
-    /// What the device is like, once that is known.
+    /// The device's model, once it is known.
     pub(super) fn model(&self) -> &OnceLock<DeviceModel> {
         &self.parts.model
     }
@@ -52,10 +53,10 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if fork::is_child() {
-            // The device belongs to the other process, so nothing of it is released here.
+            // The device belongs to the other process, so nothing is released here.
             return;
         }
-        // SAFETY: it is dropped here only, and nothing looks at it afterwards.
+        // SAFETY: it is dropped here only, and nothing uses it afterwards.
         unsafe { ManuallyDrop::drop(&mut self.parts) };
     }
 }

@@ -1,4 +1,5 @@
-//! Memory that becomes slices where it is the CPU's: arguments of host functions, and of routines on the simulated device.
+//! Memory that becomes slices if it is the CPU's: arguments of host functions, and of routines on the
+//! simulated device.
 
 use bytemuck::Pod;
 
@@ -10,16 +11,18 @@ use crate::driver::Access;
 pub trait Region: sealed::Sealed {
     type View: Slice;
     fn view(self) -> Self::View;
+    fn access(&self) -> Access;
 }
 
-/// A range of memory without the borrow, to be sent to where it is used.
+/// A range of memory without the borrow, which can be sent to the thread that uses it.
 #[doc(hidden)]
 pub trait Slice: Copy + Send + 'static {
     type Of<'a>;
     fn access(&self) -> Access;
 
     /// # Safety
-    /// The memory is the CPU's, initialised, and as the access says no one else's for `'a`.
+    /// The memory is the CPU's and initialised. For `'a` nobody else uses it in a way that conflicts with the
+    /// access.
     unsafe fn slice<'a>(self) -> Self::Of<'a>;
 }
 
@@ -32,8 +35,8 @@ impl<T: Pod> Slice for View<T> {
 
     unsafe fn slice<'a>(self) -> &'a [T] {
         let (ptr, len) = self.parts();
-        // SAFETY: the caller's promise; the run cut the range from memory that is aligned for `T`, and `T: Pod` accepts
-        // any bytes.
+        // SAFETY: the caller's promise. The run cut the range from memory that is aligned for `T`, and
+        // `T: Pod` accepts any bytes.
         unsafe { std::slice::from_raw_parts(ptr.cast_const(), len) }
     }
 }
@@ -61,14 +64,19 @@ macro_rules! regions {
             fn view(self) -> $view<T> {
                 self.into_view()
             }
+
+            fn access(&self) -> Access {
+                self.as_view().access()
+            }
         }
     )*};
 }
 regions!(DeviceSlice<'_, T> => View, DeviceSliceMut<'_, T> => ViewMut, DeviceSliceOut<'_, T> => ViewMut);
 regions!(View<T> => View, ViewMut<T> => ViewMut);
 
-/// A tuple of arguments that are memory, of up to twelve: what [`Enqueue::simulate`](crate::Enqueue::simulate) takes, and hands
-/// its function as slices. A [`DeviceSlice`] becomes `&[T]`, a [`DeviceSliceMut`] or a [`DeviceSliceOut`] becomes `&mut [T]`.
+/// A tuple of up to twelve arguments that are memory.
+/// [`Enqueue::simulate`](crate::routine::Enqueue::simulate) takes it, and hands it to its function as slices.
+/// A [`DeviceSlice`] becomes `&[T]`. A [`DeviceSliceMut`] or a [`DeviceSliceOut`] becomes `&mut [T]`.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -79,7 +87,7 @@ regions!(View<T> => View, ViewMut<T> => ViewMut);
 ///     x: DeviceSlice<'_, f32>,
 ///     y: DeviceSlice<'_, f32>,
 ///     z: DeviceSliceOut<'_, f32>,
-/// ) -> Result<()> {
+/// ) -> thalweg::Result<()> {
 ///     queue.simulate((x, y, z), |(x, y, z): (&[f32], &[f32], &mut [f32])| {
 ///         for ((z, x), y) in z.iter_mut().zip(x).zip(y) {
 ///             *z = x + y;
@@ -101,7 +109,7 @@ regions!(View<T> => View, ViewMut<T> => ViewMut);
 /// }
 ///
 /// let mut z = [0.0; 2];
-/// Add::new(&Device::simulated(Spec::h200()))?.run(&[1.0, 2.0], &[10.0, 20.0], &mut z)?;
+/// Add::new(&Device::simulated(Simulation::h200()))?.run(&[1.0, 2.0], &[10.0, 20.0], &mut z)?;
 /// assert_eq!(z, [11.0, 22.0]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -114,16 +122,18 @@ pub trait Views: sealed::Sealed {
     type Raw: Slices;
     #[doc(hidden)]
     fn raw(self) -> Self::Raw;
+    #[doc(hidden)]
+    fn accesses(&self) -> Vec<Access>;
 }
 
-/// A tuple of ranges that can be sent.
+/// A tuple of ranges that can be sent to another thread.
 #[doc(hidden)]
 pub trait Slices: Copy + Send + 'static {
     type Slices<'a>;
     fn accesses(&self) -> Vec<Access>;
 
     /// # Safety
-    /// As [`Slice::slice`] of each.
+    /// As [`Slice::slice`], for each of them.
     unsafe fn slices<'a>(self) -> Self::Slices<'a>;
 }
 
@@ -138,6 +148,11 @@ macro_rules! tuples {
             fn raw(self) -> Self::Raw {
                 let ($($name,)*) = self;
                 ($($name.view(),)*)
+            }
+
+            fn accesses(&self) -> Vec<Access> {
+                let ($($name,)*) = self;
+                vec![$(Region::access($name)),*]
             }
         }
 

@@ -25,14 +25,15 @@ impl Stream {
         Ok(Self { device: device.clone(), raw, owned: false })
     }
 
-    /// Waits on the host for everything enqueued.
+    /// Waits on the host for everything that was enqueued.
     pub(crate) fn synchronize(&self) -> DriverResult<()> {
         // SAFETY: `raw` is live as long as `self` is, and of this driver.
         unsafe { self.device.driver().synchronize_stream(self.raw) }
     }
 
     // Note 39: the driver may look at a word that the stream writes.
-    /// Waits on the host for everything enqueued, where that was enqueued just now and is expected to be over in an instant.
+    /// Waits on the host for everything that was enqueued, if that was just now and should take only an
+    /// instant.
     pub(crate) fn synchronize_soon(&self) -> DriverResult<()> {
         // SAFETY: as above.
         unsafe { self.device.driver().synchronize_soon(self.raw) }
@@ -66,15 +67,15 @@ impl Event {
     }
 
     // Note 35: never used for ordering.
-    /// One that also tells the time.
+    /// An event that also tells the time.
     pub(crate) fn with_timing(device: &Device) -> DriverResult<Self> {
         let raw = device.driver().create_timing_event()?;
         Ok(Self { device: device.clone(), raw })
     }
 
-    /// Nanoseconds from when this event was complete until `later` was. Both have timing.
+    /// Nanoseconds from the completion of this event to that of `later`. Both have timing.
     pub(crate) fn elapsed(&self, later: &Self) -> DriverResult<Nanos> {
-        // SAFETY: both are live, and of this driver: they are of one device's streams.
+        // SAFETY: both are live, and of this driver: they belong to streams of one device.
         unsafe { self.device.driver().elapsed(self.raw, later.raw) }
     }
 

@@ -1,20 +1,19 @@
-//! What a driver's things are known by: memory, streams, events, graphs, kernels.
+//! The handles of a driver's memory, streams, events, graphs and kernels.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An address in device memory. On the simulated device it is an address in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[doc(hidden)]
-#[cfg_attr(not(feature = "curand"), allow(unreachable_pub, reason = "a sealed trait of cuRAND's has it"))]
-pub struct DevicePtr(pub(crate) u64);
+pub(crate) struct DevicePtr(pub(crate) u64);
 
 impl DevicePtr {
-    /// The address `bytes` further on.
+    /// The address `bytes` after this one.
     pub(crate) fn offset(self, bytes: usize) -> Self {
         Self(self.0 + bytes as u64)
     }
 
-    /// The addresses of `bytes` bytes from here on.
+    /// The addresses of `bytes` bytes from this one on.
     pub(crate) fn range(self, bytes: usize) -> Range<u64> {
         self.0..self.0.saturating_add(bytes as u64)
     }
@@ -24,7 +23,7 @@ impl DevicePtr {
         self.0.is_multiple_of(align_of::<T>() as u64)
     }
 
-    /// The same address on the host, of page-locked memory under unified addressing.
+    /// The same address on the host, for page-locked memory under unified addressing.
     pub(crate) fn host(self) -> *mut u8 {
         std::ptr::with_exposed_provenance_mut(self.0 as usize)
     }
@@ -41,42 +40,42 @@ pub(crate) struct RawEvent(pub u64);
 /// A graph of one driver that can be launched.
 #[derive(Debug, Default)]
 pub(crate) struct RawGraph {
-    /// The graph that was described.
+    /// The graph as it was described.
     pub graph: u64,
-    /// What was made of it, which is what is launched.
+    /// The executable that was made of it and is launched.
     pub executable: u64,
-    /// For each node of the recording the driver's own handle of it, where it has any.
+    /// For each node of the recording, the driver's own handle of it, if the driver has one.
     pub nodes: Vec<u64>,
 }
 
-/// A loaded kernel and what the device says of it.
+/// A loaded kernel and its properties on the device.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawFunction {
     /// The driver's own handle.
     pub handle: u64,
-    /// Threads a block may have, given the kernel's registers and `__launch_bounds__`.
+    /// The number of threads that a block may have, given the kernel's registers and `__launch_bounds__`.
     pub max_threads_per_block: u32,
-    /// Bytes of shared memory that the kernel declares itself.
+    /// Bytes of shared memory that the kernel itself declares.
     pub static_shared: u32,
-    /// If its blocks come in clusters.
+    /// The clusters of its blocks, if it has any.
     pub cluster: Option<Cluster>,
     /// Whether all of its blocks must be on the device at once.
     pub cooperative: bool,
 }
 
 impl RawFunction {
-    /// A kernel whose blocks know nothing of each other.
+    /// A kernel whose blocks are independent.
     pub(crate) fn plain(handle: u64, max_threads_per_block: u32, static_shared: u32) -> Self {
         Self { handle, max_threads_per_block, static_shared, cluster: None, cooperative: false }
     }
 }
 
-/// How a kernel's blocks come in clusters.
+/// The clusters of a kernel's blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cluster {
-    /// As `[x, y, z]`.
+    /// The blocks of a cluster, as `[x, y, z]`.
     pub blocks: [u32; 3],
-    /// Whether the source says so itself, with `__cluster_dims__`: then a launch must not.
+    /// Whether the source itself fixes them, with `__cluster_dims__`. A launch must not ask for them then.
     pub in_source: bool,
 }
 
@@ -84,7 +83,7 @@ pub(crate) struct Cluster {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub function: RawFunction,
-    /// For a kernel with symbols, the module that it has to itself.
+    /// The module that a kernel with symbols has to itself.
     pub own: Option<RawModule>,
 }
 
@@ -93,8 +92,42 @@ pub(crate) struct Loaded {
 pub(crate) struct RawModule {
     /// The driver's own handle.
     pub handle: u64,
-    /// In the order of the kernel's declaration; empty on a device that has no variables.
+    /// The variables, in the order of the kernel's declaration; empty on a device without variables.
     pub symbols: Vec<RawSymbol>,
+    /// The word in which threads of a kernel in Rust leave their place when they fail; `None` on a device
+    /// whose launches report it themselves.
+    pub fault: Option<FaultWord>,
+}
+
+/// A word of page-locked memory that lives as long as its device.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FaultWord {
+    /// The address on the host. Its provenance is exposed.
+    host: usize,
+    device: u64,
+}
+
+impl FaultWord {
+    /// The word at these addresses, which is a whole aligned `u32` that lives as long as the device.
+    pub(crate) fn new(host: usize, device: u64) -> Self {
+        Self { host, device }
+    }
+
+    pub(crate) fn host(&self) -> usize {
+        self.host
+    }
+
+    pub(crate) fn device(&self) -> u64 {
+        self.device
+    }
+
+    /// The place of a thread that has failed, and 0 from then on.
+    pub(crate) fn take(&self) -> u32 {
+        let host = std::ptr::with_exposed_provenance_mut::<u32>(self.host);
+        // SAFETY: the word is aligned and lives as long as the device, which whoever has loaded a kernel
+        // holds. The host accesses it only atomically, and the device writes it as a whole.
+        unsafe { AtomicU32::from_ptr(host) }.swap(0, Ordering::AcqRel)
+    }
 }
 
 /// A variable of a module.
@@ -111,12 +144,12 @@ pub struct Access {
     pub(crate) ptr: DevicePtr,
     pub(crate) bytes: usize,
     pub(crate) write: bool,
-    /// All of it is written, whatever it was before: an `out`.
+    /// Whether all of it is written, whatever it held before: an `out`.
     pub(crate) anew: bool,
 }
 
 impl Access {
-    /// Whether all of it is among the `bytes` from `start` on.
+    /// Whether all of it is within the `bytes` bytes from `start` on.
     pub(crate) fn is_within(&self, start: DevicePtr, bytes: usize) -> bool {
         let end = self.ptr.0.checked_sub(start.0).and_then(|before| before.checked_add(self.bytes as u64));
         end.is_some_and(|end| end <= bytes as u64)

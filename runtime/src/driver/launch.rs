@@ -1,15 +1,15 @@
-//! [`RawLaunch`]: everything about one launch of a kernel.
+//! [`RawLaunch`]: all properties of one launch of a kernel.
 
 use std::ffi::c_void;
 
 use super::handles::{Access, RawFunction};
 use crate::base::kernel::{Grid, volume};
 
-/// What a kernel launch does on the simulated device.
+/// The work of a kernel launch on the simulated device.
 #[doc(hidden)]
 pub type HostBody = Box<dyn FnOnce() + Send + 'static>;
 
-/// Makes the host body of a launch, as often as it is launched.
+/// Makes the host body of a launch, once for each time that it is launched.
 pub(crate) trait Bodies: Send {
     fn body(&self, grid: Grid) -> HostBody;
     fn kept(&self) -> Box<dyn Bodies>;
@@ -25,18 +25,18 @@ impl<F: Fn(Grid) -> HostBody + Clone + Send + 'static> Bodies for F {
     }
 }
 
-/// Where a launch has its host body from. Only the simulated device asks for one.
+/// The origin of a launch's host body. Only the simulated device asks for one.
 #[derive(Clone, Copy)]
 pub(crate) enum HostBodies<'a> {
-    /// It is made as often as the launch is enqueued, so that a graph may have the launch.
+    /// It is made each time the launch is enqueued, so that a graph may contain the launch.
     Many(&'a dyn Bodies),
     /// It is made once.
     One(&'a dyn Fn() -> HostBody),
-    /// It comes with the launch of the graph that has this one.
+    /// It comes with the launch of the graph that contains this launch.
     OfGraph,
 }
 
-/// Everything about one launch.
+/// All properties of one launch.
 #[derive(Clone, Copy)]
 pub(crate) struct RawLaunch<'a> {
     pub function: RawFunction,
@@ -44,9 +44,9 @@ pub(crate) struct RawLaunch<'a> {
     pub block: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub shared: u32,
-    /// A pointer to each of the kernel's arguments, in order, as `cuLaunchKernel` takes them.
+    /// Pointers to the kernel's arguments, in order, as `cuLaunchKernel` takes them.
     pub params: &'a [*mut c_void],
-    /// The bytes of each of them.
+    /// The size of each argument, in bytes.
     pub sizes: &'a [usize],
     pub accesses: &'a [Access],
     pub bodies: HostBodies<'a>,
@@ -58,7 +58,7 @@ impl RawLaunch<'_> {
         Grid { grid_dim: self.grid, block_dim: self.block, shared: self.shared }
     }
 
-    /// How many blocks it has; `None` of a routine that is simulated, which has no grid of its own.
+    /// The number of its blocks; `None` for a routine that is simulated, which has no grid of its own.
     pub(crate) fn blocks(&self) -> Option<u64> {
         (self.function.handle != 0).then(|| volume(self.grid))
     }

@@ -1,7 +1,7 @@
-//! What a device must be able to do: the one internal trait behind [`Device`](crate::Device).
+//! The internal trait behind [`Device`](crate::Device), with everything that a device must be able to do.
 //!
-//! Two types implement it, [`sim`](crate::backends::sim) and [`cuda`](crate::backends::cuda). A virtual call costs about 2 ns against
-//! 1,500 ns for a call into CUDA's driver, so the rest of the crate is not generic over it.
+//! Two types implement it, [`sim`](crate::backends::sim) and [`cuda`](crate::backends::cuda). A virtual call
+//! costs about 2 ns and a call into CUDA's driver 1,500 ns, so the rest of the crate is not generic over it.
 
 pub(crate) mod command;
 mod handles;
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use crate::base::error::{DriverError, Error, ErrorKind};
+use crate::base::error::{Detail, DriverError, Error};
 use crate::base::host_copy::numa::Node;
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::base::model::DeviceModel;
@@ -22,7 +22,7 @@ use command::recording::Recording;
 pub(crate) use command::{Command, HostJob, Rows, RowsBetween, fill_word};
 pub use handles::Access;
 pub(crate) use handles::{
-    Cluster, DevicePtr, Loaded, RawEvent, RawFunction, RawGraph, RawModule, RawStream, RawSymbol,
+    Cluster, DevicePtr, FaultWord, Loaded, RawEvent, RawFunction, RawGraph, RawModule, RawStream, RawSymbol,
 };
 pub use launch::HostBody;
 pub(crate) use launch::{Bodies, HostBodies, RawLaunch};
@@ -30,22 +30,23 @@ pub(crate) use launch::{Bodies, HostBodies, RawLaunch};
 /// A time in nanoseconds.
 pub(crate) type Nanos = f64;
 
-/// What a device says of itself.
+/// The properties of a device.
 #[derive(Debug, Clone)]
 pub(crate) struct Info {
     pub name: String,
-    /// Its index among the machine's GPUs; the simulated device has none.
+    /// Its index among the machine's GPUs; `None` for the simulated device.
     pub index: Option<usize>,
     /// Bytes of device memory.
     pub memory: u64,
-    /// Compute capability, `(9, 0)` for Hopper.
+    /// Compute capability, such as `(9, 0)` for Hopper.
     pub compute_capability: (u32, u32),
     pub multiprocessors: u32,
-    /// Numerically lowest is most urgent: `(least, greatest)`, as `cuCtxGetStreamPriorityRange` says.
+    /// The range of priorities, `(least, greatest)`, as `cuCtxGetStreamPriorityRange` gives it. Numerically
+    /// lowest is most urgent.
     pub priorities: (i32, i32),
     /// Bytes of the second-level cache, 0 if the device does not tell.
     pub cache: u64,
-    /// Dynamic plus static shared memory a block may use after opting in, in bytes.
+    /// The dynamic plus static shared memory that a block may use after opting in, in bytes.
     pub max_shared: u32,
     /// Whether the blocks of a launch may wait for each other.
     pub cooperative: bool,
@@ -53,11 +54,11 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// Whether the device has what the kernel's declaration asks for.
-    pub(crate) fn check_kernel(&self, kernel: &KernelInfo) -> Result<(), ErrorKind> {
+    /// Checks that the device has what the kernel's declaration asks for.
+    pub(crate) fn check_kernel(&self, kernel: &KernelInfo) -> Result<(), Detail> {
         let lacks = |need| {
             let (device, compute_capability) = (self.name.clone(), self.compute_capability);
-            Err(ErrorKind::DeviceLacks { kernel: kernel.name, need, device, compute_capability })
+            Err(Detail::DeviceLacks { kernel: kernel.name, need, device, compute_capability })
         };
         if kernel.cluster.is_some() && self.compute_capability < CLUSTERS {
             return lacks("clusters of blocks (compute capability 9.0)");
@@ -76,19 +77,20 @@ pub(crate) type DriverResult<T> = Result<T, DriverError>;
 
 /// A device.
 ///
-/// Handles (`RawStream`, `RawEvent`, `DevicePtr`, …) belong to the driver that made them. Methods that enqueue or
-/// destroy are unsafe: **the caller promises that every handle is live and of this driver, and that every address
-/// range stays allocated until the enqueued work has completed** (that is, until a synchronisation with its stream
-/// has succeeded). All methods may be called from any thread.
+/// Handles (`RawStream`, `RawEvent`, `DevicePtr`, …) belong to the driver that made them. Methods that
+/// enqueue or destroy are unsafe: **the caller promises that every handle is live and of this driver, and
+/// that every address range stays allocated until the enqueued work has completed** (that is, until a
+/// synchronisation with its stream has succeeded). All methods may be called from any thread.
 pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     fn info(&self) -> &Info;
 
-    /// What the device is like, where that is not to be measured.
+    /// The device's model, if it need not be measured.
     fn model(&self) -> Option<&DeviceModel> {
         None
     }
 
-    /// What tells this device and its driver from others, from one process to the next; `None` where that is not needed.
+    /// A text that tells this device and its driver from others, from one process to the next; `None` if that
+    /// is not needed.
     fn identity(&self) -> Option<String> {
         None
     }
@@ -98,13 +100,13 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         None
     }
 
-    /// Whether the calling thread may wait for the device. A run asks first: what it enqueued and could not wait for would
-    /// be lost.
+    /// Whether the calling thread may wait for the device. A run asks first: operations that it enqueued and
+    /// could not wait for would be lost.
     fn may_wait(&self) -> DriverResult<()> {
         Ok(())
     }
 
-    /// Makes the device's context current on the calling thread, for libraries that go by that.
+    /// Makes the device's context current on the calling thread, for libraries that use the current context.
     fn make_current(&self) -> DriverResult<()> {
         Ok(())
     }
@@ -112,54 +114,58 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// Bytes of device memory that are free now.
     fn free_memory(&self) -> DriverResult<u64>;
 
-    /// Device memory, at least one byte, aligned to 256 bytes. Not initialised.
+    /// Allocates device memory of at least one byte, aligned to 256 bytes. It is not initialised.
     fn allocate(&self, bytes: usize) -> DriverResult<DevicePtr>;
     /// # Safety
     /// `ptr` came from `allocate`, is not freed yet, and no enqueued work uses it.
     unsafe fn free(&self, ptr: DevicePtr) -> DriverResult<()>;
 
-    /// Page-locked host memory (plain, cached pages), at least one byte, aligned to 64 bytes, every byte initialised.
+    /// Allocates page-locked host memory (plain, cached pages) of at least one byte, aligned to 64 bytes.
+    /// Every byte is initialised.
     fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>>;
-    /// As [`allocate_pinned`](Self::allocate_pinned), of pages that the CPU writes past its caches, and reads slowly.
+    /// As [`allocate_pinned`](Self::allocate_pinned), but with pages that the CPU writes past its caches, and
+    /// reads slowly.
     fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>>;
-    /// Locks the pages of memory that is there already, so that it is pinned memory. At least one byte.
+    /// Locks the pages of existing memory of at least one byte, which makes it page-locked memory.
     /// # Safety
     /// The memory stays until it is unregistered.
     unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()>;
     /// # Safety
     /// `ptr` was registered, is not unregistered yet, and no enqueued work uses it.
     unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()>;
-    /// Lets copies of this device reach pinned memory of another one of its kind. A GPU's is portable:
-    /// nothing is to be done.
+    /// Lets copies of this device reach page-locked memory of another device of its kind. A GPU's is
+    /// portable, so a GPU does nothing here.
     /// # Safety
-    /// The memory is pinned memory of the other device's, at least one byte, and stays until this device has
-    /// disowned it.
+    /// The memory is page-locked memory of the other device, at least one byte, and stays until this device
+    /// has disowned it.
     unsafe fn adopt(&self, _ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
         Ok(())
     }
-    /// The adopted memory is about to be freed, or unregistered. Refused where enqueued work uses it: then it
-    /// must stay.
+    /// Announces that the adopted memory is about to be freed, or unregistered. It fails if enqueued work
+    /// uses the memory, which must then stay.
     fn disown(&self, _ptr: NonNull<u8>) -> DriverResult<()> {
         Ok(())
     }
     /// # Safety
-    /// `ptr` came from `allocate_pinned(bytes)` or `allocate_write_combined(bytes)`, is not freed yet, and no enqueued work uses it.
+    /// `ptr` came from `allocate_pinned(bytes)` or `allocate_write_combined(bytes)`, is not freed yet, and no
+    /// enqueued work uses it.
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()>;
 
-    /// A non-blocking stream (one that does not wait for the null stream). `priority` is clamped to the device's range.
+    /// Creates a non-blocking stream (one that does not wait for the null stream). `priority` is clamped to
+    /// the device's range.
     fn create_stream(&self, priority: i32) -> DriverResult<RawStream>;
-    /// A stream that waits for the null stream, and that for it.
+    /// Creates a blocking stream: it and the null stream wait for each other.
     fn create_blocking_stream(&self, priority: i32) -> DriverResult<RawStream>;
-    /// The default stream of the calling thread, a blocking one. It is the same one whenever this thread asks, is of no use to
-    /// others, and is never destroyed.
+    /// The default stream of the calling thread, a blocking one. It is the same whenever this thread asks, is
+    /// of no use to other threads, and is never destroyed.
     fn per_thread_stream(&self) -> DriverResult<RawStream>;
-    /// The legacy default stream, which waits for every stream of its kind and they for it. It is always the same one,
-    /// and is never destroyed.
+    /// The legacy default stream. It and every blocking stream wait for each other. It is always the same
+    /// one, and is never destroyed.
     fn null_stream(&self) -> DriverResult<RawStream>;
     /// # Safety
-    /// See the trait. It is not the null stream. Work still enqueued goes on.
+    /// See the trait. It is not the null stream. Work that is still enqueued goes on.
     unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()>;
-    /// Waits on the host until everything enqueued on `stream` has completed, and reports what went wrong in it.
+    /// Waits on the host until everything enqueued on `stream` has completed, and reports its failures.
     /// # Safety
     /// See the trait.
     unsafe fn synchronize_stream(&self, stream: RawStream) -> DriverResult<()>;
@@ -169,10 +175,10 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait.
     unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool>;
-    /// The host looks how far the device is: one that gets on only while the host waits gets on a little.
+    /// Lets the device make a little progress, if it makes progress only while the host waits.
     fn poll(&self) {}
-    /// As [`synchronize_stream`](Self::synchronize_stream), for a stream that is expected to be done in an instant, and that
-    /// something was just enqueued on.
+    /// As [`synchronize_stream`](Self::synchronize_stream), for a stream on which something was just enqueued
+    /// and that should be done in an instant.
     /// # Safety
     /// See the trait.
     unsafe fn synchronize_soon(&self, stream: RawStream) -> DriverResult<()> {
@@ -180,11 +186,12 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         unsafe { self.synchronize_stream(stream) }
     }
 
-    /// An event without timing, not recorded.
+    /// Creates an event without timing, not recorded.
     fn create_event(&self) -> DriverResult<RawEvent>;
-    /// An event that also tells the time, not recorded.
+    /// Creates an event that also tells the time, not recorded.
     fn create_timing_event(&self) -> DriverResult<RawEvent>;
-    /// From when one event with timing was complete until another was: negative if it was the other way round.
+    /// The time from the completion of one event with timing to that of another. It is negative if they
+    /// completed in the opposite order.
     ///
     /// # Errors
     /// One of them is not complete, was never recorded, or has no timing.
@@ -195,7 +202,7 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait.
     unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()>;
-    /// Waits on the host for the event's latest record; returns at once if it has none.
+    /// Waits on the host for the event's latest record; returns at once if there is none.
     /// # Safety
     /// See the trait.
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()>;
@@ -204,70 +211,74 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// See the trait.
     unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool>;
 
-    /// From now on, copies between the device and the beginning of a pinned allocation go to these bytes of any memory
-    /// instead; with `None`, no longer. `false` where the device cannot do that: then nothing has changed.
+    /// From now on, copies between the device and the beginning of a page-locked allocation use the bytes at
+    /// `to`, in any memory, instead. `None` ends that. `false` if the device cannot do it: then nothing has
+    /// changed.
     ///
-    /// What the CPU would copy to or from pinned memory need not be copied then. The device decides when it accesses them:
-    /// at any time before the copies have completed.
+    /// The CPU then need not copy these bytes to or from page-locked memory. The device decides when it
+    /// accesses them: at any time before the copies have completed.
     /// # Safety
-    /// See the trait, of the bytes too. Nothing else writes them, or reads them where a copy to the host is enqueued, before
-    /// the copies have completed.
+    /// See the trait, whose promises hold for these bytes too. Nothing else writes them before the copies
+    /// have completed, or reads them if a copy to the host is enqueued.
     unsafe fn redirect(&self, _pinned: NonNull<u8>, _to: Option<(*mut u8, usize)>) -> bool {
         false
     }
 
     /// Enqueues a command on a stream.
     /// # Safety
-    /// See the trait, and what is said of each [`Command`].
+    /// See the trait, and the promises of each [`Command`].
     unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()>;
 
-    /// Compiles and loads the kernel's module for this device if that was not done yet, and finds the kernel in it,
-    /// fully loaded: the first launch must not load anything. A kernel with symbols gets a module of its own each time.
+    /// Compiles and loads the kernel's module for this device if that was not done yet, and finds the kernel
+    /// in it, fully loaded: the first launch must not load anything. A kernel with symbols, or in Rust, gets a
+    /// module of its own each time.
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error>;
     /// Unloads a module that a function had to itself.
     /// # Safety
     /// `load` made it, it is not unloaded yet, and nothing launched from it is under way.
     unsafe fn unload(&self, module: &RawModule) -> DriverResult<()>;
 
-    /// The blocks that a cluster of such a launch may have at most.
+    /// The largest number of blocks that a cluster of such a launch may have.
     fn largest_cluster(&self, function: &RawFunction, launch: Grid) -> DriverResult<u32>;
-    /// The blocks of such a launch that can be on the device at once, if nothing else is.
+    /// The number of blocks of such a launch that can be on the device at once, if nothing else is.
     fn resident_blocks(&self, function: &RawFunction, launch: Grid) -> DriverResult<u64>;
 
-    /// Device memory is about to go that another library has allocated, and may free now.
+    /// Announces that device memory of another library is about to go: the library may free it now.
     fn note_gone(&self, _memory: Range<u64>) {}
 
-    /// How often memory has been freed so far.
+    /// The number of times that memory has been freed so far.
     fn frees(&self) -> u64 {
         0
     }
 
-    /// What was freed since there were so many frees; `None` if that is no longer known.
+    /// The memory that was freed after the first `frees` frees; `None` if that is no longer known.
     ///
-    /// A graph knows the allocations that its copies and fills use, not their addresses alone: when one was freed, it must
-    /// not be launched again, even if another allocation has the same address.
+    /// A graph knows the allocations that its copies and fills use, not only their addresses. When one was
+    /// freed, the graph must not be launched again, even if another allocation has the same address.
     fn freed_since(&self, _frees: u64) -> Option<Vec<Range<u64>>> {
         Some(Vec::new())
     }
 
-    /// Whether it gets on by itself, so that the host may ask how far it is. The simulated device gets on while the host
-    /// waits.
+    /// Whether the device makes progress by itself, so that the host may ask how far it is. The simulated
+    /// device makes progress while the host waits.
     fn polls(&self) -> bool {
         !self.info().simulated
     }
 
-    /// Whether each operation is waited for where it is enqueued, to find the one that fails. There are no graphs then.
+    /// Whether each operation is waited for when it is enqueued, to find the one that fails. There are no
+    /// graphs then.
     fn is_synchronous(&self) -> bool {
         false
     }
 
-    /// Makes a graph of what was recorded. An error carries the tag of the node that it is about, if it is about one.
+    /// Makes a graph of a recording. If an error concerns a node, it carries the node's tag.
     /// # Safety
-    /// See the trait. The handles of the recording are live; its addresses need not be before the graph is launched.
+    /// See the trait. The handles of the recording are live; its addresses need not be before the graph is
+    /// launched.
     unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph>;
-    /// Gives the nodes with the indices `changed` what they do in `nodes`, a recording of the same topology, from the
-    /// next launch on. `false` if the driver can only build another graph; this one must not be launched then, nor after
-    /// an error.
+    /// Changes the nodes with the indices `changed` to those of `nodes`, a recording of the same topology,
+    /// from the next launch on. `false` if the driver can only build another graph. In that case, and after
+    /// an error, this one must not be launched any more.
     /// # Safety
     /// As [`build_graph`](Self::build_graph).
     unsafe fn update_graph(&self, graph: &RawGraph, nodes: &Recording, changed: &[u32])
@@ -276,13 +287,14 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// The graph is destroyed here only. No launch of it is under way.
     unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()>;
 
-    /// Whether a function on the host that is about to be enqueued is to panic, for the sake of a test.
+    /// Whether a test makes a function on the host that is about to be enqueued panic.
     fn has_panic(&self, _tag: Tag) -> bool {
         false
     }
 
     /// Time since this driver was made: real on a GPU, virtual on the simulated device.
     fn clock(&self) -> Duration;
-    /// The host has just copied `bytes` between pageable and pinned memory: moves the virtual clock on.
+    /// Advances the virtual clock by the time of a copy of `bytes` that the host has just made between
+    /// pageable and page-locked memory.
     fn host_copied(&self, bytes: usize);
 }

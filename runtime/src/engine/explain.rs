@@ -1,33 +1,38 @@
-//! [`explain`]: what a driver says, in the user's words.
+//! [`explain`]: turns a driver's error into one in the user's terms.
 
-use crate::base::error::{Detail, DriverError, Error, ErrorKind, Place, Touch};
+use crate::base::error::{Detail, DriverDetail, DriverError, Error, Place, Touch};
 use crate::base::plan::{OperationKind, Plan};
 use crate::driver::Tag;
 use crate::engine::place::{place_of, place_of_pipeline};
 
-/// A driver's error as the user's: with its place where the device can tell.
+/// A driver's error as the user's, with its place if the device can tell.
 pub(crate) fn explain(plan: &'static Plan, error: DriverError) -> Error {
     let tag = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });
     let place = tag.map_or_else(|| place_of_pipeline(plan), |tag| place_of_tag(plan, tag));
     let at = tag.filter(|tag| is_of(plan, *tag)).map(|tag| plan.operations[tag.operation as usize].kind);
     let kind = match (error.detail.as_deref(), at) {
-        (Some(Detail::HostBody(message)), Some(OperationKind::Launch { kernel })) => {
-            ErrorKind::HostBody { kernel, message: message.clone() }
+        (Some(DriverDetail::HostBody(message)), Some(OperationKind::Launch { kernel })) => {
+            Detail::HostBody { kernel, message: message.clone() }
         }
-        (Some(Detail::Unwritten(unwritten)), Some(OperationKind::Launch { kernel })) => unwritten.by(kernel),
-        (Some(Detail::HostBody(message)), Some(OperationKind::Call { routine })) => {
-            ErrorKind::Routine { routine: routine.to_owned(), status: format!("it panicked: {message}") }
+        (Some(DriverDetail::KernelFault(fault)), Some(OperationKind::Launch { kernel })) => {
+            Detail::KernelFault { kernel, fault: fault.clone() }
         }
-        (Some(&Detail::Race { writes, earlier, earlier_writes }), _) => ErrorKind::Race {
+        (Some(DriverDetail::Unwritten(unwritten)), Some(OperationKind::Launch { kernel })) => {
+            unwritten.by(kernel)
+        }
+        (Some(DriverDetail::HostBody(message)), Some(OperationKind::Call { routine })) => {
+            Detail::RoutineBody { routine, message: message.clone() }
+        }
+        (Some(&DriverDetail::Race { writes, earlier, earlier_writes }), _) => Detail::Race {
             earlier: Box::new(Touch { place: place_of_tag(plan, earlier), writes: earlier_writes }),
             later: Box::new(Touch { place, writes }),
         },
-        (Some(Detail::Users(users)), _) => {
+        (Some(DriverDetail::Users(users)), _) => {
             let operations = users.iter().map(|&tag| place_of_tag(plan, tag)).collect();
-            ErrorKind::MemoryInUse { operations }
+            Detail::MemoryInUse { operations }
         }
-        (Some(Detail::Forked), _) => ErrorKind::Forked,
-        _ => ErrorKind::Driver(error),
+        (Some(DriverDetail::Forked), _) => Detail::Forked,
+        _ => Detail::Driver(error),
     };
     Error::new(kind).at(place)
 }
@@ -40,7 +45,8 @@ fn place_of_tag(plan: &'static Plan, tag: Tag) -> Place {
     }
 }
 
-/// Whether it is one of the plan's operations, as far as that is known: several pipelines use one device.
+/// Whether the tag names one of the plan's operations, as far as that is known: several pipelines use one
+/// device.
 fn is_of(plan: &Plan, tag: Tag) -> bool {
     (tag.pipeline == 0 || tag.pipeline == plan.id()) && (tag.operation as usize) < plan.operations.len()
 }
@@ -86,7 +92,7 @@ mod tests {
     #[test]
     fn memory_in_use_names_every_user() {
         let users = vec![tag(0, 4), tag(1, 3), tag(u32::MAX, 0)];
-        let error = explain(&PLAN, error().about(users[0]).with(Detail::Users(users)));
+        let error = explain(&PLAN, error().about(users[0]).with(DriverDetail::Users(users)));
         assert_eq!(
             error.to_string(),
             "memory is freed while it is in use\n  \
@@ -100,13 +106,13 @@ mod tests {
 
     #[test]
     fn a_race_names_both() {
-        let race = Detail::Race { writes: true, earlier: tag(1, 2), earlier_writes: false };
+        let race = DriverDetail::Race { writes: true, earlier: tag(1, 2), earlier_writes: false };
         let error = explain(&PLAN, error().about(tag(0, 4)).with(race));
         let shown = include_str!("../../../book/src/checking-race.txt");
         assert_eq!(error.to_string(), shown.trim_end(), "as the book shows it");
     }
 
-    /// The same number of another pipeline is another operation.
+    /// The same number of another pipeline names another operation.
     #[test]
     fn an_operation_of_another_pipeline_is_not_named() {
         let other = Plan { pipeline: "Q", ..PLAN };

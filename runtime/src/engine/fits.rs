@@ -1,4 +1,4 @@
-//! The check by rustc that a ring whose size is constant fits its budget.
+//! Lets rustc check that a ring whose size is constant fits its budget.
 
 use crate::base::layout::Message;
 use crate::engine::Size;
@@ -50,8 +50,7 @@ const fn bytes(chunk: usize, buffers: &[Size]) -> usize {
     bytes
 }
 
-/// The largest chunk, of fewer items than `too_large`, whose slot has no more bytes than this; 0 if there is
-/// none.
+/// The largest chunk of fewer than `too_large` items whose slot has at most `most` bytes; 0 if there is none.
 const fn chunk_that_fits(most: usize, too_large: usize, buffers: &[Size]) -> usize {
     let (mut fits, mut too_large) = (0, too_large);
     while too_large - fits > 1 {

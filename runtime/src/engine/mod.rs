@@ -1,5 +1,5 @@
-//! What a generated pipeline is made of: its arguments, its chunks, the staging of ordinary memory, where its operations go,
-//! and the run that enqueues it.
+//! The parts of a generated pipeline: its arguments, its chunks, the staging of ordinary memory, the targets
+//! of its operations, and the run that enqueues them.
 
 mod allocate;
 pub(crate) mod arguments;
@@ -36,5 +36,6 @@ pub use run::enqueue::Enqueue;
 pub use run::functions::{HostValue, Outcome, Times, host_value, times};
 pub use run::operation::Operation;
 pub use run::routine::{Routine, routine};
+pub use run::workspace::Workspace;
 pub use state::State;
 pub use targets::graph::repeat::{is_blocks, word};

@@ -1,8 +1,8 @@
-//! The methods and functions that are numbers' own, so that their results follow from their arguments.
+//! The methods and functions of the number types themselves, whose results follow from their arguments.
 //!
 //! The macro sees only names. The types and the user's scope decide which function `x.sqrt()` or
 //! `u32::from(x)` calls. So the generated code asks here, and rustc decides. A number's own method that takes
-//! it by value comes before any trait's.
+//! it by value takes precedence over any trait's.
 
 use std::any::{Any, TypeId};
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ fn word_if(is_known: bool) -> Option<u64> {
     is_known.then_some(0)
 }
 
-/// Functions that tell whether a function, called with some arguments, is the one of these types.
+/// Functions that say whether a function, called with some arguments, is the one of these types.
 macro_rules! functions {
     ($($name:ident: $($ty:ident)*;)*) => {$(
         #[doc = concat!("A word if what is called is a number's `", stringify!($name), "`.")]
@@ -48,7 +48,7 @@ macro_rules! takes {
 
 macro_rules! own {
     ($($name:ident $arguments:tt: $($ty:ident)*;)*) => {
-        /// Functions that tell whether the type of a receiver, which is not evaluated, has this method of its
+        /// Functions that say whether the type of a receiver, which is not evaluated, has this method of its
         /// own.
         #[no_implicit_prelude]
         mod own {
@@ -175,7 +175,7 @@ pub mod functions {
 mod tests {
     use super::*;
 
-    /// A trait with the name of numbers' own, as a user may have it.
+    /// A trait whose methods have the names of numbers' own, such as a user may declare.
     trait Noise: Sized {
         fn pow(self) -> u32 {
             1

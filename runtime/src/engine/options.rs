@@ -1,4 +1,4 @@
-//! [`Options`]: how a pipeline is built.
+//! [`Options`]: settings with which a pipeline is built.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ pub trait Build: Sized {
     fn build(settings: Settings<'_>) -> Result<Self>;
 }
 
-/// What a pipeline is built with, other than its declarations say: `Saxpy::options(&device).chunk(n).build()?`.
+/// Settings that override a pipeline's declarations: `Saxpy::options(&device).chunk(n).build()?`.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -30,7 +30,7 @@ pub trait Build: Sized {
 /// #         stage store { copy dy -> y; }
 /// #     }
 /// # }
-/// let device = Device::simulated(Spec::h200());
+/// let device = Device::simulated(Simulation::h200());
 /// let mut saxpy = Saxpy::options(&device).chunk(1000).depth(2).build()?;
 ///
 /// let mut y = [2.0; 4500];
@@ -39,7 +39,7 @@ pub trait Build: Sized {
 /// assert_eq!(y, [5.0; 4500]);
 ///
 /// let refused = Saxpy::options(&device).depth(0).build().err().expect("a ring needs slots");
-/// assert!(matches!(refused.kind(), ErrorKind::DepthZero));
+/// assert!(matches!(refused.kind(), ErrorKind::Limit(_)));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug)]
@@ -49,14 +49,14 @@ pub struct Options<P> {
     chunk: Option<usize>,
     depth: Option<usize>,
     budget: Option<usize>,
-    /// Graphs or streams, in place of what the pipeline declares.
+    /// Whether runs launch graphs; overrides the pipeline's declaration.
     graph: Option<bool>,
     profile_share: Option<f64>,
     reporting: Reporting,
     pipeline: PhantomData<fn() -> P>,
 }
 
-/// Whatever the pipeline: none is `Clone`.
+/// Written by hand, because it holds for every pipeline type: none is `Clone`.
 impl<P> Clone for Options<P> {
     fn clone(&self) -> Self {
         let Self { ref device, chunk, depth, budget, graph, profile_share, ref reporting, pipeline } = *self;
@@ -80,13 +80,15 @@ impl<P: Build> Options<P> {
         }
     }
 
-    /// Items in a chunk, in place of the pipeline's `chunk` declaration. At least 1; the last chunk of a run may have fewer.
+    /// Items in a chunk; overrides the pipeline's `chunk` declaration. At least 1; the last chunk of a run
+    /// may have fewer.
     pub fn chunk(mut self, items: usize) -> Self {
         self.chunk = Some(items);
         self
     }
 
-    /// Ring slots, in place of the pipeline's `depth` declaration: chunks that may be under way at once. From 1 to 1,024.
+    /// Ring slots, which is the number of chunks that may be under way at once; overrides the pipeline's
+    /// `depth` declaration. From 1 to 1,024.
     ///
     /// Each slot has device memory of its own for every buffer that is neither `resident` nor a `carry`.
     pub fn depth(mut self, slots: usize) -> Self {
@@ -94,9 +96,10 @@ impl<P: Build> Options<P> {
         self
     }
 
-    /// Bytes of device memory that the ring may take, in place of the pipeline's `budget` declaration. An `auto` chunk is
-    /// made small enough; what is given and does not fit is [`ErrorKind::Budget`](crate::ErrorKind::Budget), from
-    /// [`build`](Self::build) or from the run whose arguments it depends on.
+    /// Bytes of device memory that the ring may take; overrides the pipeline's `budget` declaration. An
+    /// `auto` chunk is made small enough. A given chunk that does not fit is
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), from [`build`](Self::build) or from the run whose
+    /// arguments it depends on.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -112,7 +115,7 @@ impl<P: Build> Options<P> {
     ///     }
     /// }
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (x, mut z) = (vec![1.0; 1 << 20], vec![0.0; 1 << 20]);
     /// let report = Through::options(&device).budget(64 * KIB).build()?.run(&x, &mut z)?;
     /// assert!(report.device_memory <= 64 * KIB as u64);
@@ -120,7 +123,7 @@ impl<P: Build> Options<P> {
     /// // 2 slots with 16 Ki elements of 4 bytes are 128 KiB.
     /// let too_large = Through::options(&device).budget(64 * KIB).chunk(16 * KIB).build();
     /// let refused = too_large.and_then(|mut through| through.run(&x, &mut z)).unwrap_err();
-    /// assert!(matches!(refused.kind(), ErrorKind::Budget { needed: 131_072, budget: 65_536, .. }));
+    /// assert!(refused.to_string().starts_with("the ring needs 131072 bytes of device memory, but its budget is 65536"));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn budget(mut self, bytes: usize) -> Self {
@@ -128,35 +131,41 @@ impl<P: Build> Options<P> {
         self
     }
 
-    /// Graph mode: a run records its operations as a CUDA graph, which is launched as a whole and kept. A later run of
-    /// the same shape changes what differs and launches it again, which costs the host far fewer calls.
+    /// Graph mode: a run records its operations as a CUDA graph, which is launched as a whole and kept. A
+    /// later run of the same shape changes the parts that differ and launches the graph again, which costs
+    /// the host far fewer calls.
     ///
-    /// If all host arguments are in pinned memory, a graph is a whole run, else a chunk. Streams then say what is ordered
-    /// and no more: their priorities do not apply. With `THALWEG_SYNC=1` there are no graphs.
+    /// If all host arguments are in page-locked memory, a graph is a whole run, else a chunk. Streams then
+    /// only define the order of operations: their priorities do not apply. With `THALWEG_SYNC=1` there are no
+    /// graphs.
     ///
-    /// In place of the pipeline's `mode` declaration, as [`streams`](Self::streams) is: the last of the two counts.
+    /// Overrides the pipeline's `mode` declaration, as [`streams`](Self::streams) does: the last of the two
+    /// counts.
     pub fn graph(mut self) -> Self {
         self.graph = Some(true);
         self
     }
 
-    /// No graphs, in place of the pipeline's `mode` declaration: a run hands its operations to the streams one by one.
+    /// No graphs: a run hands its operations to the streams one by one. Overrides the pipeline's `mode`
+    /// declaration.
     pub fn streams(mut self) -> Self {
         self.graph = Some(false);
         self
     }
 
-    /// The share of a profiled run's time, from 0 to 1, that may be spent on telling the time.
+    /// The share of a profiled run's time, from 0 to 1, that may be spent on timestamps.
     ///
-    /// An event that tells the time costs the host two microseconds or more. `profile` times every chunk where nobody waits for
-    /// that. Where the CPU has a part in every chunk (ordinary memory, sources, sinks), there is one chunk at a time (`depth = 1`),
-    /// a chunk has less than 2 MiB each way, slots have streams of their own that copy, or kernels work on `mapped` memory, it would
-    /// make the run longer: then it times a few chunks that follow each other, the first ones and some once each slot is in use again,
-    /// and more of them as long as no more than 1 % of the run's time goes into it (0.2 % with `mapped` memory, where it is not the
-    /// host that is held up). The spans of the others are worked out from these, and [`Span::estimated`](crate::Span::estimated). On the
-    /// simulated device, and with `THALWEG_SYNC=1`, nobody waits, and every chunk is timed.
+    /// An event with a timestamp costs the host two microseconds or more. `profile` times every chunk where
+    /// nobody waits for the timestamps. Timing every chunk would make the run longer where the CPU has a part
+    /// in every chunk (ordinary memory, sources, sinks), where there is one chunk at a time (`depth = 1`),
+    /// where a chunk has less than 2 MiB each way, where slots have streams of their own that copy, and where
+    /// kernels work on `mapped` memory. Then `profile` times a few consecutive chunks: the first ones and
+    /// some once each slot is in use again, and more of them as long as no more than 1 % of the run's time
+    /// goes into it (0.2 % with `mapped` memory, where the delay is not the host's). The spans of the other
+    /// chunks are calculated from these and marked as [`Span::estimated`](crate::timeline::Span::estimated).
+    /// On the simulated device, and with `THALWEG_SYNC=1`, nobody waits, and every chunk is timed.
     ///
-    /// This says how much it may be, whatever the run and the device are like: 1 times every chunk, 0 those few.
+    /// This sets the share regardless of the run and the device: 1 times every chunk, 0 only those few.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -170,7 +179,7 @@ impl<P: Build> Options<P> {
     /// #         stage back { copy dx -> z; }
     /// #     }
     /// # }
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (x, mut z) = (vec![1.0; 400], vec![0.0; 400]); // 100 chunks
     /// let all = Through::options(&device).profile_share(1.0).build()?.profile(&x, &mut z)?;
     /// assert_eq!(all.timed_chunks(), 100);
@@ -183,10 +192,11 @@ impl<P: Build> Options<P> {
         self
     }
 
-    /// Shows a bar on standard error while the pipeline runs: items done, items a second and the time left. Drawn at most ten times
-    /// a second, and not at all where standard error is no terminal.
+    /// Shows a bar on standard error while the pipeline runs: items done, items a second and the time left.
+    /// The bar is drawn at most ten times a second, and only if standard error is a terminal.
     ///
-    /// [`progress_with`](Self::progress_with) says when a chunk counts as done. In its place: the last of the two counts.
+    /// [`progress_with`](Self::progress_with) says when a chunk counts as done. Each overrides the other: the
+    /// last of the two counts.
     ///
     /// Needs the feature `progress`.
     #[cfg(feature = "progress")]
@@ -195,12 +205,13 @@ impl<P: Build> Options<P> {
         self
     }
 
-    /// Calls `report` when a run begins, whenever more of it is done, and when all of it is; after an error no more. The calls
-    /// come from the thread that called `run`, at most one for each chunk and one more, and the run goes on when they return.
+    /// Calls `report` when a run begins, whenever more of it is done, and when all of it is done; after an
+    /// error it is not called again. The calls come from the thread that called `run`, at most one for each
+    /// chunk and one more, and the run goes on when they return.
     ///
-    /// A chunk counts as done when another one has taken over its ring slot. Where every chunk's results are staged, they have
-    /// arrived then: the host has waited for them. Else it was enqueued, and the device may be behind: nothing is waited for that a
-    /// run without this would not wait for.
+    /// A chunk counts as done when another one has taken over its ring slot. Where every chunk's results are
+    /// staged, they have arrived by then: the host has waited for them. Otherwise the chunk was enqueued, and
+    /// the device may be behind: reporting never adds a wait to the run.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -222,7 +233,7 @@ impl<P: Build> Options<P> {
     ///
     /// static DONE: AtomicUsize = AtomicUsize::new(0);
     ///
-    /// let device = Device::simulated(Spec::default());
+    /// let device = Device::simulated(Simulation::default());
     /// let options = Saxpy::options(&device).chunk(1000);
     /// let mut saxpy = options.progress_with(|progress| DONE.store(progress.done, Ordering::Relaxed)).build()?;
     /// saxpy.run(3.0, &[1.0; 5000], &mut [2.0; 5000])?;
@@ -234,27 +245,19 @@ impl<P: Build> Options<P> {
         self
     }
 
-    /// Creates the streams and events, loads the kernels, and allocates the ring if its size does not depend on the
-    /// arguments of a run.
+    /// Creates the streams and events, loads the kernels, and allocates the ring if its size does not depend
+    /// on the arguments of a run.
     ///
     /// # Errors
-    /// The chunk or the depth is 0, or the depth more than 1,024 ([`ChunkZero`], [`DepthZero`], [`DepthTooLarge`]); the ring is
-    /// larger than its budget, or than the device's memory ([`Budget`], [`OutOfDeviceMemory`]); a kernel does not compile, is not in
-    /// its source, or has other parameters there ([`Compile`], [`NoSuchKernel`], [`ParameterCount`], [`ParameterSize`]); on a GPU,
-    /// there is no NVRTC to compile it ([`NoNvrtc`]); on the simulated device, it has no host body ([`NoHostBody`]); the driver
-    /// refuses ([`Driver`]).
+    /// [`Limit`]: the chunk or the depth is 0, the depth is more than 1,024, or the ring is larger than its
+    /// budget. [`OutOfMemory`]: the ring is larger than the device's free memory. [`Compile`]: a kernel does
+    /// not compile, is not in its source, or has other parameters there; on the simulated device, it has no
+    /// host body. [`Environment`]: on a GPU, there is no NVRTC to compile it. [`Driver`]: the driver refuses.
     ///
-    /// [`ChunkZero`]: crate::ErrorKind::ChunkZero
-    /// [`DepthZero`]: crate::ErrorKind::DepthZero
-    /// [`DepthTooLarge`]: crate::ErrorKind::DepthTooLarge
-    /// [`Budget`]: crate::ErrorKind::Budget
-    /// [`OutOfDeviceMemory`]: crate::ErrorKind::OutOfDeviceMemory
+    /// [`Limit`]: crate::ErrorKind::Limit
+    /// [`OutOfMemory`]: crate::ErrorKind::OutOfMemory
     /// [`Compile`]: crate::ErrorKind::Compile
-    /// [`NoSuchKernel`]: crate::ErrorKind::NoSuchKernel
-    /// [`ParameterCount`]: crate::ErrorKind::ParameterCount
-    /// [`ParameterSize`]: crate::ErrorKind::ParameterSize
-    /// [`NoNvrtc`]: crate::ErrorKind::NoNvrtc
-    /// [`NoHostBody`]: crate::ErrorKind::NoHostBody
+    /// [`Environment`]: crate::ErrorKind::Environment
     /// [`Driver`]: crate::ErrorKind::Driver
     pub fn build(self) -> Result<P> {
         let built = P::build(Settings {
@@ -270,7 +273,7 @@ impl<P: Build> Options<P> {
     }
 }
 
-/// What [`Options`] hand to [`Pipeline::new`](crate::__private::Pipeline::new).
+/// The settings that [`Options`] hand to [`Pipeline::new`](crate::__private::Pipeline::new).
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     pub(crate) device: &'a Device,

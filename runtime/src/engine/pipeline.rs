@@ -3,11 +3,13 @@
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
-use crate::base::error::{DriverError, ErrorKind, Place, Result, Site};
+use crate::base::error::{Detail, DriverError, Place, Result, Site};
+use crate::base::in_rust::KernelFault;
 use crate::base::plan::{HostPlan, Plan, auto_depth};
 use crate::base::progress::Listener;
 use crate::base::report::Report;
 use crate::device::Device;
+use crate::device::faults::Faults;
 use crate::device::function::Function;
 use crate::device::launch::Kernel;
 use crate::device::stream::Stream;
@@ -27,7 +29,7 @@ use crate::engine::targets::measured::MeasuredCost;
 use crate::engine::targets::timed::Clockwork;
 use crate::engine::totals::Totals;
 
-/// More slots than any overlap can use; each has its events and perhaps streams.
+/// More slots than any overlap can use; each has its events and perhaps streams of its own.
 const DEPTH_LIMIT: usize = 1024;
 
 /// Items in a chunk.
@@ -35,7 +37,7 @@ const DEPTH_LIMIT: usize = 1024;
 pub enum ChunkSize {
     /// Chosen by the runtime from the size of an item.
     Auto,
-    /// Given.
+    /// Given by the declaration or the options.
     Items(usize),
 }
 
@@ -44,15 +46,16 @@ pub enum ChunkSize {
 pub struct Pipeline {
     pub(crate) device: Device,
     pub(crate) plan: &'static Plan,
-    /// The plan's.
+    /// The plan's number.
     pub(crate) id: u32,
     pub(crate) depth: usize,
-    /// If that is the runtime's to choose, what it is where nothing is staged and the budget allows it.
+    /// If the runtime chooses the depth: the depth for a run that stages nothing and whose budget allows it.
     pub(crate) auto_depth: Option<usize>,
     pub(crate) spread: Spread,
-    /// Before the streams: what routines keep may have to do with them. A lock for no thread's sake: it makes this `Sync`.
+    /// Declared before the streams, because routines' values may refer to them. No threads share the lock: it
+    /// makes this `Sync`.
     pub(crate) states: Mutex<States>,
-    /// Overrides the declaration's.
+    /// Overrides the declaration.
     pub(crate) chunk: Option<usize>,
     pub(crate) streams: Streams,
     pub(crate) ring: Ring,
@@ -61,28 +64,31 @@ pub struct Pipeline {
     pub(crate) poisoned: bool,
     /// Bytes of device memory that the ring may take.
     pub(crate) budget: Option<usize>,
-    /// Bytes of the largest slot for which an `auto` chunk has found room, once it has not for more.
+    /// Bytes of the largest slot for which an `auto` chunk has found room, once a larger one has failed.
     pub(crate) slot_limit: usize,
-    /// Whether the options say if runs launch graphs.
+    /// Whether the options choose between graphs and streams.
     pub(crate) mode_chosen: bool,
-    /// If runs launch graphs. A run takes them until everything is enqueued.
+    /// Present if runs launch graphs. A run takes them until everything is enqueued.
     pub(crate) graphs: Option<Box<Graphs>>,
-    /// After the graphs, which know the modules' kernels.
+    /// Declared after the graphs, which refer to the modules' kernels.
     pub(crate) symbols: Symbols,
-    /// What times profiles.
+    /// The kernels in Rust that report faults, with the operations that launch them. No threads share the
+    /// lock, as with the states.
+    pub(crate) faults: Mutex<Vec<(usize, Faults)>>,
+    /// Takes the timestamps of profiles.
     pub(crate) clockwork: Clockwork,
-    /// What the last profile has shown of each operation. Empty without one.
+    /// The costs that the last profile has measured for each operation. Empty without a profile.
     pub(crate) measured: Vec<Option<MeasuredCost>>,
-    /// Of a profiled run's time, what may be spent on telling the time, if that was said.
+    /// The share of a profiled run's time that may be spent on timestamps, if it was set.
     pub(crate) profile_share: Option<f64>,
-    /// Who is told how far a run is.
+    /// The listener to the progress of runs.
     pub(crate) listener: Option<Listener>,
-    /// Where the last run was called.
+    /// The line that called the last run.
     pub(crate) called: Option<&'static Location<'static>>,
 }
 
 impl Pipeline {
-    /// Creates the streams and events. `depth` is the declaration's.
+    /// Creates the streams and events. `depth` is the declared one.
     ///
     /// # Errors
     /// The depth is 0 or more than 1,024; the driver refuses.
@@ -90,10 +96,10 @@ impl Pipeline {
         Self::with_resources(options, plan, Some(depth)).map_err(|error| error.at(place_of_pipeline(plan)))
     }
 
-    /// As [`new`](Self::new), of a pipeline whose declaration leaves the depth to each run.
+    /// Like [`new`](Self::new), for a pipeline whose declaration leaves the depth to each run.
     ///
     /// # Errors
-    /// As there, of the options' depth.
+    /// Those of [`new`](Self::new), for the options' depth.
     pub fn with_auto_depth(options: Settings<'_>, plan: &'static Plan) -> Result<Self> {
         Self::with_resources(options, plan, None).map_err(|error| error.at(place_of_pipeline(plan)))
     }
@@ -104,13 +110,13 @@ impl Pipeline {
         let given = chosen.or(declared);
         let depth = given.unwrap_or_else(|| auto_depth(plan));
         if depth == 0 {
-            return Err(ErrorKind::DepthZero.into());
+            return Err(Detail::DepthZero.into());
         }
         if depth > DEPTH_LIMIT {
-            return Err(ErrorKind::DepthTooLarge { depth, limit: DEPTH_LIMIT }.into());
+            return Err(Detail::DepthTooLarge { depth, limit: DEPTH_LIMIT }.into());
         }
         if chunk == Some(0) {
-            return Err(ErrorKind::ChunkZero.into());
+            return Err(Detail::ChunkZero.into());
         }
         Ok(Self {
             device: device.clone(),
@@ -131,6 +137,7 @@ impl Pipeline {
             mode_chosen: graph.is_some(),
             graphs: (graph == Some(true)).then(Box::default),
             symbols: Symbols::default(),
+            faults: Mutex::default(),
             clockwork: Clockwork::default(),
             profile_share,
             measured: Vec::new(),
@@ -162,6 +169,9 @@ impl Pipeline {
     pub fn load<K: Kernel>(&self, operation: usize) -> Result<K> {
         let function = Function::load(&self.device, K::INFO)
             .map_err(|error| error.at(place_of(self.plan, operation, None)))?;
+        if let Some(faults) = function.faults() {
+            self.faults.lock().unwrap_or_else(PoisonError::into_inner).push((operation, faults));
+        }
         // SAFETY: loaded from the kernel's own `INFO`.
         Ok(unsafe { K::from_function(function) })
     }
@@ -182,17 +192,19 @@ impl Pipeline {
         Place { run: self.called.map(Site::from), ..place_of_buffer(self.plan, buffer) }
     }
 
-    /// Waits for every stream that may be in use, whatever happens on the way. `graphs_only`: nothing was enqueued but
-    /// graphs.
+    /// Waits for every stream that may be in use, whatever happens meanwhile. `graphs_only`: only graphs were
+    /// enqueued.
     pub(crate) fn drain(&mut self, graphs_only: bool) -> Drained {
         let mut error = None;
-        // To wait for a stream takes a microsecond, though nothing be on it.
+        // Synchronising even an idle stream costs a microsecond.
         let direct = if graphs_only { 0 } else { self.streams.used(self.plan, self.depth, self.spreads()) };
         let used =
             || self.streams.all()[..direct].iter().chain(self.graph_streams()).chain(self.symbols.streams());
-        // What else there is was enqueued before the last, so that nothing is gained for it.
+        // With several streams nothing is gained: the work of the others was enqueued before the last
+        // stream's.
         let alone = used().nth(1).is_none();
-        // To look for its end may take memory, and allocating it might wait for a stream that waits for the host.
+        // Looking for its end may allocate memory, and the allocation might wait for a stream that waits for
+        // the host.
         let soon = alone && !self.plan.operations.iter().any(|operation| operation.kind.is_direct());
         for stream in used() {
             let outcome = if soon { stream.synchronize_soon() } else { stream.synchronize() };
@@ -200,12 +212,22 @@ impl Pipeline {
                 error.get_or_insert(failed);
             }
         }
-        let Some(error) = error else { return Drained::Clean };
-        // A device that can still be waited for answers now that everything has been; one that has failed for good
-        // says so again, and then nothing is known of its copies.
+        let Some(error) = error else { return self.fault().map_or(Drained::Clean, Drained::Faulted) };
+        // A device that still answers does so now, since every stream was waited for; one that has failed for
+        // good repeats its error, and then nothing is known of its copies.
         let mut all = self.streams.all().iter().chain(self.graph_streams()).chain(self.symbols.streams());
         let quiet = all.all(|stream| stream.synchronize().is_ok());
         if quiet { Drained::Failed(error) } else { Drained::Lost(error) }
+    }
+
+    /// The fault of a kernel in Rust. All words are read, so that none is left for the next run.
+    fn fault(&mut self) -> Option<Box<Fault>> {
+        let faults = self.faults.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let found = faults.iter().filter_map(|(operation, faults)| {
+            let fault = faults.take()?;
+            Some(Box::new(Fault { operation: *operation, kernel: faults.kernel, fault }))
+        });
+        found.reduce(|first, _| first)
     }
 
     /// The streams that graphs are launched on.
@@ -213,7 +235,7 @@ impl Pipeline {
         self.graphs.iter().flat_map(|graphs| graphs.streams())
     }
 
-    /// Copies what is carried back to the caller. The device has completed everything.
+    /// Copies carried data back to the caller. The device has completed everything.
     pub(crate) fn give_back(&mut self, shared: &[Shared<'_>], totals: &mut Totals) -> Drained {
         let Some(stream) = self.streams.all().first() else { return Drained::Clean };
         let transfer = Transfer { device: &self.device, stream, ring: &self.ring };
@@ -230,10 +252,10 @@ impl Pipeline {
         }
     }
 
-    /// Chooses for the next run by what this one has shown, if there is a choice and the device's calibration is known: to
-    /// measure it now would be a surprise.
+    /// Chooses for the next run according to this one, if there is a choice and the device's calibration is
+    /// known already: measuring it now would be a surprise.
     pub(crate) fn learn(&mut self, report: &Report) {
-        // Where each operation is waited for, a run shows nothing of what they wait for.
+        // Where the host waits for each operation, a run does not show what operations wait for.
         if !report.graph
             && !self.device.driver().is_synchronous()
             && self.plan.streams.iter().any(|stream| stream.placed)
@@ -246,16 +268,16 @@ impl Pipeline {
 
     /// Whether stages whose streams a run chooses have one for each slot.
     pub(crate) fn spreads(&self) -> bool {
-        // There may be more, of a run with more slots.
+        // A run with more slots may have more of them.
         self.spread.now() && self.streams.used(self.plan, self.depth, true) <= HARDWARE_QUEUES
     }
 
-    /// What routines keep.
+    /// The values that routines keep.
     pub(crate) fn states(&mut self) -> &mut States {
         self.states.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives everything that the device may still access up to it, for good.
+    /// Leaves everything that the device may still access to it, for good.
     pub(crate) fn poison(&mut self) {
         self.poisoned = true;
         std::mem::take(&mut self.ring).leak();
@@ -266,10 +288,20 @@ impl Pipeline {
     }
 }
 
-/// How waiting for the device at the end of a run went.
+/// The fault of a kernel in Rust.
+pub(crate) struct Fault {
+    /// Index into the plan's operations.
+    pub(crate) operation: usize,
+    pub(crate) kernel: &'static str,
+    pub(crate) fault: KernelFault,
+}
+
+/// The outcome of waiting for the device at the end of a run.
 pub(crate) enum Drained {
     /// All work is complete.
     Clean,
+    /// All work is complete, but threads of a kernel have left theirs out.
+    Faulted(Box<Fault>),
     /// Some of it failed; none is in flight any more.
     Failed(DriverError),
     /// The device does not answer: copies may be in flight.

@@ -1,4 +1,4 @@
-//! Where in the user's program a pipeline, its buffers and its operations are.
+//! The places of a pipeline, its buffers and its operations in the user's program.
 
 use crate::base::error::{Place, Site};
 use crate::base::plan::{BufferPlan, Plan};
@@ -9,13 +9,13 @@ pub(crate) fn place_of_pipeline(plan: &'static Plan) -> Place {
     Place { pipeline: Some(pipeline), site: Some(Site { file, line, column }), ..Place::default() }
 }
 
-/// Where a buffer is declared.
+/// The place of a buffer's declaration.
 pub(crate) fn place_of_buffer(plan: &'static Plan, buffer: usize) -> Place {
     let BufferPlan { line, column, .. } = plan.buffers[buffer];
     Place { site: Some(Site { file: plan.file, line, column }), ..place_of_pipeline(plan) }
 }
 
-/// The place of one operation, of one chunk if that is known.
+/// The place of one operation, with its chunk if that is known.
 pub(crate) fn place_of(plan: &'static Plan, operation: usize, chunk: Option<u64>) -> Place {
     let at = &plan.operations[operation];
     Place {

@@ -1,12 +1,12 @@
-//! [`Purpose`]: what a call of the generated loop is for.
+//! [`Purpose`]: the purpose of a call of the generated loop.
 
-/// What a call of the loop that enqueues the chunks is for.
+/// The purpose of a call of the loop that enqueues the chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To have it done.
+    /// The operations run.
     Run,
-    /// To have it done, and to know when each operation began and ended.
+    /// The operations run, and each one's beginning and end are measured.
     Profile,
-    /// To know when each would, without having it done.
+    /// Each operation's beginning and end are predicted, and nothing runs.
     Predict,
 }

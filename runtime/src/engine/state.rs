@@ -1,4 +1,4 @@
-//! [`States`]: what routines keep from call to call.
+//! [`States`]: values that routines keep from call to call.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -12,25 +12,27 @@ use crate::driver::RawStream;
 
 pub(crate) type Value = Box<dyn Any + Send>;
 
-/// What the routines of one pipeline keep: at most one value of a type for each ring slot and stream.
+/// The values that the routines of one pipeline keep: at most one value of a type for each ring slot and
+/// stream.
 ///
-/// Values are dropped with the pipeline, which has drained then, and with the device's context current. Those of a device
-/// that does not answer are leaked. A destructor that panics keeps no other from its turn.
+/// Values are dropped with the pipeline, after it has drained, and with the device's context current. Values
+/// of a device that does not answer are leaked. A destructor that panics does not keep the others from
+/// running.
 #[derive(Default)]
 pub(crate) struct States {
     device: Option<Device>,
-    /// For each ring slot, in the order in which they were made.
+    /// The values of each ring slot, in the order in which they were made.
     slots: Vec<Vec<Entry>>,
 }
 
 struct Entry {
     of: TypeId,
     stream: RawStream,
-    /// None while a routine has it.
+    /// `None` while a routine has it.
     value: Option<Value>,
 }
 
-/// Where a value belongs.
+/// The owner of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key {
     pub(crate) of: TypeId,
@@ -38,7 +40,7 @@ pub(crate) struct Key {
     pub(crate) stream: RawStream,
 }
 
-/// What there is for a routine.
+/// The outcome of asking for a value.
 pub(crate) enum Taken {
     Kept(Value),
     New,
@@ -65,7 +67,8 @@ impl States {
         }
     }
 
-    /// Puts a value back where [`take`](Self::take) was asked for it; without one, the next routine makes it anew.
+    /// Puts a value back where [`take`](Self::take) found it; without a value, the next routine makes it
+    /// anew.
     fn put(&mut self, key: Key, value: Option<Value>) {
         let Some(entries) = self.slots.get_mut(key.slot) else { return };
         match value {
@@ -78,7 +81,8 @@ impl States {
         }
     }
 
-    /// The run is over: a value that a routine has not given back is no one's, and the next run makes another.
+    /// Ends a run: a value that a routine has not given back belongs to nobody, and the next run makes
+    /// another.
     pub(crate) fn rest(&mut self) {
         self.slots.iter_mut().for_each(|entries| entries.retain(|entry| entry.value.is_some()));
     }
@@ -106,10 +110,11 @@ impl Drop for States {
         release(&device, move |driver| {
             let values = slots.into_iter().flatten().filter_map(|entry| entry.value);
             if driver.make_current().is_err() {
-                // Without the context a handle's destructor would work on whatever context is current.
+                // Without the context, a handle's destructor would work on another context that happens to be
+                // current.
                 return values.for_each(std::mem::forget);
             }
-            // One by one: a second panic on the way out of a first would end the process.
+            // Each is dropped on its own: a second panic while the first unwinds would abort the process.
             values.for_each(|value| contain(|| drop(value)));
         });
     }
@@ -122,15 +127,16 @@ impl fmt::Debug for States {
 }
 
 pub(crate) fn locked(states: &Mutex<States>) -> MutexGuard<'_, States> {
-    // Nothing of the user's runs under the lock, so that a panic cannot leave the values half-changed.
+    // No user code runs under the lock, so a panic cannot leave the values half-changed.
     states.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a routine keeps ([`Enqueue::state`](crate::Enqueue::state)): it is given back when this is dropped.
+/// A value that a routine keeps ([`Enqueue::state`](crate::routine::Enqueue::state)): dropping this gives it
+/// back.
 pub struct State<'q, S: Send + 'static> {
     pub(crate) states: &'q Mutex<States>,
     pub(crate) key: Key,
-    /// Taken out by `drop` only.
+    /// Only `drop` takes it out.
     pub(crate) value: Option<Box<S>>,
 }
 

@@ -5,15 +5,17 @@ use crate::device::Device;
 use crate::device::stream::{Event, Stream};
 use crate::driver::DriverResult;
 
-/// The plan's streams and events, slot after slot: when slots are added, those there are keep their numbers.
+/// The plan's streams and events, slot after slot: when slots are added, the existing ones keep their
+/// numbers.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    /// All of the plan's, which are the first slot's; then for each further slot those that each slot has one of.
+    /// All of the plan's streams, which serve the first slot; then, for each further slot, its `per_slot`
+    /// streams.
     streams: Vec<Stream>,
     /// For each of the plan's streams, how many before it are `per_slot`.
     ranks: Vec<usize>,
     per_slot: usize,
-    /// For each slot one of each of the plan's.
+    /// For each slot, one of each of the plan's events.
     events: Vec<Event>,
     slots: usize,
 }
@@ -32,7 +34,7 @@ impl Streams {
         Ok(new)
     }
 
-    /// Adds what further slots need.
+    /// Adds the streams and events of further slots.
     pub(crate) fn widen(&mut self, device: &Device, plan: &Plan, slots: usize) -> DriverResult<()> {
         for slot in self.slots..slots {
             let of_slot = plan.streams.iter().filter(|stream| slot == 0 || stream.per_slot);
@@ -42,7 +44,8 @@ impl Streams {
             });
             let streams = streams.collect::<DriverResult<Vec<_>>>()?;
             let events = plan.events.iter().map(|_| Event::new(device)).collect::<DriverResult<Vec<_>>>()?;
-            // Both or neither, so that every slot up to `slots` has all that it needs.
+            // Either both are added or neither, so that every slot up to `slots` has everything that it
+            // needs.
             self.streams.extend(streams);
             self.events.extend(events);
             self.slots = slot + 1;
@@ -50,7 +53,7 @@ impl Streams {
         Ok(())
     }
 
-    /// The number of one of the plan's streams, for a slot if there is one for each.
+    /// The number of one of the plan's streams; of the slot's own if each slot has one.
     #[inline]
     pub(crate) fn number(&self, stream: usize, slot: usize) -> usize {
         match slot {
@@ -65,14 +68,14 @@ impl Streams {
         slot * (self.events.len() / self.slots) + event
     }
 
-    /// How many of them, the first by number, a run uses that has so many slots. `spread`: where it chooses, each slot has its
-    /// own.
+    /// The number of streams, counted from the first, that a run with `slots` slots uses. `spread`: where the
+    /// run chooses, each slot has its own.
     pub(crate) fn used(&self, plan: &Plan, slots: usize, spread: bool) -> usize {
         let each = plan.streams.iter().any(|stream| stream.is_per_slot(spread));
         self.ranks.len() + if each { (slots.max(1) - 1) * self.per_slot } else { 0 }
     }
 
-    /// The slots that they are enough for.
+    /// The number of slots that they suffice for.
     pub(crate) fn slots(&self) -> usize {
         self.slots
     }

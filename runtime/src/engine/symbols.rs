@@ -1,4 +1,4 @@
-//! [`Symbols`]: the variables of modules that launches give values to, each once a run.
+//! [`Symbols`]: the variables of modules to which launches give values, each once a run.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use crate::device::function::OwnModule;
 use crate::device::stream::Stream;
 use crate::driver::Access;
 
-/// The modules whose variables launches of this pipeline have given values to.
+/// The modules to whose variables launches of this pipeline have given values.
 ///
-/// They stay as long as the pipeline, whose graphs know their kernels.
+/// They stay as long as the pipeline, whose graphs refer to their kernels.
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     modules: Vec<Bound>,
@@ -17,7 +17,7 @@ pub(crate) struct Symbols {
 #[derive(Debug)]
 pub(crate) struct Bound {
     module: Arc<OwnModule>,
-    /// What the run has copied into the variables; `None` before its first launch.
+    /// The values that the run has copied into the variables; `None` before its first launch.
     pub(crate) holds: Option<Vec<Access>>,
     /// Whether a copy may be under way.
     pub(crate) copying: bool,
@@ -29,12 +29,12 @@ impl Symbols {
         self.modules.iter().filter(|bound| bound.copying).filter_map(|bound| bound.module.stream.as_ref())
     }
 
-    /// Whether launches give values to variables.
+    /// Whether any launch gives values to variables.
     pub(crate) fn is_any(&self) -> bool {
         !self.modules.is_empty()
     }
 
-    /// The run is over and has drained.
+    /// Ends a run that has drained.
     pub(crate) fn rest(&mut self) {
         for bound in &mut self.modules {
             if bound.holds.take().is_some() {

@@ -1,24 +1,24 @@
-//! [`Totals`]: what a run has moved, and how far each output is complete.
+//! [`Totals`]: the amount of data that a run has moved, and how far each output is complete.
 
 use crate::base::error::Complete;
 use crate::base::plan::{OperationKind, Plan};
 use crate::base::report::Report;
 use crate::engine::arguments::HostArgument;
 
-/// What a run has done so far.
+/// The totals of a run so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Totals {
     pub(crate) to_device: u64,
     pub(crate) to_host: u64,
     pub(crate) staged: u64,
-    /// How many chunks of each operation have been enqueued, if it is a download.
+    /// For each operation, the number of chunks enqueued, if it is a download.
     enqueued: Vec<usize>,
-    /// How many of those are known to have arrived, which the end of the run tells.
+    /// The number of those known to have arrived; the end of the run sets it.
     arrived: Vec<usize>,
 }
 
 impl Totals {
-    /// A download of one chunk was enqueued.
+    /// Counts a download of one chunk that was enqueued.
     pub(crate) fn downloaded(&mut self, operation: usize) {
         if self.enqueued.len() <= operation {
             self.enqueued.resize(operation + 1, 0);
@@ -26,33 +26,34 @@ impl Totals {
         self.enqueued[operation] += 1;
     }
 
-    /// What something else has moved.
+    /// Adds data that something else has moved.
     pub(crate) fn add(&mut self, other: &Self) {
         self.to_device += other.to_device;
         self.to_host += other.to_host;
         self.staged += other.staged;
     }
 
-    /// Writes down what was moved.
+    /// Writes the totals into the report.
     pub(crate) fn tell(&self, report: &mut Report) {
         (report.bytes_to_device, report.bytes_to_host) = (self.to_device, self.to_host);
         report.bytes_staged = self.staged;
     }
 
-    /// What was delivered to pageable memory has arrived.
+    /// Notes that data delivered to pageable memory have arrived.
     pub(crate) fn note_arrivals(&mut self, arrived: impl Fn(usize) -> usize) {
         self.arrived = (0..self.enqueued.len()).map(arrived).collect();
     }
 
-    /// Everything enqueued has arrived.
+    /// Notes that everything enqueued has arrived.
     pub(crate) fn all_arrived(&mut self) {
         self.arrived = std::mem::take(&mut self.enqueued);
     }
 
-    /// How far each output got.
+    /// How far each output is complete.
     ///
-    /// `hosts`: the arguments. `lacking`: the first chunk that lacks what a function was to do. `start`: where a chunk begins.
-    /// `accepted`: the chunks that the sink of a host has accepted, if it has one.
+    /// `hosts`: the arguments. `lacking`: the first chunk in which a function's work is missing. `start`: the
+    /// first item of a chunk. `accepted`: the number of chunks that the sink of a host has accepted, if it
+    /// has one.
     pub(crate) fn complete(
         &self,
         plan: &Plan,
@@ -64,8 +65,8 @@ impl Totals {
         let outputs = plan.hosts.iter().enumerate().filter(|(_, host)| host.writes);
         outputs
             .map(|(index, host)| {
-                // An output that several operations write is complete as far as the slowest of them; what chunks may
-                // leave out says nothing of how far it got.
+                // An output that several operations write is complete as far as the slowest of them; an
+                // operation that chunks may leave out does not show how far the output got.
                 let arrived = |operation: usize| {
                     let known = self.arrived.get(operation).copied().unwrap_or(0);
                     if plan.operations[operation].conditional { 0 } else { known }
@@ -75,7 +76,7 @@ impl Totals {
                 });
                 let arrived =
                     || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
-                // A sink is given nothing that lacks anything.
+                // A sink never receives incomplete chunks.
                 let chunks = accepted(index).unwrap_or_else(arrived);
                 let shape = hosts[index].shape;
                 let items = if shape.per_chunk { chunks } else { start(chunks) };
@@ -111,7 +112,7 @@ mod tests {
         HostPlan { name, reads: false, writes: true, line: 1, column: 1 }
     }
 
-    /// `y` is written by operations 0 and 1, `z` by operation 2, which chunks may leave out.
+    /// Operations 0 and 1 write `y`; operation 2, which chunks may leave out, writes `z`.
     static PLAN: Plan = Plan {
         pipeline: "P",
         file: "src/main.rs",
@@ -126,7 +127,8 @@ mod tests {
         waits: &[],
     };
 
-    /// How far `y` and `z` got, in chunks and in elements. Chunks have 10 items, and items 2 elements.
+    /// How far `y` and `z` are complete, in chunks and in elements. Chunks have 10 items, and items 2
+    /// elements.
     fn complete(totals: &Totals, lacking: usize) -> [(u64, usize); 2] {
         let shape = Shape::new("y", Size::of::<f32>(2), Edge::Clamp).unwrap();
         let hosts = [(); 2].map(|()| HostArgument { source: HostSource::unknown(), shape });

@@ -10,16 +10,18 @@ use bytemuck::Pod;
 use super::Feed;
 use super::slot_exchange::{Moved, SlotExchange};
 use super::wakeup::Wakeup;
-use crate::base::error::{Error, ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Error, Result};
 use crate::base::fork;
 
-/// How long a caller looks for the run's answer before it sleeps: about as long as it takes to be woken, twice.
+/// How long a caller polls for the run's answer before it sleeps: about twice as long as waking it takes.
 pub(super) const ALERT: Duration = Duration::from_micros(100);
 
 /// Bytes of results that are put aside at a time.
 const PIECE: usize = 64 << 10;
 
-/// The pipeline's end of an input or an output: it tells the caller if no run comes of it.
+/// The pipeline's end of an input or an output: dropping it tells the caller that no run will answer.
 #[derive(Debug)]
 pub(crate) struct Attached(Arc<SlotExchange>);
 
@@ -28,7 +30,7 @@ impl Attached {
         &self.0
     }
 
-    /// Its run is over.
+    /// Notes that its run is over.
     pub(crate) fn end_run(&self, outcome: Result<()>) {
         self.0.end_run(outcome.map_err(Some));
     }
@@ -37,22 +39,22 @@ impl Attached {
 impl Drop for Attached {
     fn drop(&mut self) {
         if fork::is_child() {
-            // Nobody here waits for that, and a thread of the other process may have had the lock.
+            // No thread here waits for that, and a thread of the other process may have held the lock.
             return;
         }
-        // After a run it has been told already.
+        // After a run the caller has been told already.
         self.0.end_run(Err(None));
     }
 }
 
-/// What a run takes as an `input` whose [`Pusher`] somebody has: see [`input`].
+/// The argument for an `input` whose [`Pusher`] a caller holds: see [`input`].
 #[must_use = "it is an argument of a run: dropped, there is none"]
 pub struct Pushed<T> {
     end: Attached,
     elements: PhantomData<fn(T)>,
 }
 
-/// What a run takes as an `output` whose [`Puller`] somebody has: see [`output`].
+/// The argument for an `output` whose [`Puller`] a caller holds: see [`output`].
 #[must_use = "it is an argument of a run: dropped, there is none"]
 pub struct Pulled<T> {
     end: Attached,
@@ -73,7 +75,7 @@ impl<T> Pulled<T> {
     }
 }
 
-/// An end that data are pushed into, and the `input` of a run that reads them.
+/// Makes an end into which data are pushed, and the `input` of a run that reads them.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -91,9 +93,9 @@ impl<T> Pulled<T> {
 ///     }
 /// }
 ///
-/// let mut sum = Sum::new(&Device::simulated(Spec::default()))?;
+/// let mut sum = Sum::new(&Device::simulated(Simulation::default()))?;
 /// let ((mut left, x), (mut right, y), (z, mut sums)) = (session::input(), session::input(), session::output());
-/// let job = thalweg::spawn(move || sum.run(x, y, z))?;
+/// let job = thalweg::job::spawn(move || sum.run(x, y, z))?;
 ///
 /// left.push(&[1.0, 2.0])?;
 /// right.push(&[10.0, 20.0])?;
@@ -113,7 +115,7 @@ pub fn input<T: Pod + Send>() -> (Pusher<T>, Pushed<T>) {
     input_with(Arc::default())
 }
 
-/// An end that results are pulled out of, and the `output` of a run that writes them.
+/// Makes an end from which results are pulled, and the `output` of a run that writes them.
 pub fn output<T: Pod + Send>() -> (Pulled<T>, Puller<T>) {
     output_with(Arc::default())
 }
@@ -132,23 +134,23 @@ pub(crate) fn output_with<T: Pod>(wakeup: Arc<Wakeup>) -> (Pulled<T>, Puller<T>)
     (Pulled { end, elements: PhantomData }, Puller { link, aside: Vec::new(), pulled: 0 })
 }
 
-/// Where an `input` comes from: it copies what it is given into page-locked memory, from which the device copies.
+/// The caller's end of an `input`: it copies data into page-locked memory, from which the device copies them.
 ///
-/// Dropped, it ends the input: what was pushed goes through. Forgotten, it leaves the run waiting for more, for as long as the
-/// program lasts.
+/// Dropping it ends the input: pushed data go through. `mem::forget` leaves the run waiting for more, for as
+/// long as the program lasts.
 pub struct Pusher<T> {
     link: Arc<SlotExchange>,
     elements: PhantomData<fn(T)>,
 }
 
 impl<T: Pod> Pusher<T> {
-    /// Pushes all of it, of any length: that need not have to do with chunks or items. Waits while there is no room.
+    /// Pushes all of `data`, of any length, independent of chunks and items. Waits while there is no room.
     ///
-    /// Before the run has begun there is none: push from another thread than the one that is to begin it.
+    /// There is no room before the run has begun: push from another thread than the one that begins the run.
     ///
     /// # Errors
-    /// The run's own, if it has failed; [`ErrorKind::SessionOver`] if it has ended otherwise, or was never begun. Some of the
-    /// elements may have gone through.
+    /// The run's own, if it has failed; [`ErrorKind::Closed`] if it has ended otherwise, or was never begun.
+    /// Some of the elements may have gone through.
     pub fn push(&mut self, data: &[T]) -> Result<()> {
         let mut left = data;
         while !left.is_empty() {
@@ -161,10 +163,10 @@ impl<T: Pod> Pusher<T> {
         Ok(())
     }
 
-    /// Pushes as much of it as there is room for, and says how many elements.
+    /// Pushes as many elements as there is room for, and returns their number.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// Those of [`push`](Self::push).
     pub fn try_push(&mut self, data: &[T]) -> Result<usize> {
         let mut taken = 0;
         while taken < data.len() {
@@ -179,19 +181,21 @@ impl<T: Pod> Pusher<T> {
         Ok(taken)
     }
 
-    /// What was pushed so far goes through at once: if it is no whole chunk, as a shorter one. If nothing is left to go, nothing
-    /// happens. It does not wait.
+    /// Sends everything pushed so far through at once, in a shorter chunk if it does not fill one. If nothing
+    /// is left, nothing happens. It does not wait.
     ///
-    /// A run with several inputs needs as many items of each: flush all of them. Where another argument says how many items there
-    /// are, chunks are as long as that says, and this does nothing.
+    /// A run with several inputs needs the same number of items of each: flush all of them. If another
+    /// argument determines the number of items, it also determines the length of chunks, and this does
+    /// nothing.
     ///
     /// # Errors
-    /// As [`push`](Self::push); [`ErrorKind::PartOfItem`] in the middle of an item, which stays where it is.
+    /// Those of [`push`](Self::push); [`ErrorKind::Shape`] if the data end in the middle of an item, which
+    /// stays where it is.
     pub fn flush(&mut self) -> Result<()> {
         self.send().map(drop)
     }
 
-    /// Whether there was anything to go.
+    /// Sends as `flush` does, and returns whether there was anything to send.
     pub(crate) fn send(&self) -> Result<bool> {
         match self.link.flush()? {
             Moved::Some(_) => Ok(true),
@@ -200,21 +204,21 @@ impl<T: Pod> Pusher<T> {
         }
     }
 
-    /// Nothing more is pushed: as if it were dropped.
+    /// Ends the input, as dropping does: nothing more can be pushed.
     pub fn end(self) {}
 
-    /// The same, of one that is still there.
+    /// Ends the input, and keeps this end alive.
     pub(crate) fn hang_up(&self) {
         self.link.end();
     }
 
-    /// Chunks that were pushed.
+    /// The number of chunks pushed.
     pub(crate) fn chunks(&self) -> usize {
         self.link.done()
     }
 
     fn why_over(&self) -> Error {
-        self.link.why_over().unwrap_or_else(|| ErrorKind::SessionOver.into())
+        self.link.why_over().unwrap_or_else(|| Detail::SessionOver.into())
     }
 }
 
@@ -224,38 +228,42 @@ impl<T> Drop for Pusher<T> {
     }
 }
 
-/// Where an `output` goes: it copies results out of page-locked memory, into which the device has copied them, in order.
+/// The caller's end of an `output`: it copies results, in order, out of page-locked memory, into which the
+/// device has copied them.
 ///
-/// Dropped, it discards what comes: the run goes on until its input ends. Forgotten, it leaves a run waiting that has no room for
-/// further results, for as long as the program lasts.
+/// Dropping it discards further results: the run goes on until its input ends. `mem::forget` leaves a run
+/// without room for further results waiting, for as long as the program lasts.
 pub struct Puller<T> {
     link: Arc<SlotExchange>,
-    /// The oldest results, if they were put aside, and how many of them are pulled.
+    /// The oldest results, if they were put aside, and the number of them that are pulled.
     aside: Vec<T>,
     pulled: usize,
 }
 
 impl<T: Pod> Puller<T> {
-    /// Fills `to`, and says how many elements that are: fewer only where the results end. It waits for them.
+    /// Fills `to`, and returns the number of elements: fewer only where the results end. It waits for them.
     ///
     /// # Errors
-    /// The run's own, if it has failed, and [`ErrorKind::SessionOver`] if it was never begun: once what was finished before is pulled.
+    /// The run's own, if it has failed, and [`ErrorKind::Closed`] if it was never begun: once the results
+    /// finished before are pulled.
     pub fn pull(&mut self, to: &mut [T]) -> Result<usize> {
         self.wait_for(to, |pulled, len| pulled == len)
     }
 
-    /// Waits until there is something, and pulls what is there, as much as `to` has room for. 0 is the end.
+    /// Waits until there are results, pulls them, at most as many as `to` holds, and returns their number. 0
+    /// is the end.
     ///
     /// # Errors
-    /// As [`pull`](Self::pull).
+    /// Those of [`pull`](Self::pull).
     pub fn pull_some(&mut self, to: &mut [T]) -> Result<usize> {
         self.wait_for(to, |pulled, _| pulled > 0)
     }
 
-    /// Pulls what is there, as much as `to` has room for. `None` is the end.
+    /// Pulls the results that are there, at most as many as `to` holds, and returns their number. `None` is
+    /// the end.
     ///
     /// # Errors
-    /// As [`pull`](Self::pull).
+    /// Those of [`pull`](Self::pull).
     pub fn try_pull(&mut self, to: &mut [T]) -> Result<Option<usize>> {
         let mut pulled = to.len().min(self.aside.len() - self.pulled);
         if pulled > 0 {
@@ -284,7 +292,7 @@ impl<T: Pod> Puller<T> {
                 Ok(Some(0)) => sleep(self.link.wakeup(), version),
                 Ok(Some(more)) => pulled += more,
                 Ok(None) => break,
-                // The next call has it.
+                // The next call returns the error.
                 Err(_) if pulled > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -292,13 +300,13 @@ impl<T: Pod> Puller<T> {
         Ok(pulled)
     }
 
-    /// Puts results aside that are there, so that their slots can be used again; whether there were any.
+    /// Puts available results aside, so that their slots can be used again. Returns whether there were any.
     pub(crate) fn put_aside(&mut self) -> bool {
         self.aside.drain(..std::mem::take(&mut self.pulled));
         let before = self.aside.len();
         loop {
             let len = self.aside.len();
-            // How long a chunk is nobody has said.
+            // The length of a chunk is not known.
             self.aside.resize(len + PIECE.checked_div(size_of::<T>()).unwrap_or(PIECE).max(1), T::zeroed());
             // SAFETY: `output_with` has made the link with an argument of this type.
             let moved = unsafe { self.link.pull(&mut self.aside[len..]) };
@@ -310,10 +318,10 @@ impl<T: Pod> Puller<T> {
         }
     }
 
-    /// Nobody wants the rest: as if it were dropped.
+    /// Discards further results, as dropping does.
     pub fn discard(self) {}
 
-    /// Chunks that were pulled to their end.
+    /// The number of chunks pulled to their end.
     pub(crate) fn chunks(&self) -> usize {
         self.link.pulled()
     }
@@ -325,7 +333,7 @@ impl<T> Drop for Puller<T> {
     }
 }
 
-/// Waits until something has changed since.
+/// Waits until something has changed since `version`.
 pub(crate) fn sleep(wakeup: &Wakeup, version: u64) {
     if !wakeup.spin(version, ALERT) {
         wakeup.wait(version);

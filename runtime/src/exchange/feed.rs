@@ -11,10 +11,10 @@ use crate::base::chunk::Chunk;
 
 /// Host data that is read chunk by chunk, in order, while a run goes on. [`Streamed`] makes it an argument.
 ///
-/// It is called on a thread of its own, from which it may block, and is dropped there before the run returns. A run cannot
-/// interrupt it: while it waits for something that does not come, a run that has failed waits too.
+/// It is called on a thread of its own, on which it may block, and is dropped there before the run returns. A
+/// run cannot interrupt it: while it waits for data that do not come, a run that has failed waits too.
 ///
-/// A slot is the source's for one call; it cannot keep it:
+/// A slot belongs to the source for one call; the source cannot keep it:
 ///
 /// ```compile_fail,E0521
 /// # use thalweg::prelude::*;
@@ -25,7 +25,7 @@ use crate::base::chunk::Chunk;
 /// });
 /// ```
 ///
-/// What is read and written back is no stream:
+/// Data that are read and written back cannot be streamed:
 ///
 /// ```compile_fail,E0277
 /// # use thalweg::prelude::*;
@@ -46,14 +46,15 @@ use crate::base::chunk::Chunk;
 // Note 30: a source has a thread, and slots change hands.
 )]
 pub trait Source<T: Pod>: Send {
-    /// Fills `slot`, the elements of one chunk, from its start, and says how many it has filled. Fewer than there are is the
-    /// end: it is not called again.
+    /// Fills `slot`, the elements of one chunk, from its start, and returns the number of elements filled.
+    /// Fewer than `slot` has end the data: it is not called again.
     ///
-    /// What the slot holds before is of no meaning. Where nobody knows how many items there are, `chunk` is as long as the
-    /// largest.
+    /// The previous contents of the slot have no meaning. If nobody knows the number of items, `chunk` has
+    /// the length of the largest chunk.
     ///
     /// # Errors
-    /// Why it cannot go on: the run fails with [`ErrorKind::Source`](crate::ErrorKind::Source). So it does if this panics.
+    /// The reason why it cannot go on: the run fails with [`ErrorKind::Source`](crate::ErrorKind::Source), as
+    /// it does if this panics.
     fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize>;
 }
 
@@ -69,10 +70,11 @@ impl<T: Pod, S: Source<T> + ?Sized> Source<T> for Box<S> {
     }
 }
 
-/// Host data that is written chunk by chunk, in order, while a run goes on. [`Streamed`] makes it an argument.
+/// Host data that is written chunk by chunk, in order, while a run goes on. [`Streamed`] makes it an
+/// argument.
 ///
-/// It is called on a thread of its own, from which it may block, and is dropped there before the run returns. A run cannot
-/// interrupt it.
+/// It is called on a thread of its own, on which it may block, and is dropped there before the run returns. A
+/// run cannot interrupt it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no sink for `{T}`",
     label = "expected a sink for `{T}`",
@@ -80,17 +82,18 @@ impl<T: Pod, S: Source<T> + ?Sized> Source<T> for Box<S> {
 // Note 37: one copy writes it, which every chunk has.
 )]
 pub trait Sink<T: Pod>: Send {
-    /// Takes one chunk's elements. When it returns they count as complete.
+    /// Receives one chunk's elements. They count as complete when it returns.
     ///
     /// # Errors
-    /// Why it cannot: it is not called again, and the run fails with [`ErrorKind::Sink`](crate::ErrorKind::Sink). So it does if
-    /// this panics.
+    /// The reason why it cannot go on: it is not called again, and the run fails with
+    /// [`ErrorKind::Sink`](crate::ErrorKind::Sink), as it does if this panics.
     fn write(&mut self, chunk: Chunk, data: &[T]) -> io::Result<()>;
 
-    /// There is no more, since the run is over or has failed elsewhere. Not called after an error of its own.
+    /// Called after the last chunk, when the run is over or has failed elsewhere. Not called after an error
+    /// of its own.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -118,14 +121,15 @@ impl<T: Pod, S: Sink<T> + ?Sized> Sink<T> for Box<S> {
 
 /// A [`Source`] as an `input`, or a [`Sink`] as an `output`.
 ///
-/// What the functions of [`source`](mod@crate::source) and [`sink`](mod@crate::sink) return is that; one of your own is wrapped where it is passed:
-/// `run(Streamed(camera), Streamed(&mut archive))`.
+/// The functions of [`source`](mod@crate::io::source) and [`sink`](mod@crate::io::sink) return this type; a
+/// source or sink of your own is wrapped where it is passed: `run(Streamed(camera), Streamed(&mut archive))`.
 ///
 /// ```
 /// use std::io;
 ///
+/// use thalweg::io::{Sink, Source, Streamed};
+/// use thalweg::plan::Chunk;
 /// use thalweg::prelude::*;
-/// use thalweg::{Chunk, Sink, Source, Streamed};
 ///
 /// /// The numbers below a bound.
 /// struct Count(u32);
@@ -159,14 +163,14 @@ impl<T: Pod, S: Sink<T> + ?Sized> Sink<T> for Box<S> {
 /// }
 ///
 /// let mut sum = Sum(0);
-/// Through::new(&Device::simulated(Spec::default()))?.run(Streamed(Count(10_001)), Streamed(&mut sum))?;
+/// Through::new(&Device::simulated(Simulation::default()))?.run(Streamed(Count(10_001)), Streamed(&mut sum))?;
 /// assert_eq!(sum.0, 50_005_000);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Streamed<S>(pub S);
 
-/// What streams one host argument.
+/// The source or sink of one host argument.
 pub(crate) enum Feed<'a> {
     Source(Box<dyn AnySource + 'a>),
     Sink(Box<dyn AnySink + 'a>),
@@ -181,7 +185,7 @@ impl Feed<'_> {
         matches!(self, Feed::Sink(_) | Feed::Pulled(_))
     }
 
-    /// The caller that is in its place, if there is one.
+    /// The caller in its place, if there is one.
     pub(crate) fn caller(&self) -> Option<&Arc<Attached>> {
         match self {
             Feed::Pushed(caller) | Feed::Pulled(caller) => Some(caller),
@@ -193,16 +197,16 @@ impl Feed<'_> {
 /// A source of elements of some type.
 pub(crate) trait AnySource: Send {
     /// # Safety
-    /// `to` is aligned for the elements, and valid for reads and writes of so many, which are initialised and which nobody
-    /// else accesses before this returns.
+    /// `to` is aligned for the elements, and valid for reads and writes of `elements` of them, which are
+    /// initialised and which nobody else accesses before this returns.
     unsafe fn read(&mut self, chunk: Chunk, to: *mut u8, elements: usize) -> io::Result<usize>;
 }
 
 /// A sink for elements of some type.
 pub(crate) trait AnySink: Send {
     /// # Safety
-    /// `from` is aligned for the elements, and valid for reads of so many, which are initialised and which nobody writes
-    /// before this returns.
+    /// `from` is aligned for the elements, and valid for reads of `elements` of them, which are initialised
+    /// and which nobody writes before this returns.
     unsafe fn write(&mut self, chunk: Chunk, from: *const u8, elements: usize) -> io::Result<()>;
 
     fn finish(&mut self) -> io::Result<()>;
@@ -214,7 +218,7 @@ struct Typed<S, T> {
 }
 
 impl<S> Streamed<S> {
-    /// What reads it, as the elements' type says.
+    /// The reader for elements of this type.
     pub(crate) fn into_source<'a, T: Pod>(self) -> Feed<'a>
     where
         S: Source<T> + 'a,
@@ -222,7 +226,7 @@ impl<S> Streamed<S> {
         Feed::Source(Typed::<S, T>::new(self.0))
     }
 
-    /// What writes it, as the elements' type says.
+    /// The writer for elements of this type.
     pub(crate) fn into_sink<'a, T: Pod>(self) -> Feed<'a>
     where
         S: Sink<T> + 'a,
@@ -240,8 +244,8 @@ impl<S, T> Typed<S, T> {
 
 impl<T: Pod, S: Source<T>> AnySource for Typed<S, T> {
     unsafe fn read(&mut self, chunk: Chunk, to: *mut u8, elements: usize) -> io::Result<usize> {
-        // SAFETY: the caller's promise; `T: Pod` accepts any bytes. The slice is the source's for this call: what it is handed
-        // to cannot keep it.
+        // SAFETY: the caller's promise; `T: Pod` accepts any bytes. The slice belongs to the source for this
+        // call, and the source cannot keep it.
         let slot = unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), elements) };
         self.of.read(chunk, slot)
     }

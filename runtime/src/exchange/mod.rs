@@ -1,5 +1,5 @@
-//! Where staging slots change hands between a run and whoever fills or empties them: a source's or a sink's thread, or a
-//! caller.
+//! Exchanges of staging slots between a run and the other side, which fills or empties them: a source's or a
+//! sink's thread, or a caller.
 
 mod ends;
 mod feed;

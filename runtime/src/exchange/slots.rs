@@ -1,18 +1,18 @@
-//! What a caller does with the memory of a slot. In the models of the tests' `protocols` these functions are replaced by ones that
-//! find out whether two threads are at one slot.
+//! A caller's operations on the memory of a slot. In the models of the tests' `protocols`, other functions
+//! replace these to find out whether two threads use one slot.
 
 use bytemuck::Pod;
 
-/// Writes elements to a slot, from this one on.
+/// Writes elements to a slot, starting with element `at`.
 ///
 /// # Safety
 /// The slot is the caller's, is aligned for `T` and has room for as many elements.
 pub(super) unsafe fn write<T: Pod>(slot: *mut u8, at: usize, data: &[T]) {
-    // SAFETY: the caller's promise; what the caller has borrowed is no slot.
+    // SAFETY: the caller's promise; memory that the caller has borrowed is not a slot.
     unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot.cast::<T>().add(at), data.len()) };
 }
 
-/// Reads elements of a slot, from this one on.
+/// Reads elements of a slot, starting with element `at`.
 ///
 /// # Safety
 /// The slot is the caller's, is aligned for `T` and has as many elements, which are initialised.

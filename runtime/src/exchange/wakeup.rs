@@ -1,4 +1,5 @@
-//! [`Wakeup`]: how threads tell each other that something has changed. Its argument is in this folder's README.
+//! [`Wakeup`]: lets threads tell each other that something has changed. The argument for it is in this
+//! folder's README.
 
 use std::time::Duration;
 
@@ -7,10 +8,11 @@ use crate::base::sync::{
     AtomicU64, AtomicUsize, Condvar, Instant, Mutex, MutexGuard, Ordering, PoisonError, fence,
 };
 
-/// Notified after each change, for those who look for it or sleep until then. While nobody sleeps that costs no call of the system.
+/// Notified after each change, for threads that poll or sleep until then. While nobody sleeps, a notification
+/// makes no system call.
 #[derive(Debug, Default)]
 pub(crate) struct Wakeup {
-    /// How many changes there were.
+    /// The number of changes.
     version: AtomicU64,
     asleep: AtomicUsize,
     lock: Mutex<()>,
@@ -18,25 +20,27 @@ pub(crate) struct Wakeup {
 }
 
 impl Wakeup {
-    /// To be asked before what is then waited for.
+    /// The number of changes. Read it before checking a condition and waiting for it.
     pub(crate) fn version(&self) -> u64 {
-        // Who reads a version sees what was changed before it.
+        // A thread that reads a version sees the changes before it.
         self.version.load(Ordering::Acquire)
     }
 
-    /// Something has changed.
+    /// Notifies of a change.
     pub(crate) fn notify(&self) {
         self.version.fetch_add(1, Ordering::Release);
-        // Either this sees who is about to sleep, or they see the new version: each writes its own before it reads the other's.
+        // Either this sees the thread that is about to sleep, or that thread sees the new version: each
+        // writes its own value before it reads the other's.
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) > 0 {
-            // Who has looked is asleep by then.
+            // A thread that has checked the version is asleep by then.
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.wake.notify_all();
         }
     }
 
-    /// Looks for a change since this version for so long, without sleeping; whether there was one.
+    /// Polls for a change since `version`, for at most `longest`, without sleeping. Returns whether there was
+    /// one.
     pub(crate) fn spin(&self, version: u64, longest: Duration) -> bool {
         let mut since = None;
         while self.version() == version {
@@ -48,7 +52,7 @@ impl Wakeup {
         true
     }
 
-    /// Sleeps until something has changed since this version.
+    /// Sleeps until something has changed since `version`.
     pub(crate) fn wait(&self, version: u64) {
         self.sleep(|guard| {
             drop(
@@ -59,7 +63,7 @@ impl Wakeup {
         });
     }
 
-    /// Sleeps until something has changed since this version, or as long as this.
+    /// Sleeps until something has changed since `version`, at most for `longest`.
     pub(crate) fn wait_for(&self, version: u64, longest: Duration) {
         self.sleep(|guard| {
             drop(

@@ -1,4 +1,5 @@
-//! One thread's view of [`Wakeup`], and two threads that wait for each other; all interleavings are in the tests' `protocols`.
+//! One thread's view of [`Wakeup`], and two threads that wait for each other; all interleavings are in the
+//! tests' `protocols`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ fn what_has_changed_before_is_not_waited_for() {
     wakeup.wait_for(wakeup.version(), Duration::from_millis(1));
 }
 
-/// Each of two threads waits for the other many times: a change that nobody sees would be the end.
+/// Each of two threads waits for the other many times: a change that nobody saw would block both for ever.
 #[test]
 fn no_change_is_lost() {
     let (here, there, turn) =

@@ -1,4 +1,4 @@
-//! Elements as the bytes of a file, a pipe or a socket: those of this machine's memory.
+//! Elements as the bytes of a file, a pipe or a socket, in the byte order of this machine's memory.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -8,7 +8,7 @@ use super::{Sink, Source};
 use crate::base::chunk::Chunk;
 use crate::base::error::counted;
 
-/// What [`source::read`](super::source::read) gives.
+/// The source that [`source::read`](super::source::read) returns.
 #[derive(Debug)]
 pub struct Reader<R>(pub(super) R);
 
@@ -23,7 +23,7 @@ impl<T: Pod, R: Read + Send> Source<T> for Reader<R> {
         while filled < bytes.len() {
             match self.0.read(&mut bytes[filled..]) {
                 Ok(0) => break,
-                // What claims to have read more than there is room for has filled it.
+                // A reader that claims to have read more than there is room for has filled the slot.
                 Ok(read) => filled = filled.saturating_add(read).min(bytes.len()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -39,13 +39,13 @@ impl<T: Pod, R: Read + Send> Source<T> for Reader<R> {
     }
 }
 
-/// What [`sink::write`](super::sink::write) gives.
+/// The sink that [`sink::write`](super::sink::write) returns.
 #[derive(Debug)]
 pub struct Writer<W>(pub(super) W);
 
 impl<T: Pod, W: Write + Send> Sink<T> for Writer<W> {
     fn write(&mut self, _: Chunk, data: &[T]) -> io::Result<()> {
-        // Of no bytes nothing is written; `cast_slice` divides by the size.
+        // Elements without bytes are not written: `cast_slice` divides by the size.
         if size_of::<T>() == 0 { Ok(()) } else { self.0.write_all(bytemuck::cast_slice(data)) }
     }
 

@@ -1,19 +1,19 @@
-//! What a pipeline writes as it runs: files and sockets, channels, functions.
+//! Destinations that a pipeline writes while it runs: files and sockets, channels, functions.
 //!
-//! Any `output z: [T]` takes one of these in place of a slice. Each has a thread of its own for as long as the run lasts, which
-//! is handed the chunks in order, from page-locked memory. While it is busy the run goes on as far as the ring has slots, and
-//! then waits for it.
+//! Any `output z: [T]` accepts one of these in place of a slice. Each has a thread of its own for as long as
+//! the run lasts, which receives the chunks in order, from page-locked memory. While it is busy the run goes
+//! on as long as the ring has free slots, and then waits for it.
 //!
 //! | function | writes to |
 //! | --- | --- |
 //! | [`write()`] | a file, a pipe, a socket: whatever is [`Write`] |
 //! | [`channel`], [`sync_channel`] | a channel, a `Vec` for each chunk |
 //! | [`npy()`] | NumPy's `.npy` files |
-//! | `arrow`, `arrays` | a function, with Arrow's record batches or arrays (feature `arrow`) |
-//! | `parquet` | a Parquet file of one column (feature `parquet`) |
 //! | [`extend`] | a `Vec` |
 //! | [`for_each`] | a function |
 //! | [`Streamed`] | a [`Sink`] of your own |
+//!
+//! The crate `thalweg-arrow` has Arrow's record batches and arrays, `thalweg-parquet` Parquet files.
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -21,20 +21,17 @@ use std::sync::mpsc::{SendError, Sender, SyncSender};
 
 use bytemuck::Pod;
 
-#[cfg(feature = "arrow")]
-pub use super::arrow::{EachArray, EachBatch};
 pub use super::bytes::Writer;
 pub use super::formats_sink::*;
 pub use super::npy::NpyWriter;
-#[cfg(feature = "parquet")]
-pub use super::parquet::ParquetWriter;
 use super::{Sink, Streamed};
 use crate::base::chunk::Chunk;
 
-/// The bytes of the elements in this machine's byte order, to a file, a pipe or a socket. It is flushed at the end.
+/// Writes the bytes of the elements in this machine's byte order to a file, a pipe or a socket. The writer is
+/// flushed at the end.
 ///
-/// A chunk is written at once, so that a `BufWriter` gains nothing. An error of the writer is
-/// [`ErrorKind::Sink`](crate::ErrorKind::Sink) of the run.
+/// A chunk is written at once, so a `BufWriter` gains nothing. If the writer returns an error, the run
+/// fails with [`ErrorKind::Sink`](crate::ErrorKind::Sink).
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -49,7 +46,7 @@ use crate::base::chunk::Chunk;
 /// #     }
 /// # }
 /// let mut file = Vec::new();
-/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// let mut through = Through::new(&Device::simulated(Simulation::h200()))?;
 /// through.run(&[1, 2, 0x0403], sink::write(&mut file))?;
 /// assert_eq!(file, [1_u32, 2, 0x0403].map(u32::to_ne_bytes).as_flattened());
 /// # Ok::<(), Error>(())
@@ -58,9 +55,10 @@ pub fn write<W: Write + Send>(writer: W) -> Streamed<Writer<W>> {
     Streamed(Writer(writer))
 }
 
-/// A `Vec` for each chunk. The run fails once the receiver is gone ([`ErrorKind::Sink`](crate::ErrorKind::Sink)).
+/// Sends a `Vec` for each chunk. The run fails once the receiver is gone
+/// ([`ErrorKind::Sink`](crate::ErrorKind::Sink)).
 ///
-/// The channel holds as many chunks as nobody has received: [`sync_channel`] bounds them.
+/// The channel grows with the chunks that nobody has received: [`sync_channel`] bounds them.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -77,7 +75,7 @@ pub fn write<W: Write + Send>(writer: W) -> Streamed<Writer<W>> {
 /// #     }
 /// # }
 /// let (sender, chunks) = mpsc::channel();
-/// Through::new(&Device::simulated(Spec::h200()))?.run(&[1, 2, 3, 4, 5, 6], sink::channel(sender))?;
+/// Through::new(&Device::simulated(Simulation::h200()))?.run(&[1, 2, 3, 4, 5, 6], sink::channel(sender))?;
 /// assert_eq!(chunks.iter().collect::<Vec<_>>(), [vec![1, 2, 3, 4], vec![5, 6]]); // `chunk c = 4;`
 /// # Ok::<(), Error>(())
 /// ```
@@ -85,12 +83,12 @@ pub fn channel<T: Pod + Send>(sender: Sender<Vec<T>>) -> Streamed<Channel<Sender
     Streamed(Channel(sender))
 }
 
-/// As [`channel`]; the run waits while the channel is full.
+/// Like [`channel`], but the run waits while the channel is full.
 pub fn sync_channel<T: Pod + Send>(sender: SyncSender<Vec<T>>) -> Streamed<Channel<SyncSender<Vec<T>>>> {
     Streamed(Channel(sender))
 }
 
-/// Appends to a `Vec`, where it is not known how long the result will be.
+/// Appends to a `Vec`, for results whose length is not known beforehand.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -105,7 +103,7 @@ pub fn sync_channel<T: Pod + Send>(sender: SyncSender<Vec<T>>) -> Streamed<Chann
 /// #     }
 /// # }
 /// let mut z = vec![0];
-/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// let mut through = Through::new(&Device::simulated(Simulation::h200()))?;
 /// let report = through.run(source::iter(1..=9), sink::extend(&mut z))?;
 /// assert_eq!((report.items, report.chunks), (9, 3));
 /// assert_eq!(z, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -134,7 +132,7 @@ pub fn extend<T: Pod + Send>(data: &mut Vec<T>) -> Streamed<Extend<'_, T>> {
 ///     largest.extend(data.iter().max());
 ///     Ok(())
 /// });
-/// Through::new(&Device::simulated(Spec::default()))?.run(&[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], see)?;
+/// Through::new(&Device::simulated(Simulation::default()))?.run(&[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], see)?;
 /// assert_eq!(largest, [4, 9, 5]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -145,7 +143,7 @@ where
     Streamed(ForEach { function, elements: PhantomData })
 }
 
-/// What [`channel`] and [`sync_channel`] give.
+/// The sink that [`channel`] and [`sync_channel`] return.
 #[derive(Debug)]
 pub struct Channel<S>(S);
 
@@ -165,7 +163,7 @@ impl<T: Pod + Send> Sink<T> for Channel<SyncSender<Vec<T>>> {
     }
 }
 
-/// What [`extend`] gives.
+/// The sink that [`extend`] returns.
 #[derive(Debug)]
 pub struct Extend<'v, T>(&'v mut Vec<T>);
 
@@ -177,7 +175,7 @@ impl<T: Pod + Send> Sink<T> for Extend<'_, T> {
     }
 }
 
-/// What [`for_each`] gives.
+/// The sink that [`for_each`] returns.
 pub struct ForEach<T, F> {
     function: F,
     elements: PhantomData<fn(&[T])>,

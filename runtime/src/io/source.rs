@@ -1,7 +1,7 @@
-//! What a pipeline reads as it runs: files and sockets, iterators, channels, functions.
+//! Data that a pipeline reads while it runs: files and sockets, iterators, channels, functions.
 //!
-//! Any `input x: [T]` takes one of these in place of a slice. Each has a thread of its own for as long as the run lasts, which
-//! reads into page-locked memory, at most as far ahead as the ring has slots.
+//! Any `input x: [T]` accepts one of these in place of a slice. Each has a thread of its own for as long as
+//! the run lasts, which reads into page-locked memory, at most as far ahead as the ring has slots.
 //!
 //! | function | reads |
 //! | --- | --- |
@@ -9,10 +9,11 @@
 //! | [`iter`] | elements, one by one |
 //! | [`batches`], [`channel`] | `Vec`s or slices of any length |
 //! | [`npy()`] | NumPy's `.npy` files |
-//! | `arrow`, `arrays` | Arrow's record batches and arrays (feature `arrow`) |
-//! | `parquet` | a column of a Parquet file (feature `parquet`) |
 //! | [`from_fn`] | what a function puts into each chunk's slot |
 //! | [`Streamed`] | a [`Source`] of your own |
+//!
+//! The crate `thalweg-arrow` has Arrow's record batches and arrays; `thalweg-parquet` has columns of Parquet
+//! files.
 //!
 //! If another argument has a length, a source is read for so many items and no more; else until it ends.
 
@@ -22,20 +23,18 @@ use std::sync::mpsc::Receiver;
 
 use bytemuck::Pod;
 
-#[cfg(feature = "arrow")]
-pub use super::arrow::{Arrays, Batch};
 pub use super::bytes::Reader;
 pub use super::formats_source::*;
 pub use super::npy::NpyReader;
-#[cfg(feature = "parquet")]
-pub use super::parquet::ParquetReader;
 use super::{Source, Streamed};
 use crate::base::chunk::Chunk;
 
-/// The bytes of a file, a pipe or a socket, as elements of this machine's byte order (little-endian on all that CUDA runs on).
+/// Reads the bytes of a file, a pipe or a socket, as elements in this machine's byte order (little-endian on
+/// all that CUDA runs on).
 ///
-/// Reads that give less than was asked for are gone on with, also after [`Interrupted`](io::ErrorKind::Interrupted). It reads a
-/// whole chunk at once, so that a `BufReader` gains nothing. A reader that ends within an element is an error.
+/// A read that gives fewer bytes than requested is continued, also after
+/// [`Interrupted`](io::ErrorKind::Interrupted). It asks for a whole chunk at once, so a `BufReader` gains
+/// nothing. A reader that ends within an element is an error.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -51,7 +50,7 @@ use crate::base::chunk::Chunk;
 /// }
 ///
 /// let (file, mut z) = (&[1_u8, 0, 2, 0, 3, 1][..], Vec::new());
-/// Through::new(&Device::simulated(Spec::default()))?.run(source::read(file), sink::extend(&mut z))?;
+/// Through::new(&Device::simulated(Simulation::default()))?.run(source::read(file), sink::extend(&mut z))?;
 /// assert_eq!(z, [1, 2, 0x103]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -59,7 +58,8 @@ pub fn read<R: Read + Send>(reader: R) -> Streamed<Reader<R>> {
     Streamed(Reader(reader))
 }
 
-/// Elements, one by one, until the iterator ends, or until there are as many items as another argument has.
+/// Reads elements one by one, until the iterator ends, or until there are as many items as another argument
+/// has.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -73,7 +73,7 @@ pub fn read<R: Read + Send>(reader: R) -> Streamed<Reader<R>> {
 /// #         stage back { copy dx -> z; }
 /// #     }
 /// # }
-/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// let mut through = Through::new(&Device::simulated(Simulation::h200()))?;
 /// let mut z = Vec::new();
 /// through.run(source::iter((0..).map(|i| i * i).take(6)), sink::extend(&mut z))?;
 /// assert_eq!(z, [0, 1, 4, 9, 16, 25]);
@@ -91,7 +91,8 @@ where
     Streamed(Elements(elements.into_iter()))
 }
 
-/// `Vec`s, slices or whatever else holds elements, each of any length: they need not have to do with chunks.
+/// Reads `Vec`s, slices or other holders of elements, each of any length, independent of the length of
+/// chunks.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -107,7 +108,7 @@ where
 /// # }
 /// let mut z = Vec::new();
 /// let batches = source::batches([vec![1], vec![], vec![2, 3, 4, 5, 6]]);
-/// Through::new(&Device::simulated(Spec::h200()))?.run(batches, sink::extend(&mut z))?;
+/// Through::new(&Device::simulated(Simulation::h200()))?.run(batches, sink::extend(&mut z))?;
 /// assert_eq!(z, [1, 2, 3, 4, 5, 6]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -118,10 +119,10 @@ where
     Streamed(Batches { rest: batches.into_iter(), current: None, taken: 0 })
 }
 
-/// The batches that others send, until all of them have hung up.
+/// Reads the batches that others send, until every sender is dropped.
 ///
-/// While nothing comes the run waits. A sender that is kept and not used, in the thread that calls `run` say, keeps it waiting
-/// for ever.
+/// The run waits while no batch comes. A sender that stays alive without being used, for example in the
+/// thread that calls `run`, keeps it waiting for ever.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -146,7 +147,7 @@ where
 ///     // Here the sender is dropped, which ends the run.
 /// });
 /// let mut z = Vec::new();
-/// Through::new(&Device::simulated(Spec::h200()))?.run(source::channel(batches), sink::extend(&mut z))?;
+/// Through::new(&Device::simulated(Simulation::h200()))?.run(source::channel(batches), sink::extend(&mut z))?;
 /// assert_eq!(z, [1, 2, 3, 4, 5]);
 /// # producer.join().expect("it has not panicked");
 /// # Ok::<(), Error>(())
@@ -155,7 +156,8 @@ pub fn channel<B: Send>(receiver: Receiver<B>) -> Streamed<Batches<std::sync::mp
     batches(receiver)
 }
 
-/// What a function puts into the slot of each chunk. It says how many elements it has filled; fewer than there are is the end.
+/// Fills the slot of each chunk by calling a function, which returns the number of elements filled. Fewer
+/// than the slot has end the data.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -175,7 +177,7 @@ pub fn channel<B: Send>(receiver: Receiver<B>) -> Streamed<Batches<std::sync::mp
 ///     slot[..len].iter_mut().zip(c.start as u32..).for_each(|(square, i)| *square = i * i);
 ///     Ok(len)
 /// });
-/// Through::new(&Device::simulated(Spec::default()))?.run(squares, sink::extend(&mut z))?;
+/// Through::new(&Device::simulated(Simulation::default()))?.run(squares, sink::extend(&mut z))?;
 /// assert_eq!(z, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -186,7 +188,7 @@ where
     Streamed(FromFn { function, elements: PhantomData })
 }
 
-/// What [`iter`] gives.
+/// The source that [`iter`] returns.
 #[derive(Debug)]
 pub struct Elements<I>(I);
 
@@ -202,45 +204,34 @@ impl<T: Pod, I: Iterator<Item = T> + Send> Source<T> for Elements<I> {
     }
 }
 
-/// What [`batches`] and [`channel`] give.
+/// The source that [`batches`] and [`channel`] return.
 #[derive(Debug)]
 pub struct Batches<I, B> {
     rest: I,
-    /// The one that elements were taken of last.
+    /// The batch that elements were last taken from.
     current: Option<B>,
-    /// So many.
+    /// The number of elements taken from it.
     taken: usize,
 }
 
 impl<T: Pod, B: AsRef<[T]> + Send, I: Iterator<Item = B> + Send> Source<T> for Batches<I, B> {
     fn read(&mut self, _: Chunk, slot: &mut [T]) -> io::Result<usize> {
-        let Self { rest, current, taken } = self;
-        fill_from(slot, (current, taken), B::as_ref, || Ok(rest.next()))
+        let mut filled = 0;
+        while filled < slot.len() {
+            let left = self.current.as_ref().and_then(|batch| batch.as_ref().get(self.taken..));
+            let Some(left) = left.filter(|left| !left.is_empty()) else {
+                (self.current, self.taken) = (self.rest.next(), 0);
+                if self.current.is_none() {
+                    break;
+                }
+                continue;
+            };
+            let len = left.len().min(slot.len() - filled);
+            slot[filled..filled + len].copy_from_slice(&left[..len]);
+            (filled, self.taken) = (filled + len, self.taken + len);
+        }
+        Ok(filled)
     }
-}
-
-/// Fills a slot with what batches hold, and says how far. `current`: the batch that elements were taken of last, and how many.
-pub(super) fn fill_from<T: Pod, B>(
-    slot: &mut [T],
-    (current, taken): (&mut Option<B>, &mut usize),
-    elements: impl Fn(&B) -> &[T],
-    mut next: impl FnMut() -> io::Result<Option<B>>,
-) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < slot.len() {
-        let left = current.as_ref().and_then(|batch| elements(batch).get(*taken..));
-        let Some(left) = left.filter(|left| !left.is_empty()) else {
-            (*current, *taken) = (next()?, 0);
-            if current.is_none() {
-                break;
-            }
-            continue;
-        };
-        let len = left.len().min(slot.len() - filled);
-        slot[filled..filled + len].copy_from_slice(&left[..len]);
-        (filled, *taken) = (filled + len, *taken + len);
-    }
-    Ok(filled)
 }
 
 /// What [`from_fn`] gives.

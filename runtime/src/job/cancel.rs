@@ -1,4 +1,4 @@
-//! [`Cancel`]: what asks runs to end.
+//! [`Cancel`]: asks runs to end.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ thread_local!(static CURRENT: RefCell<Vec<Cancel>> = const { RefCell::new(Vec::n
 /// Asks runs to end, between chunks, from any thread. A clone asks the same runs.
 ///
 /// ```
-/// use thalweg::Cancel;
+/// use thalweg::job::Cancel;
 /// use thalweg::prelude::*;
 ///
 /// # stream_pipeline! {
@@ -21,45 +21,47 @@ thread_local!(static CURRENT: RefCell<Vec<Cancel>> = const { RefCell::new(Vec::n
 /// #         stage back { copy dx -> z; }
 /// #     }
 /// # }
-/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// let mut through = Through::new(&Device::simulated(Simulation::h200()))?;
 /// let (cancel, mut z) = (Cancel::new(), [0.0; 100]);
 /// cancel.during(|| through.run(&[1.0; 100], &mut z))?; // nobody has asked
 ///
 /// cancel.cancel(); // most often from another thread, while the run goes on
 /// let ended = cancel.during(|| through.run(&[2.0; 100], &mut z)).unwrap_err();
-/// assert!(matches!(ended.kind(), ErrorKind::Cancelled));
+/// assert!(matches!(ended.kind(), ErrorKind::Cancelled(_)));
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A run that was cancelled says in [`Error::complete`](crate::Error::complete) how much of its results has arrived.
+/// The error of a cancelled run says in [`Error::complete`](crate::Error::complete) how much of its results
+/// has arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     asked: Arc<AtomicBool>,
 }
 
 impl Cancel {
-    /// One that has not asked.
+    /// A handle that has not asked yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks. What was begun is finished: a run that is under way ends after the chunks that it has enqueued.
+    /// Asks the runs to end. Chunks that were begun are finished: a run that is under way ends after the
+    /// chunks that it has enqueued.
     pub fn cancel(&self) {
         self.asked.store(true, Ordering::Release);
     }
 
-    /// Whether it has asked.
+    /// Whether the runs were asked to end.
     pub fn is_cancelled(&self) -> bool {
         self.asked.load(Ordering::Acquire)
     }
 
-    /// Does something whose runs, on this thread, can be asked to end: they fail with
+    /// Calls `work`. Runs that it starts on this thread can be asked to end: they fail with
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled). Runs on threads that it starts are not asked.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Leave;
         impl Drop for Leave {
             fn drop(&mut self) {
-                // One that is there no more is nobody's loss.
+                // If the thread's list is already destroyed, nothing is lost.
                 let _ = CURRENT.try_with(|current| current.borrow_mut().pop());
             }
         }
@@ -69,7 +71,7 @@ impl Cancel {
     }
 }
 
-/// Those who may ask a run that begins here.
+/// The handles that may ask a run that begins here to end.
 #[derive(Debug, Default)]
 pub(crate) struct Cancels(Vec<Cancel>);
 

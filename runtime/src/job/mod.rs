@@ -3,6 +3,8 @@
 mod cancel;
 mod scope;
 
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,13 +17,14 @@ pub use cancel::Cancel;
 pub(crate) use cancel::Cancels;
 pub use scope::{Scope, ScopedJob, scope};
 
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::unwind::panic_message;
 
-/// Work on a thread of its own, most often a pipeline's run: what [`spawn`] gives.
+/// Work on a thread of its own, usually a pipeline's run; [`spawn`] returns it.
 ///
-/// It is a [`Future`], which works under any executor and needs none: [`wait`](Self::wait) blocks, [`try_wait`](Self::try_wait)
-/// does not. A job that is dropped or forgotten goes on to its end; whatever it was given, it owns.
+/// It is a [`Future`], which works under any executor and needs none: [`wait`](Self::wait) blocks,
+/// [`try_wait`](Self::try_wait) does not. A job that is dropped or forgotten goes on to its end; it owns
+/// everything that it was given.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -39,10 +42,10 @@ use crate::base::unwind::panic_message;
 ///     }
 /// }
 ///
-/// let device = Device::simulated(Spec::default());
+/// let device = Device::simulated(Simulation::default());
 /// let mut saxpy = Saxpy::new(&device)?;
 /// let (x, mut y) = (vec![1.0; 1000], vec![2.0; 1000]);
-/// let job = thalweg::spawn(move || {
+/// let job = thalweg::job::spawn(move || {
 ///     saxpy.run(3.0, &x, &mut y)?;
 ///     Ok((saxpy, x, y))
 /// })?;
@@ -58,7 +61,7 @@ pub struct Job<T> {
 }
 
 struct Shared<T> {
-    /// The process that has its thread.
+    /// The process in which its thread runs.
     process: u32,
     state: Mutex<JobState<T>>,
     done: Condvar,
@@ -67,7 +70,7 @@ struct Shared<T> {
 enum JobState<T> {
     Running(Option<Waker>),
     Done(Result<T>),
-    /// Somebody has it.
+    /// The outcome was already taken.
     Taken,
 }
 
@@ -78,7 +81,7 @@ impl<T> Shared<T> {
     }
 
     fn state(&self) -> MutexGuard<'_, JobState<T>> {
-        // Nothing of the user's runs under the lock.
+        // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,30 +93,30 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Whether its thread belongs to the process that this one was forked from: the job never gets done here.
+    /// Whether its thread belongs to the process that this one was forked from: here, the job is never done.
     fn is_elsewhere(&self) -> bool {
         std::process::id() != self.process
     }
 
     fn wait(&self) -> Result<T> {
         if self.is_elsewhere() {
-            return Err(ErrorKind::Forked.into());
+            return Err(Detail::Forked.into());
         }
         let running = |state: &mut JobState<T>| matches!(state, JobState::Running(_));
         let state = self.done.wait_while(self.state(), running);
-        take(&mut state.unwrap_or_else(PoisonError::into_inner)).unwrap_or(Err(ErrorKind::JobTaken.into()))
+        take(&mut state.unwrap_or_else(PoisonError::into_inner)).unwrap_or(Err(Detail::JobTaken.into()))
     }
 
-    /// What came of it if it is done.
+    /// The outcome, if the job is done.
     fn try_wait(&self) -> Option<Result<T>> {
         if self.is_elsewhere() {
-            return Some(Err(ErrorKind::Forked.into()));
+            return Some(Err(Detail::Forked.into()));
         }
         take(&mut self.state())
     }
 }
 
-/// What came of it, if that is known and nobody has it.
+/// The outcome, if it is known and not yet taken.
 fn take<T>(state: &mut JobState<T>) -> Option<Result<T>> {
     match std::mem::replace(state, JobState::Taken) {
         JobState::Done(outcome) => Some(outcome),
@@ -124,57 +127,60 @@ fn take<T>(state: &mut JobState<T>) -> Option<Result<T>> {
     }
 }
 
-/// Does some work on a thread of its own: a pipeline's run, several of them, or anything else, with what it owns. Runs in it can be
-/// [cancelled](Job::cancel). What is to be had back, also after an error, the work returns.
+/// Runs `work` on a thread of its own: a pipeline's run, several of them, or anything else, with the data
+/// that it owns. Runs in it can be [cancelled](Job::cancel). To get data back, also after an error, return
+/// them from the work.
 ///
 /// Spawn work that borrows, such as `|| saxpy.run(3.0, &x, &mut y)`, in a [`scope`], with [`Scope::spawn`].
 /// Here rustc reports that such a closure may outlive the function, or that borrowed data escape.
 ///
 /// # Errors
-/// No thread can be started ([`ErrorKind::NoThread`]). What the work itself returns, the job gives; if it panics,
-/// [`ErrorKind::Panicked`].
+/// No thread can be started ([`ErrorKind::Environment`]). The job gives the errors of the work itself; if it
+/// panics, [`ErrorKind::Function`].
 // rustc shows the line of the bound, with its comment, when borrowed data do not live long enough.
 pub fn spawn<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static, // work that borrows is spawned in a `thalweg::scope`
+    work: impl FnOnce() -> Result<T> + Send + 'static, // work that borrows is spawned in a `thalweg::job::scope`
 ) -> Result<Job<T>> {
     let (shared, cancel) = (Shared::new(), Cancel::new());
     let (its, token) = (Arc::clone(&shared), cancel.clone());
     let thread = thread::Builder::new().name("thalweg job".to_owned());
     let started = thread.spawn(move || its.finish(guarded(&token, work)));
-    started.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+    started.map_err(|error| Detail::NoThread { message: error.to_string() })?;
     Ok(Job { shared, cancel })
 }
 
-/// Calls `work` such that it does not unwind, and that its runs can be cancelled.
+/// Calls `work` so that it does not unwind, and so that its runs can be cancelled.
 fn guarded<T>(cancel: &Cancel, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // What a panic leaves half-done is dropped with what the work owns.
+    // State that a panic leaves half-done is dropped with the data that the work owns.
     let outcome = catch_unwind(AssertUnwindSafe(|| cancel.during(work)));
-    outcome.unwrap_or_else(|panic| Err(ErrorKind::Panicked { message: panic_message(panic) }.into()))
+    outcome.unwrap_or_else(|panic| Err(Detail::Panicked { message: panic_message(panic) }.into()))
 }
 
 impl<T> Job<T> {
-    /// Waits until it is done, and gives what came of it.
+    /// Waits until the job is done, and returns its outcome.
     ///
     /// # Errors
-    /// Those of the work; [`ErrorKind::Panicked`] if it has panicked; [`ErrorKind::JobTaken`] if a poll of this future has given them
-    /// already; [`ErrorKind::Forked`] in a process that was forked since.
+    /// Those of the work; [`ErrorKind::Function`] if it has panicked; [`ErrorKind::Closed`] if a poll of this
+    /// future has given them already; [`ErrorKind::Environment`] in a process that was forked since.
     pub fn wait(self) -> Result<T> {
         self.shared.wait()
     }
 
-    /// What came of it if it is done; else the job again. In a process that was forked since, that is [`ErrorKind::Forked`].
+    /// Returns the outcome if the job is done, and the job itself otherwise. In a process that was forked
+    /// since, the outcome is [`ErrorKind::Environment`].
     pub fn try_wait(self) -> Result<Result<T>, Self> {
         let outcome = self.shared.try_wait();
         outcome.ok_or(self)
     }
 
-    /// Whether it is done: there is nothing to wait for. So it is in a process that was forked since.
+    /// Whether the job is done, so that there is nothing to wait for. This is true in a process that was
+    /// forked since.
     pub fn is_done(&self) -> bool {
         self.shared.is_elsewhere() || !matches!(*self.shared.state(), JobState::Running(_))
     }
 
-    /// Asks its runs to end: no further chunk is begun, what was begun is waited for, and the run fails with
-    /// [`ErrorKind::Cancelled`], which says what is complete.
+    /// Asks its runs to end: no further chunk is begun, chunks that were begun are waited for, and the run
+    /// fails with [`ErrorKind::Cancelled`], which says what is complete.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }
@@ -185,7 +191,7 @@ impl<T> Future for Job<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
         if self.shared.is_elsewhere() {
-            return Poll::Ready(Err(ErrorKind::Forked.into()));
+            return Poll::Ready(Err(Detail::Forked.into()));
         }
         let mut state = self.shared.state();
         if let JobState::Running(waker) = &mut *state {
@@ -195,7 +201,7 @@ impl<T> Future for Job<T> {
             }
             return Poll::Pending;
         }
-        Poll::Ready(take(&mut state).unwrap_or(Err(ErrorKind::JobTaken.into())))
+        Poll::Ready(take(&mut state).unwrap_or(Err(Detail::JobTaken.into())))
     }
 }
 
@@ -239,16 +245,16 @@ mod tests {
             thread::yield_now();
         }
         assert!(matches!(Pin::new(&mut job).poll(&mut context), Poll::Ready(Ok(true))));
-        // Once is enough.
+        // The outcome is given once.
         assert!(matches!(Pin::new(&mut job).poll(&mut context), Poll::Ready(Err(_))));
         assert_eq!(wakes.0.load(Ordering::SeqCst), 1);
-        assert!(matches!(job.wait().unwrap_err().kind(), ErrorKind::JobTaken));
+        assert!(matches!(job.wait().unwrap_err().detail(), Detail::JobTaken));
     }
 
     #[test]
     fn a_panic_is_an_error() {
         let error = spawn(|| -> Result<()> { panic!("in a job") }).expect("a thread").wait().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Panicked { message } if message == "in a job"), "{error}");
+        assert!(matches!(error.detail(), Detail::Panicked { message } if message == "in a job"), "{error}");
     }
 
     #[test]

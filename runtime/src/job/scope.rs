@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::thread;
 
 use super::{Cancel, Shared, guarded};
-use crate::base::error::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Result};
 
-/// Several runs at once over borrowed data: calls `body`, and returns when all that it has [spawned](Scope::spawn) is done.
+/// Runs several jobs at once over borrowed data: calls `body`, and returns when all that it has
+/// [spawned](Scope::spawn) is done.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -26,10 +29,10 @@ use crate::base::error::{ErrorKind, Result};
 ///     }
 /// }
 ///
-/// let device = Device::simulated(Spec::default());
+/// let device = Device::simulated(Simulation::default());
 /// let (mut one, mut other) = (Saxpy::new(&device)?, Saxpy::new(&device)?);
 /// let (x, mut y, mut z) = (vec![1.0; 1000], vec![2.0; 1000], vec![3.0; 1000]);
-/// thalweg::scope(|scope| {
+/// thalweg::job::scope(|scope| {
 ///     let first = scope.spawn(|| one.run(10.0, &x, &mut y))?;
 ///     let second = scope.spawn(|| other.run(20.0, &x, &mut z))?;
 ///     first.wait()?;
@@ -40,23 +43,23 @@ use crate::base::error::{ErrorKind, Result};
 /// ```
 ///
 /// # Panics
-/// If `body` does, once all is done. What panics in a job is the job's error.
+/// If `body` does, once all jobs are done. A panic in a job is the job's error.
 pub fn scope<'env, R>(body: impl for<'scope> FnOnce(Scope<'scope, 'env>) -> R) -> R {
-    // Threads are what is scoped: they are joined before this returns or unwinds, whatever becomes of the jobs.
+    // The threads are scoped: they are joined before this returns or unwinds, whatever happens to the jobs.
     thread::scope(|threads| body(Scope { threads }))
 }
 
-/// Where jobs over borrowed data are spawned: what [`scope`] gives. A copy is the same scope.
+/// Spawns jobs over borrowed data inside of [`scope`]. A copy is the same scope.
 #[derive(Clone, Copy)]
 pub struct Scope<'scope, 'env> {
     threads: &'scope thread::Scope<'scope, 'env>,
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// Does some work on a thread of its own.
+    /// Runs `work` on a thread of its own.
     ///
     /// # Errors
-    /// No thread can be started ([`ErrorKind::NoThread`]).
+    /// No thread can be started ([`ErrorKind::Environment`]).
     pub fn spawn<T: Send + 'scope>(
         self,
         work: impl FnOnce() -> Result<T> + Send + 'scope,
@@ -65,8 +68,9 @@ impl<'scope> Scope<'scope, '_> {
         let (its, token) = (Arc::clone(&shared), cancel.clone());
         let thread = thread::Builder::new().name("thalweg job".to_owned());
         let started = thread.spawn_scoped(self.threads, move || its.finish(guarded(&token, work)));
-        // The handle is not kept: the scope waits for its threads, and would for ever if a handle were forgotten.
-        started.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+        // The handle is dropped: the scope waits for its threads, and would wait for ever if a handle were
+        // forgotten.
+        started.map_err(|error| Detail::NoThread { message: error.to_string() })?;
         Ok(ScopedJob { shared, cancel, scope: PhantomData })
     }
 }
@@ -86,21 +90,22 @@ pub struct ScopedJob<'scope, T> {
 }
 
 impl<T> ScopedJob<'_, T> {
-    /// Waits until it is done, and gives what came of it.
+    /// Waits until the job is done, and returns its outcome.
     ///
     /// # Errors
-    /// Those of the work; [`ErrorKind::Panicked`] if it has panicked.
+    /// Those of the work; [`ErrorKind::Function`] if it has panicked.
     pub fn wait(self) -> Result<T> {
         self.shared.wait()
     }
 
-    /// What came of it if it is done; else the job again. In a process that was forked since, that is [`ErrorKind::Forked`].
+    /// Returns the outcome if the job is done, and the job itself otherwise. In a process that was forked
+    /// since, the outcome is [`ErrorKind::Environment`].
     pub fn try_wait(self) -> Result<Result<T>, Self> {
         let outcome = self.shared.try_wait();
         outcome.ok_or(self)
     }
 
-    /// Asks its runs to end, as [`Job::cancel`](super::Job::cancel).
+    /// Asks its runs to end; see [`Job::cancel`](super::Job::cancel).
     pub fn cancel(&self) {
         self.cancel.cancel();
     }

@@ -1,4 +1,4 @@
-//! What others see of a run: while it goes on, and afterwards.
+//! The views of a run for users and tools, while it goes on and afterwards.
 
 #[cfg(feature = "nvtx")]
 mod nvtx;

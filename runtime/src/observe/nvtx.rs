@@ -1,6 +1,7 @@
-//! NVTX ranges, for Nsight Systems and other tools: one a run, and one around the enqueuing of each operation.
+//! NVTX ranges, for Nsight Systems and other tools: one for each run, and one around the enqueuing of each
+//! operation.
 //!
-//! Where no tool is attached, there are no ranges.
+//! Without an attached tool there are no ranges.
 
 mod injection;
 mod sys;
@@ -15,23 +16,24 @@ use self::sys::{nvtxDomainHandle_t, nvtxEventAttributes_t};
 use crate::base::plan::Plan;
 use injection::Tool;
 
-/// Of the attributes' structure, the one that tools of NVTX 3 read.
+/// The version of the attributes' structure, the one that tools of NVTX 3 read.
 const VERSION: u16 = 3;
 
-/// Stages have these in turn, those of the timelines' pictures. As `0xAARRGGBB`.
+/// The colours that stages take in turn, the same as in the timelines' pictures, as `0xAARRGGBB`.
 const COLORS: [u32; 8] =
     [0xFF4E_79A7, 0xFFF2_8E2B, 0xFF59_A14F, 0xFFE1_5759, 0xFFB0_7AA1, 0xFF76_B7B2, 0xFFED_C948, 0xFF9C_755F];
 
-/// Of a run as a whole.
+/// The colour of a run as a whole.
 const GRAY: u32 = 0xFF9D_9D9D;
 
-/// The tool, and what ranges belong to.
+/// The tool, and the domain to which ranges belong.
 struct Domain {
     tool: Tool,
     handle: nvtxDomainHandle_t,
 }
 
-// SAFETY: the handle is the tool's, which takes it on any thread: NVTX's functions may be called from all of them.
+// SAFETY: the handle is the tool's, which takes it on any thread: NVTX's functions may be called from all of
+// them.
 unsafe impl Send for Domain {}
 // SAFETY: as above.
 unsafe impl Sync for Domain {}
@@ -48,7 +50,8 @@ fn domain() -> Option<&'static Domain> {
     DOMAIN.get_or_init(attach).as_ref()
 }
 
-/// A range of this thread, pushed until this is dropped. Ranges are dropped in the opposite order, as guards are.
+/// A range of this thread, pushed until this is dropped. Ranges are dropped in the opposite order, as guards
+/// are.
 pub(crate) struct Range {
     domain: &'static Domain,
     /// Ranges nest by thread.
@@ -56,13 +59,14 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// `Saxpy`, on this thread. None where no tool is attached.
+    /// `Saxpy`, on this thread. `None` if no tool is attached.
     pub(crate) fn of_run(plan: &Plan) -> Option<Self> {
         let domain = domain()?;
         Some(Self::push(domain, plan.pipeline.to_owned(), GRAY, None))
     }
 
-    /// `Saxpy load 3: copy x -> dx`, for chunk 3, whose number is also the range's payload. Within a [run's](Self::of_run).
+    /// `Saxpy load 3: copy x -> dx`, for chunk 3, whose number is also the range's payload. Within a
+    /// [run's](Self::of_run).
     pub(crate) fn of_operation(&self, plan: &Plan, index: usize, chunk: usize) -> Self {
         let operation = &plan.operations[index];
         let (pipeline, stage) = (plan.pipeline, plan.stages[operation.stage]);
@@ -88,7 +92,8 @@ impl Range {
             messageType: sys::nvtxMessageType_t::NVTX_MESSAGE_TYPE_ASCII as i32,
             message: sys::nvtxMessageValue_t { ascii: message.as_ptr() },
         };
-        // SAFETY: the domain is the tool's; attributes and message live until the call returns, and tools keep copies.
+        // SAFETY: the domain is the tool's; attributes and message live until the call returns, and tools
+        // keep copies.
         unsafe { (domain.tool.push)(domain.handle, &raw const attributes) };
         Self { domain, thread: PhantomData }
     }
@@ -96,7 +101,8 @@ impl Range {
 
 impl Drop for Range {
     fn drop(&mut self) {
-        // SAFETY: the domain is the tool's. This thread has pushed a range, and popped those that it has pushed since.
+        // SAFETY: the domain is the tool's. This thread has pushed a range, and popped those that it has
+        // pushed since.
         unsafe { (self.domain.tool.pop)(self.domain.handle) };
     }
 }

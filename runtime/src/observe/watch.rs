@@ -1,8 +1,9 @@
-//! What others see while a pipeline runs: `tracing` spans and events, NVTX ranges, progress. Each is nothing without its feature,
-//! and next to nothing where nobody looks.
+//! The views of a pipeline while it runs: `tracing` spans and events, NVTX ranges, progress. Each does
+//! nothing without its feature, and next to nothing while nobody observes.
 //!
-//! Whoever looks is called by the thread that enqueues, and may panic: so nobody is called between the last operation and
-//! the end of the wait for the device, where nothing may unwind, other than to close what was opened.
+//! The thread that enqueues calls the observers, which may panic. So between the last operation and the end
+//! of the wait for the device, where nothing may unwind, no observer is called, except to close what was
+//! opened.
 
 use std::fmt;
 use std::io::Write;
@@ -23,7 +24,7 @@ use crate::observe::nvtx::Range;
 #[cfg(feature = "tracing")]
 use tracing::{field::Empty, span::EnteredSpan};
 
-/// A run that others see, until this is dropped. The default is seen by nobody.
+/// A run that observers see, until this is dropped. Nobody observes the default.
 #[derive(Debug, Default)]
 pub(crate) struct RunWatch {
     progress: Option<RunProgress>,
@@ -33,7 +34,8 @@ pub(crate) struct RunWatch {
     span: Option<EnteredSpan>,
 }
 
-/// An operation of a chunk that others see being enqueued, until this is dropped. In graph mode it is recorded then.
+/// An operation of a chunk that observers see being enqueued, until this is dropped. In graph mode it is
+/// recorded in that time.
 #[derive(Debug, Default)]
 pub(crate) struct OperationWatch {
     #[cfg(feature = "nvtx")]
@@ -73,14 +75,14 @@ impl RunWatch {
         }
     }
 
-    /// Its arguments are in order.
+    /// The arguments were checked.
     pub(crate) fn begin(&self) {
         if let Some(progress) = &self.progress {
             progress.begin();
         }
     }
 
-    /// It is known how it is cut.
+    /// The number of chunks and the depth are known.
     #[allow(unused_variables, reason = "a feature uses them")]
     pub(crate) fn is_cut(&self, chunks: usize, depth: usize) {
         #[cfg(feature = "tracing")]
@@ -89,7 +91,7 @@ impl RunWatch {
         }
     }
 
-    /// It has had so many items, which it may have found out on the way.
+    /// The run has had `items` items, a number that it may have learned on the way.
     pub(crate) fn had(&self, items: usize) {
         if let Some(progress) = &self.progress {
             progress.had(items);
@@ -100,7 +102,7 @@ impl RunWatch {
         }
     }
 
-    /// So many items are done.
+    /// `items` items are done.
     #[inline]
     pub(crate) fn has_done(&self, items: impl FnOnce() -> usize) {
         if let Some(progress) = &self.progress {
@@ -131,7 +133,7 @@ impl RunWatch {
         }
     }
 
-    /// It is over, and nothing is in flight.
+    /// The run is over, and nothing is in flight.
     pub(crate) fn end(self, outcome: Result<&Report, &Error>) {
         #[cfg(feature = "tracing")]
         if let (Some(span), Ok(report)) = (&self.span, outcome) {
@@ -148,7 +150,7 @@ impl RunWatch {
                     progress.end();
                 }
             }
-            // Inside the run's span.
+            // Reported inside of the run's span.
             Err(error) => events::failed(error),
         }
     }
@@ -157,10 +159,10 @@ impl RunWatch {
 /// A source or a sink that a run waits for.
 pub(crate) struct Late {
     pub(crate) pipeline: &'static str,
-    /// The argument.
+    /// The name of the argument.
     pub(crate) host: &'static str,
     pub(crate) is_sink: bool,
-    /// The one that it is to fill or to accept; none where the run is over and waits for its thread.
+    /// The chunk that it is to fill or to accept; `None` if the run is over and waits for the thread.
     pub(crate) chunk: Option<usize>,
     pub(crate) waited: Duration,
 }
@@ -200,7 +202,7 @@ pub(crate) fn is_late(late: &Late) {
     });
 }
 
-/// What a device is like, and says so where that has become known just now.
+/// The model of a device; emits an event if the device has just been calibrated.
 pub(crate) fn calibrated(device: &Device) -> &DeviceModel {
     #[cfg(feature = "tracing")]
     {

@@ -1,4 +1,4 @@
-//! Functions of the host in a stream's order.
+//! Host functions in a stream's order.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,7 +6,7 @@ use std::sync::mpsc::SendError;
 use std::sync::{Arc, Weak};
 
 use super::stream::Stream;
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::unwind::{contain, panic_message};
 use crate::device::checked::Outstanding;
 use crate::device::checked::core::StreamCore;
@@ -15,21 +15,23 @@ use crate::device::pending::progress::Clock;
 use crate::device::pending::{Caller, caller};
 use crate::driver::{Command, HostJob};
 
-/// What a callback is told of the stream: whether it has got there.
+/// The argument of a callback: an error if something has failed before the stream reached it.
 pub type Arrived = Result<()>;
 
 impl Stream {
-    /// Calls a function once everything enqueued so far is complete, on a thread that this crate keeps for it, one callback
-    /// after another. The stream goes on meanwhile.
+    /// Calls a function once everything enqueued so far is complete. Callbacks run one after another on a
+    /// thread that this crate keeps for them; the stream does not wait for them.
     ///
-    /// It may do anything, enqueue the next batch of work and wait for streams too: what `cudaStreamAddCallback` is for, whose
-    /// callbacks may not. If something has failed on the way, it is called with an error. If it panics, the stream's next
-    /// synchronisation says so.
+    /// Unlike the callbacks of `cudaStreamAddCallback`, it may do anything, including enqueuing the next
+    /// batch of work and waiting for streams. If an earlier operation has failed, it is called with an error.
+    /// If it panics, the stream's next synchronisation returns the panic as an error.
     ///
     /// ```
-    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf};
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (stream, mut x) = (Stream::new(&device)?, DeviceBuf::<f32>::zeroed(&device, 1000)?);
     /// stream.fill(&mut x, 1.0)?;
     /// let next = stream.clone();
@@ -42,8 +44,8 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// The driver refuses, or no thread can be started. The stream is one that captures a graph. The callback is then called with an
-    /// error, too.
+    /// The driver refuses, no thread can be started, or the stream captures a graph. In each case the
+    /// callback is called with an error, too.
     #[track_caller]
     pub fn then(&self, callback: impl FnOnce(Arrived) + Send + 'static) -> Result<()> {
         let at = caller("then");
@@ -55,14 +57,14 @@ impl Stream {
             number,
             callback: Some(Box::new(callback)),
             queue: queue.clone(),
-            // What comes before is over when it is called.
+            // Everything enqueued before is complete when it is called.
             before: core.now(&core.state()),
             outstanding: Arc::clone(&core.callbacks),
             stream: Arc::downgrade(core),
             at,
         };
         let signal = Command::Signal(Box::new(move || pending.call(Ok(()))));
-        // SAFETY: it uses no memory. It hands the callback on, and so does dropping it.
+        // SAFETY: it uses no memory. Running it and dropping it both hand the callback on.
         at.located(|| unsafe { self.enqueue(at, &[], signal) })?;
         if !driver.polls() {
             let _ = queue.send(Message::Expect(Arc::downgrade(core) as _, core.state().enqueued));
@@ -73,16 +75,18 @@ impl Stream {
     /// Calls a function once everything enqueued so far is complete; the stream goes on when it has returned:
     /// `cudaLaunchHostFunc`.
     ///
-    /// It runs on a thread of this crate's and may take its time, but it may not use a device: whatever it asks of one is an
-    /// error. Buffers, events and streams may be dropped there; they go a little later. If
-    /// something has failed on the way, it is dropped without being called. If it panics, the stream goes on, and its next
-    /// synchronisation says so.
+    /// It runs on a thread of this crate's and may take its time, but it may not use a device: every request
+    /// to one is an error. Buffers, events and streams may be dropped there; they are released a little
+    /// later. If an earlier operation has failed, it is dropped without being called. If it panics, the
+    /// stream goes on, and its next synchronisation returns the panic as an error.
     ///
     /// ```
     /// use std::sync::mpsc;
-    /// use thalweg::{Device, DeviceBuf, PinnedBuf, Spec, Stream};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf, PinnedBuf};
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (stream, x) = (Stream::new(&device)?, DeviceBuf::from_slice(&device, &[1.0, 2.0])?);
     /// let mut host = PinnedBuf::zeroed(&device, 2)?;
     /// stream.download(&x, &mut host)?;
@@ -94,7 +98,7 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// The driver refuses. The stream is one that captures a graph.
+    /// The driver refuses, or the stream captures a graph.
     #[track_caller]
     pub fn host(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         let at = caller("host");
@@ -107,13 +111,13 @@ impl Stream {
                 report(&stream, at, catch_unwind(AssertUnwindSafe(function)));
             }
         });
-        // SAFETY: it uses no memory of its own: what it has captured it has as any other thread would.
+        // SAFETY: it uses no memory of its own: it owns its captures as any other thread would.
         at.located(|| unsafe { self.enqueue(at, &[], Command::Host { job, accesses: &[] }) })
     }
 }
 
-/// A function that is dropped on the thread for callbacks: what it has captured may be device memory, which cannot be freed where
-/// it would have been called.
+/// A function that is dropped on the thread for callbacks: it may have captured device memory, which cannot
+/// be freed on the thread that would have called it.
 struct Elsewhere {
     held: Option<Box<dyn FnOnce() + Send>>,
     queue: Callbacks,
@@ -128,7 +132,8 @@ impl Drop for Elsewhere {
     }
 }
 
-/// A callback on its way. It is handed on once: when the stream gets there, or when it is certain that it will not.
+/// A pending callback. It is handed on once: when the stream reaches it, or when it is certain that the
+/// stream never will.
 struct Pending {
     callback: Option<Box<dyn FnOnce(Arrived) + Send>>,
     queue: Callbacks,
@@ -165,17 +170,17 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        self.hand_on(Err(Error::new(ErrorKind::NotReached).at(self.at.place())));
+        self.hand_on(Err(Error::new(Detail::NotReached).at(self.at.place())));
     }
 }
 
-/// Keeps what a panic says for the stream's next synchronisation.
+/// Keeps a panic's message for the stream's next synchronisation.
 fn report(stream: &Weak<StreamCore>, at: Caller, outcome: Result<(), Box<dyn Any + Send>>) {
     if let Err(panic) = outcome {
         let message = panic_message(panic);
-        // Nobody is left to be told where the stream is gone.
+        // If the stream is gone, nobody is left to be told.
         if let Some(stream) = stream.upgrade() {
-            stream.keep(Error::new(ErrorKind::Callback { message }).at(at.place()));
+            stream.keep(Error::new(Detail::Callback { message }).at(at.place()));
         }
     }
 }
@@ -187,14 +192,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Spec;
     use crate::device::Device;
+    use crate::sim::Simulation;
 
-    /// One thread at a time has the right to wait for a stream. The stream may wait for the function, so whoever has that right may, too:
-    /// a function that drops the stream's last handle must not ask for it.
+    /// Only one thread at a time may wait for a stream. Since the stream may wait for the function, so may
+    /// the thread that waits: a function that drops the stream's last handle must not ask for the same right.
     #[test]
     fn a_function_drops_a_stream_that_others_wait_for() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let [gone, runner] = [(); 2].map(|()| Stream::new(&device).expect("a stream"));
         let progress = Arc::clone(&gone.core.progress);
         let waiting = progress.stream();

@@ -1,4 +1,4 @@
-//! What a device does for all of its streams.
+//! Device-wide operations on streams.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +7,8 @@ use crate::device::Device;
 use crate::device::pending::caller;
 
 impl Device {
-    /// The priorities that streams can have, from the most urgent to the least: `cudaDeviceGetStreamPriorityRange`.
+    /// The priorities that streams can have, from the most urgent to the least:
+    /// `cudaDeviceGetStreamPriorityRange`.
     pub fn priorities(&self) -> RangeInclusive<i32> {
         let (least, greatest) = self.driver().info().priorities;
         greatest..=least
@@ -16,15 +17,15 @@ impl Device {
     /// Waits on the host for everything on the device: `cudaDeviceSynchronize`.
     ///
     /// # Errors
-    /// The calling thread may not wait. Something has failed in a [`Stream`](crate::Stream), also in one that is gone, that nobody
-    /// was told yet.
+    /// The calling thread may not wait, or an operation has failed in a [`Stream`](crate::streams::Stream),
+    /// possibly one that was dropped, and no call has returned the error yet.
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         let driver = self.driver();
         caller("Device::synchronize").located(|| {
             driver.may_wait()?;
             for stream in self.registry().streams() {
-                // It keeps what went wrong.
+                // The stream keeps its errors.
                 stream.wait_for(stream.enqueued());
             }
             driver.synchronize_device()?;

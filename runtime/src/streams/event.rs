@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::base::error::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::checked::capture::Capturing;
 use crate::device::checked::core::StreamCore;
@@ -15,13 +17,15 @@ use crate::driver::Command;
 
 /// A point in a stream, for other streams and the host to wait for, or to measure time from: a `cudaEvent_t`.
 ///
-/// It stands for everything that was enqueued on the stream when it was [recorded](super::Stream::record) last. One that never
-/// was is waited for in no time.
+/// It stands for everything that was enqueued on the stream when it was last
+/// [recorded](super::Stream::record). Waiting for an event that was never recorded returns at once.
 ///
 /// ```
-/// use thalweg::{Device, DeviceBuf, Event, Spec, Stream};
+/// use thalweg::sim::Simulation;
+/// use thalweg::streams::{Event, Stream};
+/// use thalweg::{Device, DeviceBuf};
 ///
-/// let device = Device::simulated(Spec::h200());
+/// let device = Device::simulated(Simulation::h200());
 /// let (stream, mut x) = (Stream::new(&device)?, DeviceBuf::<f32>::zeroed(&device, 1 << 20)?);
 /// let (start, stop) = (Event::with_timing(&device)?, Event::with_timing(&device)?);
 /// stream.record(&start)?;
@@ -41,12 +45,12 @@ pub struct Event {
     records: AtomicU64,
 }
 
-/// What it stands for.
+/// The work for which an event stands.
 #[derive(Debug, Default)]
 pub(super) enum Recorded {
     #[default]
     Nothing,
-    /// What has come before.
+    /// The work before the event, on its stream and on those for which it has waited.
     Enqueued(Clock),
     /// A place in a graph that is being captured.
     Captured(Capturing),
@@ -57,13 +61,13 @@ impl Recorded {
         match self {
             Self::Nothing => Ok(Clock::default()),
             Self::Enqueued(clock) => Ok(clock.clone()),
-            Self::Captured(_) => Err(ErrorKind::Capturing { what }.into()),
+            Self::Captured(_) => Err(Detail::Capturing { what }.into()),
         }
     }
 }
 
 impl Event {
-    /// One that orders and does not tell the time, which costs less.
+    /// An event that orders and takes no timestamps, which costs less.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
@@ -73,7 +77,7 @@ impl Event {
         Ok(Self::of(device, raw, false))
     }
 
-    /// One that also tells the time.
+    /// An event that also takes a timestamp.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
@@ -93,11 +97,11 @@ impl Event {
         &self.device
     }
 
-    /// Waits on the host until the stream has got to where it was recorded last.
+    /// Waits on the host until the stream has reached the last record of this event.
     ///
     /// # Errors
-    /// Something has failed in the stream by then; the calling thread may not wait for a device, since it runs a function of a
-    /// stream's; it was recorded while a graph was captured.
+    /// An operation before the event has failed, the calling thread runs a function of a stream and may not
+    /// wait for a device, or the event was recorded while a graph was captured.
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         caller("Event::synchronize").located(|| {
@@ -110,7 +114,7 @@ impl Event {
                 self.raw
                     .synchronize()
                     .map_err(|error| self.device.registry().callers().explain(error, None))?;
-                // Else it is not known which record was waited for.
+                // Otherwise it is not known which record was waited for.
                 if self.records.load(Ordering::Acquire) == records {
                     clock.reach();
                     return Ok(());
@@ -119,17 +123,17 @@ impl Event {
         })
     }
 
-    /// Whether the stream has got to where it was recorded last.
+    /// Whether the stream has reached the last record of this event.
     ///
     /// # Errors
-    /// As [`synchronize`](Self::synchronize).
+    /// Those of [`synchronize`](Self::synchronize).
     #[track_caller]
     pub fn query(&self) -> Result<bool> {
         caller("Event::query").located(|| {
             let driver = self.device.driver();
             self.device.may_wait(None)?;
             driver.poll();
-            // Nobody records it meanwhile.
+            // The lock keeps others from recording it meanwhile.
             let recorded = self.recorded();
             let clock = recorded.clock("asked")?;
             let done = self
@@ -143,18 +147,18 @@ impl Event {
         })
     }
 
-    /// The time from when this event was complete until `later` was; none, if it was the other way around. On a GPU half a
-    /// microsecond more or less.
+    /// The time from the completion of this event to that of `later`, or zero if `later` was complete first.
+    /// On a GPU it is accurate to half a microsecond.
     ///
     /// # Errors
-    /// One of them was made without timing ([`ErrorKind::NoTiming`]), was never recorded ([`ErrorKind::NeverRecorded`]), or is not
-    /// complete yet ([`ErrorKind::Driver`]); they are of two devices ([`ErrorKind::StreamOfOtherDevice`]); one was recorded while a
-    /// graph was captured ([`ErrorKind::Capturing`]).
+    /// One of them was made without timing, was never recorded, was recorded while a graph was captured, or
+    /// belongs to another device than the other ([`ErrorKind::Misuse`]); one is not complete yet, or the
+    /// calling thread runs a function of a stream ([`ErrorKind::Driver`]).
     #[track_caller]
     pub fn elapsed(&self, later: &Self) -> Result<Duration> {
         caller("elapsed").located(|| {
             if !(self.timing && later.timing) {
-                return Err(ErrorKind::NoTiming.into());
+                return Err(Detail::NoTiming.into());
             }
             self.device.check_stream("Event", &later.device)?;
             self.device.may_wait(None)?;
@@ -162,7 +166,7 @@ impl Event {
                 let recorded = event.recorded();
                 recorded.clock("asked")?;
                 if let Recorded::Nothing = &*recorded {
-                    return Err(ErrorKind::NeverRecorded.into());
+                    return Err(Detail::NeverRecorded.into());
                 }
             }
             let nanos = self.raw.elapsed(&later.raw)?;
@@ -171,11 +175,11 @@ impl Event {
     }
 
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
-        // Nothing of the user's runs under the lock.
+        // No user code runs under the lock.
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stands for everything on the stream so far.
+    /// Makes the event stand for everything on the stream so far.
     pub(super) fn record(&self, stream: &StreamCore, at: Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
@@ -184,7 +188,8 @@ impl Event {
         self.device.may_wait(Some(at))?;
         // Dropped last: the last handle of a stream waits for it.
         let others = if stream.kind == Kind::Null { Vec::new() } else { stream.legacy_others() };
-        // Nobody records or waits meanwhile: what is known of the event is what the driver knows.
+        // The lock keeps others from recording or waiting meanwhile: what is known of the event agrees with
+        // the driver.
         let mut recorded = self.recorded();
         let _legacy = stream.legacy();
         let mut state = stream.state();
@@ -193,8 +198,8 @@ impl Event {
             *recorded = Recorded::Captured(capturing.clone());
             return Ok(());
         }
-        // A blocking stream was made to wait when something was enqueued on the null stream. Whether the null stream waits
-        // before it records, CUDA's manual does not say.
+        // Each blocking stream was made to wait when something was enqueued on the null stream. CUDA's manual
+        // does not say whether the null stream waits before it records.
         let joined = (!others.is_empty()).then(|| stream.with_legacy(&state, &others));
         state.enqueued += 1;
         let tag = registry.callers().tag(driver, at, state.enqueued);
@@ -206,7 +211,7 @@ impl Event {
         Ok(())
     }
 
-    /// What is enqueued on the stream from now on comes after.
+    /// Everything enqueued on the stream from now on comes after the event.
     pub(super) fn wait(&self, stream: &StreamCore, at: Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
@@ -214,8 +219,7 @@ impl Event {
         self.device.may_wait(Some(at))?;
         let recorded = self.recorded();
         let mut state = stream.state();
-        let elsewhere =
-            || ErrorKind::NotInGraph { operation: "a wait for what is no part of the graph" }.into();
+        let elsewhere = || Detail::NotInGraph { operation: "a wait for what is no part of the graph" }.into();
         match (&*recorded, state.capturing()) {
             (Recorded::Nothing, _) => Ok(()),
             (Recorded::Captured(its), _) if its.is_done() => Err(elsewhere()),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use bytemuck::Pod;
 
 use super::stream::Stream;
-use crate::base::error::{ErrorKind, Result, Site};
+use crate::base::error::{Detail, Result, Site};
 use crate::base::kernel::Grid;
 use crate::device::Device;
 use crate::device::checked::capture::{Captured, Capturing};
@@ -14,19 +14,24 @@ use crate::device::memory::{PinnedBuf, PinnedCore, release};
 use crate::device::pending::uses::{Used, is_same};
 use crate::device::pending::{Caller, Uses, caller};
 
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
 use crate::driver::command::recording::Recording;
 use crate::driver::{Bodies, Command, RawGraph};
 
-/// Operations that were captured from streams, to be launched as one: a `cudaGraphExec_t`.
+/// Operations that were captured from streams and are launched as one: a `cudaGraphExec_t`.
 ///
-/// It keeps the buffers that it uses. Those in page-locked memory are lent to each launch anew, so that nobody has references to
-/// what the device writes.
+/// It keeps the buffers that it uses. Those in page-locked memory are lent anew to each launch, so that no
+/// references exist to memory that the device writes.
 ///
 /// ```
-/// use thalweg::{Device, DeviceBuf, PinnedBuf, Spec, Stream, blocks};
+/// use thalweg::kernel::blocks;
+/// use thalweg::sim::Simulation;
+/// use thalweg::streams::Stream;
+/// use thalweg::{Device, DeviceBuf, PinnedBuf};
 /// use thalweg_kernels::saxpy;
 ///
-/// let device = Device::simulated(Spec::h200());
+/// let device = Device::simulated(Simulation::h200());
 /// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
 /// let mut x = PinnedBuf::from_slice(&device, &[1.0_f32; 100])?;
 /// let mut y = PinnedBuf::<f32>::zeroed(&device, 100)?;
@@ -47,27 +52,28 @@ use crate::driver::{Bodies, Command, RawGraph};
 /// ```
 pub struct Graph {
     device: Device,
-    /// Until it is dropped.
+    /// `None` once the graph is dropped.
     raw: Option<RawGraph>,
     nodes: Recording,
     bodies: Vec<(Box<dyn Bodies>, Grid)>,
-    /// What all of it uses.
+    /// The memory that its operations use.
     used: Vec<Used>,
-    /// Those of it that must be lent, and who uses them first.
+    /// The parts of `used` that must be lent, and the first user of each.
     host: Vec<(Used, Caller)>,
-    /// Its launches.
+    /// The launches of the graph.
     launches: Uses,
 }
 
 impl Stream {
-    /// Captures what `body` enqueues here as a graph, in place of carrying it out: `cudaStreamBeginCapture` and
-    /// `cudaStreamEndCapture`.
+    /// Captures the operations that `body` enqueues here as a graph instead of running them:
+    /// `cudaStreamBeginCapture` and `cudaStreamEndCapture`.
     ///
-    /// Another stream joins when it [waits](Self::wait) for an event that was [recorded](Self::record) here, and leaves in the
-    /// end. So the graph has as much order as the streams have.
+    /// Another stream joins when it [waits](Self::wait) for an event that was [recorded](Self::record) here,
+    /// and leaves at the end. The graph's order is that of its streams.
     ///
     /// # Errors
-    /// Those of `body`, and [`ErrorKind::NotInGraph`] of operations that a graph cannot have; the driver refuses.
+    /// The errors of `body`; [`ErrorKind::Misuse`] for operations that a graph cannot contain; the driver
+    /// refuses.
     #[track_caller]
     pub fn capture(&self, body: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
         let (at, into) = (caller("capture"), Arc::new(Mutex::new(Captured::default())));
@@ -77,12 +83,12 @@ impl Stream {
             let mut state = self.core.state();
             let capturing = state.capturing();
             if capturing.is_some() {
-                return Err(ErrorKind::Capturing { what: "captured again" }.into());
+                return Err(Detail::Capturing { what: "captured again" }.into());
             }
             *capturing = Some(Capturing { into: Arc::clone(&into), after: Vec::new() });
             Ok(())
         })?;
-        // However `body` ends: what is enqueued afterwards is carried out.
+        // However `body` ends, later operations are carried out.
         let done = Done(&into);
         let outcome = body(self);
         let captured = done.captured();
@@ -96,7 +102,8 @@ impl Stream {
 struct Done<'a>(&'a Mutex<Captured>);
 
 impl Done<'_> {
-    /// What was captured. Events that were recorded meanwhile still know of it, but not what it has.
+    /// The captured operations. Events that were recorded meanwhile still refer to the capture, but not to
+    /// its contents.
     fn captured(&self) -> Captured {
         let over = Captured { done: true, ..Captured::default() };
         std::mem::replace(&mut *Captured::locked(self.0), over)
@@ -105,7 +112,7 @@ impl Done<'_> {
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {
-        // Not under the lock: buffers wait when they are dropped.
+        // Dropped outside of the lock, because buffers wait when they are dropped.
         drop(self.captured());
     }
 }
@@ -139,33 +146,36 @@ impl Graph {
         })
     }
 
-    /// How many operations it has.
+    /// The number of operations.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no operations.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Launches it on a stream: all of it comes after what was enqueued there so far, and before what is enqueued there from now
-    /// on.
+    /// Launches the graph on a stream, after everything enqueued there so far and before everything enqueued
+    /// there from now on.
     ///
     /// # Errors
-    /// It uses page-locked memory, which must be lent ([`launch_with`](Self::launch_with)); it is of another device; nothing
-    /// orders it with an earlier operation on the same memory; the driver refuses.
+    /// The graph uses page-locked memory, which must be lent ([`launch_with`](Self::launch_with)), or belongs
+    /// to another device ([`ErrorKind::Misuse`](crate::ErrorKind::Misuse)); nothing orders it with an earlier
+    /// operation on the same memory ([`ErrorKind::Race`](crate::ErrorKind::Race)); its memory was left to a
+    /// device that does not answer ([`ErrorKind::DeviceLost`](crate::ErrorKind::DeviceLost)); the driver
+    /// refuses ([`ErrorKind::Driver`](crate::ErrorKind::Driver)).
     #[track_caller]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         let at = caller("a graph");
         at.located(|| self.launch_lent(stream, &[], at))
     }
 
-    /// As [`launch`](Self::launch), with the page-locked memory that the graph uses: `&x` of what it reads, `&mut y` of what it
-    /// writes, in a tuple of up to six.
+    /// Like [`launch`](Self::launch), with the page-locked memory that the graph uses: `&x` for memory that
+    /// it reads, `&mut y` for memory that it writes, in a tuple of up to six.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch), and [`ErrorKind::NotLent`] if something is missing.
+    /// Those of [`launch`](Self::launch), and [`ErrorKind::Misuse`] if a buffer is missing.
     #[track_caller]
     pub fn launch_with(&self, stream: &Stream, lent: impl Lent) -> Result<()> {
         let at = caller("a graph");
@@ -183,23 +193,23 @@ impl Graph {
             if !is_lent {
                 let place = by.place();
                 let site = place.site.unwrap_or(Site { file: "", line: 0, column: 0 });
-                let kind = ErrorKind::NotLent { operation: by.what, site, writes: used.write };
+                let kind = Detail::NotLent { operation: by.what, site, writes: used.write };
                 return Err(crate::base::error::Error::new(kind).at(at.place()));
             }
         }
         if let Some(poisoned) = self.used.iter().find(|used| used.memory.is_poisoned()) {
             let host = if poisoned.memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" };
-            return Err(ErrorKind::Poisoned { host }.into());
+            return Err(Detail::Poisoned { host }.into());
         }
         let bodies = if self.device.is_simulated() {
             self.bodies.iter().map(|(bodies, grid)| bodies.body(*grid)).collect()
         } else {
             Vec::new()
         };
-        let Some(graph) = &self.raw else { return Err(ErrorKind::Skipped.into()) };
+        let Some(graph) = &self.raw else { return Err(Detail::Skipped.into()) };
         let launch = Command::Graph { graph, nodes: &self.nodes, bodies };
-        // SAFETY: the memory is that of the nodes, which was checked when they were captured. The graph stays as long as a launch
-        // of it is pending.
+        // SAFETY: the memory is that of the nodes, which was checked when they were captured. The graph stays
+        // as long as a launch of it is pending.
         unsafe { stream.enqueue(at, &self.used, launch) }?;
         stream.core.note_last(&self.launches, at);
         Ok(())
@@ -208,9 +218,10 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // Its memory is given up now, though launches may be pending and this be the last handle: memory waits for them itself, and
-        // is left to the device where they cannot be waited for. So memory never waits for the thread for callbacks to come to the
-        // graph. Nobody launches the graph any more, and so nobody minds if the memory goes before the graph does.
+        // Its memory is given up now, even while launches are pending and if this is the last handle: memory
+        // waits for them itself, and is left to the device where they cannot be waited for. So memory never
+        // waits until the thread for callbacks gets to the graph. The graph is not launched again, so its
+        // memory may go first.
         let (launches, raw) = (std::mem::take(&mut self.launches), self.raw.take());
         let Some(raw) = raw else { return };
         release(&self.device, move |driver| {
@@ -233,7 +244,8 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// Page-locked memory that is lent to a graph's launch: `&PinnedBuf<T>`, `&mut PinnedBuf<T>`, or a tuple of them.
+/// Page-locked memory that is lent to a graph's launch: `&PinnedBuf<T>`, `&mut PinnedBuf<T>`, or a tuple of
+/// them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be lent to a graph",
     label = "expected `&PinnedBuf<T>`, `&mut PinnedBuf<T>` or a tuple of them"

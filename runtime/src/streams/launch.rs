@@ -1,8 +1,8 @@
-//! Kernels on streams.
+//! Kernel launches on streams.
 
 use super::memory::used;
 use super::stream::Stream;
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::extent::{Axis, Extent};
 use crate::base::kernel::Grid;
 use crate::device::function::{Function, check_limits};
@@ -17,14 +17,17 @@ use crate::driver::{Bodies, Command};
 use bytemuck::Pod;
 
 impl Stream {
-    /// The configuration of a launch here, `<<<grid, block, shared, stream>>>`, the first argument of a kernel's `launch`.
-    /// `grid` and `block` are `n`, `(x, y)` or `(x, y, z)`; `shared` is in bytes.
+    /// The configuration of a launch here, `<<<grid, block, shared, stream>>>`, the first argument of a
+    /// kernel's `launch`. `grid` and `block` are `n`, `(x, y)` or `(x, y, z)`; `shared` is in bytes.
     ///
     /// ```
-    /// use thalweg::{Device, DeviceBuf, Spec, Stream, blocks};
+    /// use thalweg::kernel::blocks;
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf};
     /// use thalweg_kernels::saxpy;
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
     /// let x = DeviceBuf::from_slice(&device, &[1.0_f32; 1000])?;
     /// let mut y = DeviceBuf::from_slice(&device, &[2.0_f32; 1000])?;
@@ -41,8 +44,8 @@ impl Stream {
 
 impl LaunchTarget for Stream {
     #[cold]
-    fn refused(&self, at: Caller, kernel: &'static str, kind: ErrorKind) -> Error {
-        Error::new(kind).at(Caller { what: kernel, ..at }.place())
+    fn refused(&self, at: Caller, kernel: &'static str, detail: Detail) -> Error {
+        Error::new(detail).at(Caller { what: kernel, ..at }.place())
     }
 
     unsafe fn enqueue(
@@ -58,12 +61,13 @@ impl LaunchTarget for Stream {
         let result = (|| {
             check_limits(function, grid)?;
             if aliases(arguments.accesses) {
-                return Err(ErrorKind::Aliased { kernel: name }.into());
+                return Err(Detail::Aliased { kernel: name }.into());
             }
             device.check_stream(name, &function.device)?;
-            if function.own.is_some() || !arguments.symbols.is_empty() {
-                return Err(ErrorKind::SymbolsByHand { kernel: name }.into());
+            if !function.symbols.is_empty() || !arguments.symbols.is_empty() {
+                return Err(Detail::SymbolsByHand { kernel: name }.into());
             }
+            function.launched_by_hand();
             let memory = arguments.accesses.iter().filter(|access| access.bytes > 0);
             let memory = memory.map(|access| {
                 let used = used(device, access.ptr.range(access.bytes), access.write)?;
@@ -71,8 +75,8 @@ impl LaunchTarget for Stream {
             });
             let memory = memory.collect::<Result<Vec<Used>>>()?;
             let launch = arguments.launch(function, grid, bodies);
-            // SAFETY: the memory was found among the device's; the rest is the caller's promise. The function's module stays as
-            // long as the device: only those with symbols have one of their own.
+            // SAFETY: the memory was found among the device's; the rest is the caller's promise. The
+            // function's module stays as long as the device: those without symbols do, or were told to above.
             unsafe { self.enqueue(at, &memory, Command::Launch(&launch)) }
         })();
         result.map_err(|error: Error| error.at(at.place()))

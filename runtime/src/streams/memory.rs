@@ -1,4 +1,4 @@
-//! What streams copy from and to: buffers, and parts of them.
+//! Sources and destinations of copies: buffers, and parts of them.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::device::memory::{DeviceBuf, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut};
@@ -62,7 +62,7 @@ pub trait ToDevice<T: Pod>: sealed::Sealed {
 #[doc(hidden)]
 pub struct HostPart {
     pub(super) range: PinnedRange,
-    /// In elements.
+    /// Length in elements.
     pub(super) len: usize,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Debug for HostPart {
 #[doc(hidden)]
 pub struct DevicePart {
     pub(super) ptr: DevicePtr,
-    /// In elements.
+    /// Length in elements.
     pub(super) len: usize,
 }
 
@@ -129,7 +129,7 @@ macro_rules! slices {
 slices!(DeviceSlice: FromDevice, DeviceSliceMut: ToDevice, DeviceSliceOut: ToDevice);
 
 impl HostPart {
-    /// As memory that an operation on a device uses.
+    /// The part as memory that an operation on a device uses.
     pub(super) fn used(&self, device: &Device, write: bool) -> Result<Used> {
         let core: &Arc<PinnedCore> = self.range.shared();
         if !core.is_copied_by(device)? {
@@ -151,15 +151,15 @@ impl DevicePart {
     }
 }
 
-/// The memory of a device that an operation reads, or writes all of, by its address.
+/// The device memory at `bytes`, which an operation reads or writes in full.
 pub(super) fn used(device: &Device, bytes: Range<u64>, write: bool) -> Result<Used> {
-    let memory = device.registry().memory_of(&bytes).ok_or(ErrorKind::UnknownMemory)?;
+    let memory = device.registry().memory_of(&bytes).ok_or(Detail::UnknownMemory)?;
     check(&*memory, if memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" })?;
     Ok(Used { memory, bytes, write, anew: write })
 }
 
 fn check(memory: &dyn Memory, host: &'static str) -> Result<()> {
-    if memory.is_poisoned() { Err(ErrorKind::Poisoned { host }.into()) } else { Ok(()) }
+    if memory.is_poisoned() { Err(Detail::Poisoned { host }.into()) } else { Ok(()) }
 }
 
 mod sealed {

@@ -1,21 +1,26 @@
-//! Streams, events, copies, launches, callbacks and graphs by hand: what a pipeline's code is made of, for programs that are no
-//! pipeline.
+//! Streams, events, copies, launches, callbacks and graphs by hand, for programs without a pipeline. The code
+//! of a pipeline consists of the same operations.
 //!
-//! It is CUDA's model, call for call. What is enqueued goes on when the call has returned; streams keep their own order; events
-//! order streams. Two things are different, so that safe code stays safe:
+//! The model is CUDA's, call for call: operations go on after the call has returned, each stream keeps its
+//! own order, and events order streams. Two differences keep safe code safe:
 //!
-//! - **Memory waits for the device.** A buffer is freed after the operations that use it, and whoever looks at a [`PinnedBuf`] that
-//!   a copy is still writing waits for that copy. So a result cannot be read too early, and nothing is freed under a kernel. Whether
-//!   everything went well, [`PinnedBuf::wait`] says, and [`Stream::synchronize`].
-//! - **Races are errors.** An operation that nothing orders with an earlier one on the same bytes, of which one writes, is refused:
-//!   [`ErrorKind::Race`] names both lines. [`Stream::unchecked`] turns that off where it costs too much (about 0.2 us an
-//!   operation), and [`explore`](fn@crate::explore) finds the same races on the simulated device.
+//! - **Memory waits for the device.** A buffer is freed after the operations that use it, and reading a
+//!   [`PinnedBuf`] that a copy is still writing waits for that copy. So no result can be read too early, and
+//!   nothing is freed under a kernel. [`PinnedBuf::wait`] and [`Stream::synchronize`] return the error if an
+//!   operation has failed.
+//! - **Races are errors.** An operation is refused if nothing orders it with an earlier one on the same bytes
+//!   and one of the two writes: [`ErrorKind::Race`] names both lines. [`Stream::unchecked`] turns the check
+//!   off where it costs too much (about 0.2 us an operation), and [`explore`](fn@crate::explore::explore)
+//!   finds the same races on the simulated device.
 //!
 //! ```
-//! use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Spec, Stream, blocks};
+//! use thalweg::kernel::blocks;
+//! use thalweg::sim::Simulation;
+//! use thalweg::streams::{Event, Stream};
+//! use thalweg::{Device, DeviceBuf, PinnedBuf};
 //! use thalweg_kernels::saxpy;
 //!
-//! let device = Device::simulated(Spec::h200());
+//! let device = Device::simulated(Simulation::h200());
 //! let (copies, math) = (Stream::new(&device)?, Stream::new(&device)?);
 //! let saxpy = saxpy::load(&device)?;
 //!

@@ -1,24 +1,24 @@
 //! [`Rectangle`]: rows of memory that a stream copies.
 
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::device::pending::uses::Used;
 use crate::driver::{Rows, RowsBetween};
 
-/// The size of a copy of rows, all in elements.
+/// The size of a copy of rows; all fields count elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rectangle {
-    /// Elements of a row that are copied.
+    /// Elements copied in each row.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
-    /// From where one row begins in the source to where the next does.
+    /// Distance from the start of one row to the next in the source.
     pub from_pitch: usize,
-    /// From where one row begins in the destination to where the next does.
+    /// Distance from the start of one row to the next in the destination.
     pub to_pitch: usize,
 }
 
 impl Rectangle {
-    /// The bytes of the rows on each side, if they are all there.
+    /// The rows' bytes on each side, if each side has room for them.
     pub(super) fn rows<T>(self, from: usize, to: usize) -> Result<[RowBytes; 2]> {
         let Self { width, height, from_pitch, to_pitch } = self;
         let side = |side, pitch: usize, len: usize| {
@@ -27,7 +27,7 @@ impl Rectangle {
                 _ => 0,
             };
             if pitch < width || needed > len {
-                return Err(ErrorKind::Rectangle { side, width, height, pitch, len });
+                return Err(Detail::Rectangle { side, width, height, pitch, len });
             }
             let element = size_of::<T>();
             let count = if width * element == 0 { 0 } else { height };
@@ -58,11 +58,11 @@ pub(super) struct RowBytes {
 }
 
 impl RowBytes {
-    /// Each row, of memory that begins with the first.
+    /// Each row of memory that begins with the first row.
     pub(super) fn of(self, used: &Used) -> impl Iterator<Item = Used> {
         let Self { width, pitch, count } = self;
         let (used, start) = (used.clone(), used.bytes.start);
-        // Rows without a gap are one.
+        // Rows without gaps are one range.
         let (rows, width) = if pitch == width { (count.min(1), width * count) } else { (count, width) };
         (0..rows).map(move |row| {
             let start = start + (row * pitch) as u64;

@@ -1,4 +1,4 @@
-//! [`Stream`]: a stream in the user's own hands.
+//! [`Stream`]: a stream that a program uses directly.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -12,7 +12,9 @@ use super::event::Event;
 use super::memory::{FromDevice, FromHost, ToDevice, ToHost};
 use super::rectangle::Rectangle;
 use crate::backends::cuda::{LEGACY_STREAM, PER_THREAD_STREAM};
-use crate::base::error::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Result};
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::checked::core::{Keep, StreamCore};
@@ -22,14 +24,18 @@ use crate::driver::{Command, RawStream, RowsBetween};
 
 /// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
 ///
-/// Operations of different streams go on at the same time, unless an [`Event`] orders them. What is enqueued has not happened
-/// yet when the call returns. See the [module's page](crate::streams) for two streams and for what is checked.
+/// Operations of different streams may run at the same time, unless an [`Event`] orders them. A call that
+/// enqueues an operation returns before the operation is complete. The [module's page](crate::streams) has an
+/// example with two streams and says what is checked.
 ///
 /// ```
-/// use thalweg::{Device, DeviceBuf, ErrorKind, PinnedBuf, Spec, Stream, blocks};
+/// use thalweg::kernel::blocks;
+/// use thalweg::sim::Simulation;
+/// use thalweg::streams::Stream;
+/// use thalweg::{Device, DeviceBuf, ErrorKind, PinnedBuf};
 /// use thalweg_kernels::saxpy;
 ///
-/// let device = Device::simulated(Spec::h200());
+/// let device = Device::simulated(Simulation::h200());
 /// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
 /// let x = PinnedBuf::from_slice(&device, &[1.0_f32; 1000])?;
 /// let mut y = PinnedBuf::from_slice(&device, &[2.0_f32; 1000])?;
@@ -43,12 +49,16 @@ use crate::driver::{Command, RawStream, RowsBetween};
 ///
 /// // Both sides of a copy are as long as each other.
 /// let refused = stream.upload(x.slice(..999)?, &mut dx).unwrap_err();
-/// assert!(matches!(refused.kind(), ErrorKind::CopyLength { from: 999, to: 1000 }));
+/// assert!(matches!(refused.kind(), ErrorKind::Shape(_)));
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 ///
-/// It can be shared between threads, and a clone is the same stream. When the last one is dropped, the stream's operations are
-/// waited for.
+/// A stream can be shared between threads, and a clone is the same stream. Dropping the last handle waits for
+/// the stream's operations.
+///
+/// In a function of [`host`](Self::host) every operation is refused
+/// ([`ErrorKind::Driver`](crate::ErrorKind::Driver)), and so is an operation on another thread's
+/// [per-thread stream](Self::per_thread) ([`ErrorKind::Misuse`](crate::ErrorKind::Misuse)).
 #[derive(Clone)]
 pub struct Stream {
     pub(super) core: Arc<StreamCore>,
@@ -56,7 +66,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream of default priority that has nothing to do with the null stream: `cudaStreamNonBlocking`.
+    /// A stream of default priority that does not synchronise with the null stream: `cudaStreamNonBlocking`.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
@@ -65,14 +75,16 @@ impl Stream {
         Self::made("Stream::new", device, Kind::NonBlocking, Priority::Default)
     }
 
-    /// A non-blocking stream whose kernels go before those of less urgent ones, or after those of more urgent ones:
-    /// `cudaStreamCreateWithPriority`. [`Device::priorities`] is the range; what is beyond becomes its nearest.
+    /// A non-blocking stream whose kernels go before those of less urgent streams, and after those of more
+    /// urgent ones: `cudaStreamCreateWithPriority`. A priority outside of the range [`Device::priorities`]
+    /// becomes the nearest in it.
     ///
     /// ```
-    /// use thalweg::streams::Priority;
-    /// use thalweg::{Device, Spec, Stream};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::{Priority, Stream};
+    /// use thalweg::Device;
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// assert_eq!(device.priorities(), -5..=0);
     /// assert_eq!(Stream::with_priority(&device, Priority::High)?.priority(), -5);
     /// assert_eq!(Stream::with_priority(&device, Priority::Level(-9))?.priority(), -5);
@@ -87,7 +99,8 @@ impl Stream {
         Self::made("Stream::with_priority", device, Kind::NonBlocking, priority)
     }
 
-    /// A stream that waits for what is on the null stream, and the null stream for it: `cudaStreamCreate`.
+    /// A stream that waits for work on the null stream, and for which the null stream waits:
+    /// `cudaStreamCreate`.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
@@ -96,9 +109,10 @@ impl Stream {
         Self::made("Stream::blocking", device, Kind::Blocking, Priority::Default)
     }
 
-    /// The device's null stream, the legacy default stream: where a launch goes that names none, `<<<grid, block>>>`.
+    /// The device's null stream, the legacy default stream, to which `<<<grid, block>>>` without a stream
+    /// launches.
     ///
-    /// What is enqueued here waits for all blocking streams, and they for it.
+    /// Operations here wait for all blocking streams, and all blocking streams wait for them.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
@@ -107,7 +121,8 @@ impl Stream {
         Self::shared("Stream::null", device, Kind::Null)
     }
 
-    /// The calling thread's own default stream: `cudaStreamPerThread`. It is a blocking one, and other threads cannot use it.
+    /// The calling thread's own default stream: `cudaStreamPerThread`. It is a blocking stream, and other
+    /// threads cannot use it.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
@@ -116,40 +131,41 @@ impl Stream {
         Self::shared("Stream::per_thread", device, Kind::PerThread(thread::current().id()))
     }
 
-    /// A stream of its own.
+    /// A newly created stream.
     #[track_caller]
     fn made(what: &'static str, device: &Device, kind: Kind, priority: Priority) -> Result<Self> {
         caller(what).located(|| Ok(Self::of(StreamCore::new(device, kind, priority)?)))
     }
 
-    /// A stream of which there is one.
+    /// A stream that exists once for a device or a thread.
     #[track_caller]
     fn shared(what: &'static str, device: &Device, kind: Kind) -> Result<Self> {
         let make = || StreamCore::new(device, kind, Priority::Default);
         caller(what).located(|| device.registry().only(kind, make).map(Self::of))
     }
 
-    /// A stream of another library's on the same GPU, as long as `keep` is there: cudarc's `CudaStream`, PyTorch's current stream.
+    /// Another library's stream on the same GPU, valid while `keep` exists: cudarc's `CudaStream`, PyTorch's
+    /// current stream.
     ///
-    /// What that library enqueues on it is not known here, but for the order that the stream itself gives: [`record`](Self::record),
-    /// [`wait`](Self::wait) and [`wait_stream`](Self::wait_stream) order it with other streams. That it uses a buffer of this crate's,
-    /// [`note_read`](Self::note_read) and [`note_write`](Self::note_write) say. The stream is waited for when the last handle is
-    /// dropped, and not destroyed.
+    /// This crate does not see what that library enqueues; it knows only the stream's own order.
+    /// [`record`](Self::record), [`wait`](Self::wait) and [`wait_stream`](Self::wait_stream) order it with
+    /// other streams. [`note_read`](Self::note_read) and [`note_write`](Self::note_write) declare that it
+    /// uses a buffer of this crate's. Dropping the last handle waits for the stream and does not destroy it.
     ///
-    /// The handles of default streams stand for no stream of their own: of null and `CU_STREAM_LEGACY` this is the
-    /// [null stream](Self::null), of `CU_STREAM_PER_THREAD` the [calling thread's](Self::per_thread), and nothing is kept.
+    /// Handles of default streams give the existing streams, and nothing is kept: null and `CU_STREAM_LEGACY`
+    /// give the [null stream](Self::null), `CU_STREAM_PER_THREAD` the [calling thread's](Self::per_thread).
     ///
     /// # Errors
-    /// The device is simulated ([`ErrorKind::NotAGpu`]).
+    /// The device is simulated ([`ErrorKind::Misuse`]).
     ///
     /// # Safety
-    /// `raw` is a `CUstream` of the device's context (that of [`Device::cuda`](Device::cuda) is the primary one, which CUDA's runtime and cudarc use
-    /// too), or one of those handles. It is there as long as `keep` is not dropped, and is not captured into a graph by anybody else while something is
-    /// enqueued here.
+    /// `raw` is a `CUstream` of the device's context (that of [`Device::cuda`](Device::cuda) is the primary
+    /// one, which CUDA's runtime and cudarc use too), or one of those handles. It stays valid until `keep` is
+    /// dropped, and nobody else captures it into a graph while something is enqueued here.
     #[track_caller]
     pub unsafe fn from_raw(device: &Device, raw: *mut c_void, keep: impl Any + Send + Sync) -> Result<Self> {
         if device.is_simulated() {
-            return caller("Stream::from_raw").located(|| Err(ErrorKind::NotAGpu.into()));
+            return caller("Stream::from_raw").located(|| Err(Detail::NotAGpu.into()));
         }
         let raw = RawStream(raw.expose_provenance() as u64);
         match raw.0 {
@@ -160,19 +176,22 @@ impl Stream {
         Ok(Self::of(StreamCore::lent(device, raw, Keep(Box::new(keep)))))
     }
 
-    /// The stream as a `CUstream`, for other libraries; `None` on the simulated device. What they enqueue on it is in the stream's
-    /// order, and nothing else is known of it: see [`note_write`](Self::note_write).
+    /// The stream as a `CUstream`, for other libraries; `None` on the simulated device. Operations that they
+    /// enqueue follow the stream's order; declare the buffers that they use with
+    /// [`note_write`](Self::note_write).
     pub fn raw(&self) -> Option<*mut c_void> {
         let raw = std::ptr::with_exposed_provenance_mut(self.core.raw.0 as usize);
         (!self.device().is_simulated()).then_some(raw)
     }
 
-    /// Says that what other libraries have enqueued here so far reads a buffer. It is waited for as any operation here is: before the
-    /// buffer is freed, and by what would write it. Say it before the stream is made to wait for anything else.
+    /// Declares that work which other libraries have enqueued here so far reads a buffer. This crate then
+    /// waits for it as for any operation here: before the buffer is freed, and before it is written. Call
+    /// this before the stream is made to wait for anything else.
     ///
     /// # Errors
-    /// Nothing orders it with an earlier operation that writes the buffer ([`ErrorKind::Race`]): the work is under way all the same, and is
-    /// waited for; what it has read may be wrong. A run has the buffer ([`ErrorKind::HeldByRun`]): the stream was waited for.
+    /// Nothing orders the work with an earlier operation that writes the buffer ([`ErrorKind::Race`]): it
+    /// goes on and is waited for, but may have read wrong data. A run has the buffer ([`ErrorKind::Misuse`]):
+    /// the stream was waited for.
     #[track_caller]
     pub fn note_read<T: Pod>(&self, buffer: impl FromDevice<T>) -> Result<()> {
         let at = caller("another library");
@@ -182,10 +201,10 @@ impl Stream {
         })
     }
 
-    /// Says that what other libraries have enqueued here so far writes a buffer, and may read it.
+    /// Declares that work which other libraries have enqueued here so far writes a buffer, and may read it.
     ///
     /// # Errors
-    /// As [`note_read`](Self::note_read), of any earlier operation on the buffer.
+    /// Those of [`note_read`](Self::note_read), here for any earlier operation on the buffer.
     #[track_caller]
     pub fn note_write<T: Pod>(&self, buffer: impl ToDevice<T>) -> Result<()> {
         let at = caller("another library");
@@ -199,33 +218,36 @@ impl Stream {
         Self { core, checked: true }
     }
 
-    /// The device that it belongs to.
+    /// The stream's device.
     pub fn device(&self) -> &Device {
         &self.core.device
     }
 
-    /// Its priority as CUDA counts: the lower, the more urgent.
+    /// The priority as CUDA counts it: a lower number is more urgent.
     pub fn priority(&self) -> i32 {
         self.core.level
     }
 
-    /// The same stream, whose operations are not checked for races any more.
+    /// The same stream, with its operations no longer checked for races.
     ///
-    /// That they stay within their memory, and that this stays as long as they may use it, is seen to all the same. To be
-    /// explored: the simulated device reports races whatever was checked here.
+    /// Bounds of buffers are still checked, and memory still stays while operations may use it. The simulated
+    /// device reports races even of unchecked operations, so exploring the program finds them.
     ///
     /// # Safety
-    /// Nothing enqueued through it uses memory at the same time as another operation on the same bytes of which one writes.
+    /// No operation enqueued through it runs at the same time as another one on the same bytes if one of the
+    /// two writes.
     pub unsafe fn unchecked(&self) -> Self {
         Self { core: Arc::clone(&self.core), checked: false }
     }
 
-    /// Copies page-locked memory to the device: `cudaMemcpyAsync`. The memory may be another GPU's.
+    /// Copies page-locked memory to the device: `cudaMemcpyAsync`. The page-locked memory may be another
+    /// GPU's.
     ///
     /// # Errors
-    /// They are not as long as each other ([`ErrorKind::CopyLength`]), of another device ([`ErrorKind::StreamOfOtherDevice`],
-    /// [`ErrorKind::UnknownMemory`]), [`ErrorKind::Poisoned`], or in use by a run ([`ErrorKind::HeldByRun`]); nothing orders it
-    /// with an earlier operation on the same memory ([`ErrorKind::Race`]); the driver refuses ([`ErrorKind::Driver`]).
+    /// The two sides differ in length ([`ErrorKind::Shape`]), belong to another device
+    /// ([`ErrorKind::Misuse`]), or are in use by a run ([`ErrorKind::Misuse`]); the device is lost
+    /// ([`ErrorKind::DeviceLost`]); nothing orders the copy with an earlier operation on the same memory
+    /// ([`ErrorKind::Race`]); the driver refuses ([`ErrorKind::Driver`]).
     #[track_caller]
     pub fn upload<T: Pod>(&self, from: impl FromHost<T>, to: impl ToDevice<T>) -> Result<()> {
         let at = caller("upload");
@@ -238,15 +260,15 @@ impl Stream {
                 from: from.range.ptr().cast_const(),
                 bytes: to.bytes::<T>(),
             };
-            // SAFETY: both ranges were checked, and have as many bytes.
+            // SAFETY: both ranges were checked, and have the same number of bytes.
             unsafe { self.enqueue(at, &used, upload) }
         })
     }
 
-    /// Copies device memory to page-locked memory: `cudaMemcpyAsync`. Whoever reads that waits for the copy.
+    /// Copies device memory to page-locked memory: `cudaMemcpyAsync`. Reading that memory waits for the copy.
     ///
     /// # Errors
-    /// As [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload).
     #[track_caller]
     pub fn download<T: Pod>(&self, from: impl FromDevice<T>, to: impl ToHost<T>) -> Result<()> {
         let at = caller("download");
@@ -264,7 +286,7 @@ impl Stream {
     /// Copies device memory to device memory: `cudaMemcpyAsync`.
     ///
     /// # Errors
-    /// As [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload).
     #[track_caller]
     pub fn copy<T: Pod>(&self, from: impl FromDevice<T>, to: impl ToDevice<T>) -> Result<()> {
         let at = caller("copy");
@@ -273,15 +295,15 @@ impl Stream {
             same_len(from.len, to.len)?;
             let used = [from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?];
             let copy = Command::CopyOnDevice { to: to.ptr, from: from.ptr, bytes: to.bytes::<T>() };
-            // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
+            // SAFETY: as above. One is borrowed mutably, so they do not overlap.
             unsafe { self.enqueue(at, &used, copy) }
         })
     }
 
-    /// Sets every element to `value`: `cudaMemsetAsync`, of elements of any size.
+    /// Sets every element to `value`: `cudaMemsetAsync`, for elements of any size.
     ///
     /// # Errors
-    /// As [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload).
     #[track_caller]
     pub fn fill<T: Pod>(&self, to: impl ToDevice<T>, value: T) -> Result<()> {
         let at = caller("fill");
@@ -290,7 +312,8 @@ impl Stream {
             let used = [to.used::<T>(self.device(), true)?];
             let pattern = bytemuck::bytes_of(&value);
             let count = if pattern.is_empty() { 0 } else { to.len };
-            // SAFETY: the range was checked; it begins whole elements after an allocation's start, which is aligned to 256 bytes.
+            // SAFETY: the range was checked; it begins a whole number of elements after an allocation's
+            // start, which is aligned to 256 bytes.
             unsafe { self.enqueue(at, &used, Command::Fill { to: to.ptr, pattern, count }) }
         })
     }
@@ -298,10 +321,11 @@ impl Stream {
     /// Copies a rectangle of page-locked memory to the device: `cudaMemcpy2DAsync`.
     ///
     /// ```
-    /// use thalweg::streams::Rectangle;
-    /// use thalweg::{Device, DeviceBuf, PinnedBuf, Spec, Stream};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::{Rectangle, Stream};
+    /// use thalweg::{Device, DeviceBuf, PinnedBuf};
     ///
-    /// let device = Device::simulated(Spec::default());
+    /// let device = Device::simulated(Simulation::default());
     /// let image: Vec<u8> = (0..12).collect(); // 3 rows of 4
     /// let image = PinnedBuf::from_slice(&device, &image)?;
     /// let mut tile = DeviceBuf::<u8>::zeroed(&device, 4)?;
@@ -312,8 +336,8 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// A pitch is less than the width, or a side has fewer elements than the rectangle takes ([`ErrorKind::Rectangle`]); else as
-    /// [`upload`](Self::upload).
+    /// A pitch is less than the width, or a side has fewer elements than the rectangle needs
+    /// ([`ErrorKind::Shape`]); also those of [`upload`](Self::upload).
     #[track_caller]
     pub fn upload_2d<T: Pod>(
         &self,
@@ -336,7 +360,7 @@ impl Stream {
     /// Copies a rectangle of device memory to page-locked memory: `cudaMemcpy2DAsync`.
     ///
     /// # Errors
-    /// As [`upload_2d`](Self::upload_2d).
+    /// Those of [`upload_2d`](Self::upload_2d).
     #[track_caller]
     pub fn download_2d<T: Pod>(
         &self,
@@ -359,7 +383,7 @@ impl Stream {
     /// Copies a rectangle of device memory to device memory: `cudaMemcpy2DAsync`.
     ///
     /// # Errors
-    /// As [`upload_2d`](Self::upload_2d).
+    /// Those of [`upload_2d`](Self::upload_2d).
     #[track_caller]
     pub fn copy_2d<T: Pod>(
         &self,
@@ -375,41 +399,45 @@ impl Stream {
                 (from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?);
             let between = RowsBetween::OnDevice { to: to.ptr, from: from.ptr };
             let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
-            // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
+            // SAFETY: as above. One is borrowed mutably, so they do not overlap.
             unsafe { self.enqueue(at, &used, Command::CopyRows(rectangle.raw::<T>(between))) }
         })
     }
 
-    /// From now on, the event stands for everything enqueued here so far: `cudaEventRecord`.
+    /// Makes the event stand for everything enqueued here so far: `cudaEventRecord`.
     ///
     /// # Errors
-    /// The event is of another device ([`ErrorKind::StreamOfOtherDevice`]), or the driver refuses ([`ErrorKind::Driver`]).
+    /// The event is of another device ([`ErrorKind::Misuse`]), or the driver refuses ([`ErrorKind::Driver`]).
     #[track_caller]
     pub fn record(&self, event: &Event) -> Result<()> {
         let at = caller("record");
         at.located(|| event.record(&self.core, at))
     }
 
-    /// What is enqueued here from now on comes after the event: `cudaStreamWaitEvent`. The host does not wait.
+    /// Makes everything enqueued here from now on wait for the event: `cudaStreamWaitEvent`. The host does
+    /// not wait.
     ///
     /// # Errors
-    /// As [`record`](Self::record).
+    /// Those of [`record`](Self::record).
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
         let at = caller("wait");
         at.located(|| event.wait(&self.core, at))
     }
 
-    /// What is enqueued here from now on comes after everything that is on the other stream: PyTorch's `wait_stream`.
+    /// Makes everything enqueued here from now on wait for everything on the other stream: PyTorch's
+    /// `wait_stream`.
     ///
     /// ```
-    /// use thalweg::{Device, DeviceBuf, ErrorKind, Spec, Stream};
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf, ErrorKind};
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let (first, second) = (Stream::new(&device)?, Stream::new(&device)?);
     /// let mut x = DeviceBuf::<f32>::zeroed(&device, 100)?;
     /// first.fill(&mut x, 1.0)?;
-    /// assert!(matches!(second.fill(&mut x, 2.0).unwrap_err().kind(), ErrorKind::Race { .. }));
+    /// assert!(matches!(second.fill(&mut x, 2.0).unwrap_err().kind(), ErrorKind::Race(_)));
     /// second.wait_stream(&first)?;
     /// second.fill(&mut x, 2.0)?;
     /// assert_eq!(x.to_vec()?, [2.0; 100]);
@@ -417,7 +445,7 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// As [`record`](Self::record).
+    /// Those of [`record`](Self::record).
     #[track_caller]
     pub fn wait_stream(&self, other: &Self) -> Result<()> {
         let at = caller("wait_stream");
@@ -431,26 +459,26 @@ impl Stream {
     /// Whether everything enqueued so far is complete: `cudaStreamQuery`.
     ///
     /// # Errors
-    /// Something has failed.
+    /// An operation has failed.
     #[track_caller]
     pub fn query(&self) -> Result<bool> {
         self.device().driver().poll();
         caller("query").located(|| self.core.query())
     }
 
-    /// Waits on the host until everything enqueued so far is complete, and callbacks of [`then`](Self::then) have returned:
-    /// `cudaStreamSynchronize`.
+    /// Waits on the host until everything enqueued so far is complete and the callbacks of
+    /// [`then`](Self::then) have returned: `cudaStreamSynchronize`.
     ///
     /// # Errors
-    /// What has failed since the last synchronisation, on the device or in a callback. The calling thread may not wait, since it
-    /// runs a function of [`host`](Self::host).
+    /// Something has failed since the last synchronisation, on the device or in a callback; or the calling
+    /// thread may not wait, because it runs a function of [`host`](Self::host).
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         caller("synchronize").located(|| self.core.synchronize())
     }
 
     /// # Safety
-    /// As [`StreamCore::enqueue`].
+    /// Those of [`StreamCore::enqueue`].
     pub(super) unsafe fn enqueue(&self, caller: Caller, used: &[Used], command: Command<'_>) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.core.enqueue(caller, used, self.checked, command) }
@@ -469,5 +497,5 @@ impl fmt::Debug for Stream {
 }
 
 fn same_len(from: usize, to: usize) -> Result<()> {
-    if from == to { Ok(()) } else { Err(ErrorKind::CopyLength { from, to }.into()) }
+    if from == to { Ok(()) } else { Err(Detail::CopyLength { from, to }.into()) }
 }

@@ -165,14 +165,14 @@ const WARM_UP: Duration = Duration::from_millis(10);
 fn compare<P>(
     title: &str,
     item_bytes: usize,
-    build: impl Fn(Option<(usize, usize)>) -> Result<P>,
-    mut run: impl FnMut(&mut P) -> Result<()>,
-) -> Result<Value> {
+    build: impl Fn(Option<(usize, usize)>) -> thalweg::Result<P>,
+    mut run: impl FnMut(&mut P) -> thalweg::Result<()>,
+) -> thalweg::Result<Value> {
     let mut choices = vec![None];
     choices.extend(CHUNKS.iter().flat_map(|&kib| DEPTHS.map(|depth| Some((kib, depth)))));
     let mut seconds = vec![Vec::new(); choices.len()];
-    // One pipeline at a time: all of them together would not leave the device as one finds it. Two rounds, so that what
-    // the machine does besides meets everyone alike.
+    // One pipeline is there at a time, since all together would leave less memory to each. Each has two
+    // rounds, so that other work of the machine slows all of them.
     for _ in 0..2 {
         for (choice, seconds) in choices.iter().zip(&mut seconds) {
             let mut pipeline = build(choice.map(|(kib, depth)| ((kib << 10) / item_bytes, depth)))?;
@@ -226,7 +226,7 @@ macro_rules! builder {
 }
 
 /// Every workload.
-pub fn auto(device: &Device) -> Result<Value> {
+pub fn auto(device: &Device) -> thalweg::Result<Value> {
     println!("\n`auto` against the best of {} chunks and depths", CHUNKS.len() * DEPTHS.len());
     println!("{:<34} {:>9} {:>9} {:>8}   best", "", "auto ms", "best ms", "x best");
     let mut all = Vec::new();

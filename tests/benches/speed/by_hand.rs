@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use thalweg::prelude::*;
-use thalweg::{Event, Stream};
+use thalweg::streams::{Event, Stream};
 
 use crate::measure::{Contender, Output, Sample};
 use crate::pipelines::step;
@@ -24,20 +24,20 @@ pub fn by_stage<'a>(
     chunk: usize,
     depth: usize,
     iterations: u32,
-) -> Result<Contender<'a>> {
+) -> thalweg::Result<Contender<'a>> {
     let stream = || {
         let stream = Stream::new(device)?;
         // SAFETY: the events order what the slots are used for, as the checked contender shows.
         Ok(if checked { stream } else { unsafe { stream.unchecked() } })
     };
-    let [up, math, down]: [Result<Stream>; 3] = [stream(), stream(), stream()];
+    let [up, math, down]: [thalweg::Result<Stream>; 3] = [stream(), stream(), stream()];
     let (up, math, down, kernel) = (up?, math?, down?, step::load(device)?);
     let slot = || {
         let buffer = || DeviceBuf::zeroed(device, chunk);
         let [loaded, stepped, stored] = [Event::new(device), Event::new(device), Event::new(device)];
         Ok(Slot { x: buffer()?, z: buffer()?, loaded: loaded?, stepped: stepped?, stored: stored? })
     };
-    let mut slots = (0..depth).map(|_| slot()).collect::<Result<Vec<_>>>()?;
+    let mut slots = (0..depth).map(|_| slot()).collect::<thalweg::Result<Vec<_>>>()?;
     let name = if checked { "Thalweg, streams by hand" } else { "Thalweg, streams by hand, unchecked" };
     Ok(Contender::new(name, Output::Pinned, move |data| {
         let (start, len) = (Instant::now(), data.x.len());

@@ -25,8 +25,8 @@ impl Way {
         match self {
             Self::BySlot => "C++, a stream for each slot",
             Self::ByStage => "C++, a stream for each stage, events",
-            Self::GraphBySlot => "C++, likewise by slot, a graph",
-            Self::GraphByStage => "C++, likewise by stage, a graph",
+            Self::GraphBySlot => "C++, a stream for each slot, a graph",
+            Self::GraphByStage => "C++, a stream for each stage, a graph",
             Self::Mapped => "C++, mapped memory",
             Self::GraphMapped => "C++, mapped memory, a graph",
         }

@@ -19,7 +19,7 @@ const LEN: usize = 1 << 28;
 const PIECE: usize = 4 << 20;
 
 /// In the folder that `FILES` names, or where temporary files are.
-pub fn files(device: &Device, effort: Effort) -> Result<Value> {
+pub fn files(device: &Device, effort: Effort) -> thalweg::Result<Value> {
     let folder = std::env::var_os("FILES").map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = tempfile::tempdir_in(&folder).expect("a folder for files");
     let (from, to) = (folder.path().join("in.f32"), folder.path().join("out.f32"));

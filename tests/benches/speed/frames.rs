@@ -13,10 +13,10 @@ const FRAMES: usize = 3000;
 /// Everyone takes so many turns, of `FRAMES / TURNS` frames each.
 const TURNS: usize = 6;
 
-type Turn<'a> = Box<dyn FnMut(&mut Data, usize) -> Result<Vec<f64>> + 'a>;
+type Turn<'a> = Box<dyn FnMut(&mut Data, usize) -> thalweg::Result<Vec<f64>> + 'a>;
 
 /// Frames of 4 KiB and of 64 KiB.
-pub fn frames(device: &Device, cpp: Option<&Cpp>) -> Result<Value> {
+pub fn frames(device: &Device, cpp: Option<&Cpp>) -> thalweg::Result<Value> {
     let mut all = Vec::new();
     for kib in [4, 64] {
         let mut data = Data::new(device, kib * 256, false)?;
@@ -60,7 +60,7 @@ pub fn frames(device: &Device, cpp: Option<&Cpp>) -> Result<Value> {
 }
 
 /// One run a frame.
-fn each<'a>(mut run: impl FnMut(&mut Data) -> Result<Report> + 'a) -> Turn<'a> {
+fn each<'a>(mut run: impl FnMut(&mut Data) -> thalweg::Result<Report> + 'a) -> Turn<'a> {
     Box::new(move |data, frames| {
         for _ in 0..frames / 10 {
             run(data)?;

@@ -1,13 +1,14 @@
-//! How fast pipelines are: against the link, hand-written CUDA C++ and hand-written cudarc, on the same buffers in the
-//! same process, taking turns.
+//! How fast pipelines are, compared with the link, hand-written CUDA C++ and hand-written cudarc. All use the
+//! same buffers in the same process, and take turns.
 //!
 //! ```text
 //! cargo bench --bench speed [-- SECTION… --json FILE --svg FILE --runs N]
 //! ```
 //!
-//! Needs a CUDA device, but for `simulated` and `session-simulated`; nvcc on the path adds the C++. Sections: `simulated`, `calibration`, `link`,
-//! `pageable`, `files`, `small`, `frames`, `session`, `session-simulated`, `kernel`, `new`, `auto`, `sweep`, `timelines`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
-//! alternating runs.
+//! The sections are `simulated`, `calibration`, `link`, `pageable`, `files`, `small`, `frames`, `session`,
+//! `session-simulated`, `kernel`, `new`, `auto`, `sweep` and `timelines`; all of them run if none is named.
+//! All need a CUDA device, except `simulated` and `session-simulated`. The C++ needs nvcc on the path. Data
+//! are random, every timed run is checked, and the numbers are medians of alternating runs.
 
 mod auto;
 mod by_hand;
@@ -48,7 +49,7 @@ const SECTIONS: [&str; 14] = [
     "timelines",
 ];
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
     let option =
         |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1).map(String::as_str);
@@ -62,7 +63,7 @@ fn main() -> Result<()> {
         json.insert("simulated".to_owned(), simulated::simulated(runs)?);
     }
     if wanted("session-simulated") {
-        let device = Device::simulated(Spec::h200());
+        let device = Device::simulated(Simulation::h200());
         json.insert("session-simulated".to_owned(), session::session(&device, None)?);
     }
     if named.is_empty() || named.iter().any(|name| !name.ends_with("simulated")) {
@@ -80,7 +81,7 @@ fn on_a_gpu(
     effort: Effort,
     svg: Option<&Path>,
     json: &mut Map<String, Value>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let device = Device::cuda(0)?;
     println!("{device}, {} CPU cores", std::thread::available_parallelism().map_or(0, usize::from));
     let cpp = Cpp::load();

@@ -34,7 +34,7 @@ pub enum Output {
     Pageable,
 }
 
-type Turn<'a> = Box<dyn FnMut(&mut Data) -> Result<Sample> + 'a>;
+type Turn<'a> = Box<dyn FnMut(&mut Data) -> thalweg::Result<Sample> + 'a>;
 
 /// Who takes part.
 pub struct Contender<'a> {
@@ -47,7 +47,7 @@ impl<'a> Contender<'a> {
     pub fn new(
         name: impl Into<String>,
         output: Output,
-        turn: impl FnMut(&mut Data) -> Result<Sample> + 'a,
+        turn: impl FnMut(&mut Data) -> thalweg::Result<Sample> + 'a,
     ) -> Self {
         Self { name: name.into(), output, turn: Box::new(turn) }
     }
@@ -56,7 +56,7 @@ impl<'a> Contender<'a> {
     pub fn timed(
         name: impl Into<String>,
         output: Output,
-        mut turn: impl FnMut(&mut Data) -> Result<Report> + 'a,
+        mut turn: impl FnMut(&mut Data) -> thalweg::Result<Report> + 'a,
     ) -> Self {
         Self::new(name, output, move |data| {
             let start = Instant::now();
@@ -123,7 +123,7 @@ pub fn measure(
     data: &mut Data,
     iterations: u32,
     mut contenders: Vec<Contender<'_>>,
-) -> Result<Table> {
+) -> thalweg::Result<Table> {
     let title = title.into();
     eprintln!("measuring: {title}");
     let mut rows: Vec<Row> =
@@ -153,12 +153,12 @@ fn spoil(z: &mut [f32]) {
     z.par_iter_mut().for_each(|z| *z = f32::NAN);
 }
 
-/// As [`check`], of all the data.
+/// Checks, as [`check`] does, all the data in page-locked memory.
 pub fn check_pinned(name: &str, data: &Data, iterations: u32) {
     check(name, &data.x, &data.z, iterations);
 }
 
-/// Likewise of what is in ordinary memory.
+/// Checks, as [`check`] does, all the data in ordinary memory.
 pub fn check_pageable(name: &str, data: &Data, iterations: u32) {
     check(name, &data.pageable_x, &data.pageable_z, iterations);
 }
@@ -223,7 +223,7 @@ pub fn random(seed: u64, len: usize) -> Vec<f32> {
 }
 
 impl Data {
-    pub fn new(device: &Device, len: usize, pageable: bool) -> Result<Self> {
+    pub fn new(device: &Device, len: usize, pageable: bool) -> thalweg::Result<Self> {
         let values = random(len as u64, len);
         let x = PinnedBuf::from_slice(device, &values)?;
         let z = PinnedBuf::zeroed(device, len)?;

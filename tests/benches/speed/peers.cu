@@ -1,5 +1,6 @@
-// Hand-written CUDA C++ on the same page-locked buffers as the pipelines: what a careful engineer writes without the
-// macro. Every function returns 0 or CUDA's error; `enqueue` receives the seconds that the host spent enqueuing.
+// Hand-written CUDA C++ on the same page-locked buffers as the pipelines: what a careful engineer writes
+// without the macro. Every function returns 0 or CUDA's error; `enqueue` receives the seconds that the host
+// spent enqueuing.
 //
 //     nvcc -std=c++17 -O3 -arch=native -shared -Xcompiler -fPIC -o libpeers.so peers.cu
 
@@ -185,8 +186,8 @@ extern "C" {
 
 const char* peers_error(int status) { return cudaGetErrorName(static_cast<cudaError_t>(status)); }
 
-// How to stream: 0 a stream for each slot, 1 a stream for each stage, 2 and 3 likewise as graphs, 4 mapped memory, 5 likewise
-// as a graph.
+// How to stream: 0 a stream for each slot, 1 a stream for each stage, 2 and 3 the same as graphs, 4 mapped
+// memory, 5 the same as a graph.
 enum { BY_CHUNK, BY_STAGE, GRAPH_BY_CHUNK, GRAPH_BY_STAGE, MAPPED, GRAPH_MAPPED };
 
 int peers_ring_new(const float* x, float* z, size_t total, size_t chunk, int depth, int iterations, int way, Ring** made) {
@@ -233,7 +234,8 @@ int peers_serial(const float* x, float* z, size_t total, int iterations, double*
     return 0;
 }
 
-// Ordinary memory through page-locked slots: each of `threads` threads copies in, enqueues, and copies out what is done.
+// Ordinary memory through page-locked slots: each of `threads` threads copies in, enqueues, and copies out
+// what is done.
 int peers_staged(const float* x, float* z, size_t total, size_t piece, int threads, int iterations, double* enqueue) {
     constexpr int SLOTS = 3;
     struct Slot {
@@ -341,8 +343,9 @@ int peers_uploads(const float* x, size_t total, size_t chunk, int batched) {
 #endif
 }
 
-// One frame in, three kernels, out. Ways: 0 stream calls, 1 a graph, 2 mapped memory in a graph, 3 likewise, and the end
-// is seen by polling a word that the stream writes, 4 mapped memory by stream calls. `latencies` receives `frames` times in seconds.
+// One frame in, three kernels, out. Ways: 0 stream calls, 1 a graph, 2 mapped memory in a graph, 3 the same,
+// and the end is seen by polling a word that the stream writes, 4 mapped memory by stream calls. `latencies`
+// receives `frames` times in seconds.
 int peers_frames(const float* x, float* z, size_t n, int way, int frames, double* latencies) {
     float *a, *b;
     cudaStream_t stream;

@@ -11,7 +11,7 @@ unsafe extern "CUDA" {
     #[requires(n as usize <= z.len())]
     pub safe fn step(n: u32, iterations: u32, x: &[f32], z: Out<[f32]>);
 
-    /// Likewise with any grid, four elements at a time. `n` is a multiple of 4.
+    /// Computes what [`step`] does, with any grid and four elements at a time. `n` is a multiple of 4.
     #[host(step_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= z.len())]
@@ -111,7 +111,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Likewise on the host's memory.
+    /// The three kernels of [`Frames`], on the host's memory.
     pub pipeline FramesMapped {
         input x: mapped [f32];
         output z: mapped [f32];
@@ -144,7 +144,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Likewise, on the default stream.
+    /// Copy, compute, copy, on the default stream.
     #[allow(deprecated, reason = "it is what is measured")]
     pub pipeline StepNull {
         param iterations: u32;

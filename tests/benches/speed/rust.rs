@@ -38,7 +38,8 @@ impl Bare {
     pub fn copies(&self) -> Contender<'_> {
         Contender::new("limit: both copies at once", Output::None, |data| {
             let start = Instant::now();
-            // SAFETY: all host memory is pinned, all device memory is as large, and both streams are waited for.
+            // SAFETY: all host memory is pinned, all device memory is as large, and the end waits for both
+            // streams.
             unsafe {
                 result::memcpy_htod_async(self.device[0], &data.x, self.streams[0]).expect("a copy in");
                 result::memcpy_dtoh_async(&mut data.z, self.device[1], self.streams[1]).expect("a copy out");
@@ -50,7 +51,7 @@ impl Bare {
         })
     }
 
-    /// Likewise, each cut into copies of so many elements, which nothing but their stream orders.
+    /// Copies alone, as [`Self::copies`], in pieces of so many elements that only their stream orders.
     pub fn cut_copies(&self, chunk: usize) -> Contender<'_> {
         let name = format!("both copies in pieces of {} MiB", chunk >> 18);
         Contender::new(name, Output::None, move |data| {
@@ -93,7 +94,7 @@ impl Drop for Bare {
             let _ = unsafe { result::free_sync(device) };
         }
         for stream in self.streams {
-            // SAFETY: likewise.
+            // SAFETY: as above.
             let _ = unsafe { result::stream::destroy(stream) };
         }
     }

@@ -19,7 +19,7 @@ const DEPTH: usize = 3;
 const CHUNK: usize = 4 << 20;
 
 /// 1 GiB in and 1 GiB out with a light kernel, in page-locked memory.
-pub fn link(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value> {
+pub fn link(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Result<Value> {
     let mut data = Data::new(device, GIB, false)?;
     let bare = Bare::new(GIB);
     let mut contenders =
@@ -48,7 +48,7 @@ pub fn link(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value>
 }
 
 /// The same from and to `Vec`s.
-pub fn pageable(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value> {
+pub fn pageable(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Result<Value> {
     let mut data = Data::new(device, GIB, true)?;
     let bare = Bare::new(GIB);
     let mut contenders = vec![bare.copies()];
@@ -75,7 +75,7 @@ pub fn pageable(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Va
 }
 
 /// 256 MiB as 4,096 chunks of 64 KiB.
-pub fn small(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value> {
+pub fn small(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Result<Value> {
     const CHUNK: usize = 64 << 8;
     const CHUNKS: usize = 4096;
     let mut data = Data::new(device, CHUNK * CHUNKS, false)?;
@@ -128,7 +128,7 @@ pub fn small(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value
 }
 
 /// A kernel that takes several times as long as the copies.
-pub fn kernel(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value> {
+pub fn kernel(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Result<Value> {
     const ITERATIONS: u32 = 16_384;
     let mut data = Data::new(device, GIB, false)?;
     let bare = Bare::new(GIB);
@@ -150,7 +150,7 @@ pub fn kernel(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Valu
 }
 
 /// What the device is measured to be, and how long that takes.
-pub fn calibration(device: &Device) -> Result<Value> {
+pub fn calibration(device: &Device) -> thalweg::Result<Value> {
     let start = Instant::now();
     let spec = device.calibrate()?;
     let seconds = start.elapsed().as_secs_f64();
@@ -159,7 +159,7 @@ pub fn calibration(device: &Device) -> Result<Value> {
 }
 
 /// Time to build a pipeline whose kernels are compiled, and what it holds once it has run.
-pub fn new(device: &Device) -> Result<Value> {
+pub fn new(device: &Device) -> thalweg::Result<Value> {
     drop(Step::new(device)?);
     let mut data = Data::new(device, GIB / 4, true)?;
     let mut seconds = Vec::new();
@@ -192,7 +192,7 @@ pub fn new(device: &Device) -> Result<Value> {
 }
 
 /// Throughput by chunk size, everyone.
-pub fn sweep(device: &Device, cpp: Option<&Cpp>, svg: Option<&Path>) -> Result<Value> {
+pub fn sweep(device: &Device, cpp: Option<&Cpp>, svg: Option<&Path>) -> thalweg::Result<Value> {
     const LEN: usize = GIB / 4;
     let effort = Effort { warm_up: 1, runs: 5 };
     let mut data = Data::new(device, LEN, false)?;
@@ -237,6 +237,6 @@ pub fn sweep(device: &Device, cpp: Option<&Cpp>, svg: Option<&Path>) -> Result<V
     Ok(tables.into())
 }
 
-fn thalweg<'a>(name: &str, run: impl FnMut(&mut Data) -> Result<Report> + 'a) -> Contender<'a> {
+fn thalweg<'a>(name: &str, run: impl FnMut(&mut Data) -> thalweg::Result<Report> + 'a) -> Contender<'a> {
     Contender::timed(name, Output::Pinned, run)
 }

@@ -1,10 +1,11 @@
-//! The latency of one small frame that is pushed into a session and pulled, from and to ordinary memory; and how many go through it.
+//! The latency of one small frame that is pushed into a session and pulled, from and to ordinary memory, and
+//! how many frames a session handles.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use thalweg::Session;
 use thalweg::prelude::*;
+use thalweg::session::Session;
 
 use crate::cpp::{Cpp, Frame};
 use crate::measure::{Data, quantile, random};
@@ -17,10 +18,10 @@ const TURNS: usize = 6;
 const MANY: usize = 20_000;
 
 /// Seconds of each of so many frames.
-type Turn<'a> = Box<dyn FnMut(&mut Data, usize) -> Result<Vec<f64>> + 'a>;
+type Turn<'a> = Box<dyn FnMut(&mut Data, usize) -> thalweg::Result<Vec<f64>> + 'a>;
 
 /// Frames of 4 KiB and of 64 KiB. Fewer of them on the simulated device, which is not about time.
-pub fn session(device: &Device, cpp: Option<&Cpp>) -> Result<Value> {
+pub fn session(device: &Device, cpp: Option<&Cpp>) -> thalweg::Result<Value> {
     let frames = if device.is_simulated() { FRAMES / 10 } else { FRAMES };
     let mut all = Vec::new();
     for kib in [4, 64] {
@@ -78,7 +79,7 @@ pub fn session(device: &Device, cpp: Option<&Cpp>) -> Result<Value> {
 type Begun = Session<f32, f32, Report>;
 
 /// A session whose chunks are frames.
-fn begun(device: &Device, kib: usize, graph: bool, depth: usize) -> Result<Begun> {
+fn begun(device: &Device, kib: usize, graph: bool, depth: usize) -> thalweg::Result<Begun> {
     let options = Frames::options(device).chunk(kib * 256).depth(depth);
     let mut pipeline = if graph { options.graph().build()? } else { options.build()? };
     Session::start(move |x, z| pipeline.run(x, z))
@@ -93,11 +94,11 @@ fn one_by_one<'a>(mut session: Begun) -> Turn<'a> {
 }
 
 /// One run a frame.
-fn each<'a>(mut run: impl FnMut(&mut Data) -> Result<Report> + 'a) -> Turn<'a> {
+fn each<'a>(mut run: impl FnMut(&mut Data) -> thalweg::Result<Report> + 'a) -> Turn<'a> {
     each_of(move |data| run(data).map(drop))
 }
 
-fn each_of<'a>(mut frame: impl FnMut(&mut Data) -> Result<()> + 'a) -> Turn<'a> {
+fn each_of<'a>(mut frame: impl FnMut(&mut Data) -> thalweg::Result<()> + 'a) -> Turn<'a> {
     Box::new(move |data, frames| {
         for _ in 0..frames / 10 {
             frame(data)?;
@@ -131,7 +132,7 @@ fn check(name: &str, x: &[f32], z: &[f32]) {
 }
 
 /// Frames a second, of which several are under way: by two threads.
-fn throughput(device: &Device, kib: usize) -> Result<Vec<Value>> {
+fn throughput(device: &Device, kib: usize) -> thalweg::Result<Vec<Value>> {
     let many = if device.is_simulated() { MANY / 20 } else { MANY };
     println!("\nFrames of {kib} KiB through a session, one thread pushes and one pulls: {many} frames");
     println!("{:<40} {:>12} {:>9}", "", "frames/s", "GB/s");
@@ -144,10 +145,10 @@ fn throughput(device: &Device, kib: usize) -> Result<Vec<Value>> {
         ("graph, depth 8", true, 8),
     ] {
         let (mut pusher, mut puller, job) = begun(device, kib, graph, depth)?.split();
-        let (seconds, z) = std::thread::scope(|scope| -> Result<(f64, Vec<f32>)> {
+        let (seconds, z) = std::thread::scope(|scope| -> thalweg::Result<(f64, Vec<f32>)> {
             let mut z = vec![f32::NAN; x.len()];
             let x = &x;
-            let pushing = scope.spawn(move || -> Result<()> {
+            let pushing = scope.spawn(move || -> thalweg::Result<()> {
                 for _ in 0..many / 10 + many {
                     pusher.push(x)?;
                 }

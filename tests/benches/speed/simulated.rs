@@ -30,8 +30,8 @@ const ELEMENTS: usize = 1 << 26;
 const A: f32 = 0.5;
 
 /// `quickstart`'s pipeline, built each time, against the loop that it stands for.
-pub fn simulated(runs: usize) -> Result<Value> {
-    let device = Device::simulated(Spec::default());
+pub fn simulated(runs: usize) -> thalweg::Result<Value> {
+    let device = Device::simulated(Simulation::default());
     let x = random(1, ELEMENTS);
     let start = random(2, ELEMENTS);
     let (mut plain, mut ours) = (start.clone(), start);

@@ -1,5 +1,5 @@
-// The workloads of `peers.py` written with CUDASTF (CCCL's `cudax`), which knows what each task reads and writes, copies and
-// orders by itself. `peers.py` compiles it, where there is CUDASTF:
+// The workloads of `peers.py` written with CUDASTF (CCCL's `cudax`). CUDASTF knows what each task reads and
+// writes, and copies and orders by itself. `peers.py` compiles this file where CUDASTF is installed:
 //
 //     nvcc -std=c++20 -O3 -DNDEBUG -arch=native --expt-relaxed-constexpr --extended-lambda -I… -shared -Xcompiler -fPIC
 //         -cudart static -o libstf.so stf.cu
@@ -48,8 +48,8 @@ struct Peer {
         TRY(cudaMalloc(&out, bytes));
         TRY(cudaStreamCreateWithFlags(&up, cudaStreamNonBlocking));
         TRY(cudaStreamCreateWithFlags(&down, cudaStreamNonBlocking));
-        // A context takes device memory by `cudaMallocAsync` and gives it back at its end: what is kept for the next one is
-        // as long as the process.
+        // A context takes device memory by `cudaMallocAsync` and gives it back at its end. The pool keeps it
+        // for the next context until the process ends.
         int device;
         cudaMemPool_t pool;
         uint64_t all = UINT64_MAX;
@@ -65,8 +65,8 @@ struct Peer {
         }
     }
 
-    // Logical data live for one chunk: at their end the result is on its way home, and their device memory is the next
-    // chunk's. CUDASTF sees that the memory is page-locked, and leaves it as it is.
+    // Logical data live for one chunk: at their end the result is on its way home, and their device memory is
+    // the next chunk's. CUDASTF sees that the memory is page-locked, and leaves it as it is.
     template <typename Context>
     void run() {
         Context context(resources);

@@ -1,7 +1,8 @@
 //! Predicted against measured, and what it costs to measure.
 //!
-//! Each workload is predicted from the calibration alone; those whose kernels take longer than the bytes that they get through
-//! also from a profile of an eighth of the data, which shows how long the kernels take. Then it runs and is profiled, taking turns.
+//! Each workload is predicted from the calibration alone. Where kernels take longer than reading and writing
+//! their bytes, it is also predicted from a profile of an eighth of the data, which shows the kernels' times.
+//! Then runs with and without a profile take turns.
 
 use std::time::Instant;
 
@@ -27,14 +28,14 @@ enum For {
     Predict,
 }
 
-type Turn<'a> = Box<dyn FnMut(For, &mut Data, usize) -> Result<(f64, Option<Timeline>)> + 'a>;
+type Turn<'a> = Box<dyn FnMut(For, &mut Data, usize) -> thalweg::Result<(f64, Option<Timeline>)> + 'a>;
 
 struct Workload<'a> {
     name: &'static str,
     iterations: u32,
     output: Output,
     /// Made when it is its turn: streams of others that are there would share the hardware's queues with it.
-    make: Box<dyn FnOnce() -> Result<Turn<'a>> + 'a>,
+    make: Box<dyn FnOnce() -> thalweg::Result<Turn<'a>> + 'a>,
 }
 
 #[derive(Clone, Copy)]
@@ -75,7 +76,7 @@ macro_rules! turn {
 fn workloads<'d>(device: &'d Device) -> Vec<Workload<'d>> {
     let items = |mib: usize| mib * (MIB / size_of::<f32>());
     let mut all = Vec::new();
-    let mut add = |name, iterations, output, make: Box<dyn FnOnce() -> Result<Turn<'d>> + 'd>| {
+    let mut add = |name, iterations, output, make: Box<dyn FnOnce() -> thalweg::Result<Turn<'d>> + 'd>| {
         all.push(Workload { name, iterations, output, make });
     };
     let step = move |chunk: usize| Step::options(device).chunk(chunk);
@@ -104,7 +105,7 @@ fn workloads<'d>(device: &'d Device) -> Vec<Workload<'d>> {
         turn!(step(items(1) / 16).build()?, |d, n| 1, d.x.slice(..n)?, d.z.slice_mut(..n)?),
     );
     add(
-        "likewise in graphs",
+        "the same in graphs",
         1,
         Output::Pinned,
         turn!(step(items(1) / 16).graph().build()?, |d, n| 1, d.x.slice(..n)?, d.z.slice_mut(..n)?),
@@ -210,7 +211,7 @@ fn workloads<'d>(device: &'d Device) -> Vec<Workload<'d>> {
     all
 }
 
-pub fn timelines(device: &Device, effort: Effort) -> Result<Value> {
+pub fn timelines(device: &Device, effort: Effort) -> thalweg::Result<Value> {
     let mut data = Data::new(device, LEN, true)?;
     println!(
         "\ntimelines: predicted and measured, 256 MiB each way (`learnt`: kernels as in a profile of 32 MiB)"

@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(256) cutlass_sgemm(
 // ANCHOR_END: sgemm
 
 // ANCHOR: linear
-// On tensor cores: a block of 128 threads makes a tile of 128 x 128, 32 of `k` at a time, and loads 4 of these steps ahead.
+// On tensor cores: a block of 128 threads makes a tile of 128 x 128, 32 of `k` a step, 4 steps ahead.
 using Linear = cutlass::gemm::kernel::DefaultGemm<
     cutlass::half_t, Row, 8, cutlass::half_t, Row, 8, float, Row, float,
     cutlass::arch::OpClassTensorOp, cutlass::arch::Sm80,

@@ -1,5 +1,5 @@
-// A matrix product on Hopper's own instructions (TMA, WGMMA), built by CUTLASS for the host too: its kernel takes
-// descriptors of the matrices that only the host can make.
+// A matrix product on Hopper's own instructions (TMA, WGMMA), built by CUTLASS for the host too: its kernel
+// takes descriptors of the matrices that only the host can make.
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/gemm/collective/collective_builder.hpp>
 #include <cutlass/gemm/device/gemm_universal_adapter.h>
@@ -25,7 +25,8 @@ using Kernel = gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Main
 using Gemm = gemm::device::GemmUniversalAdapter<Kernel>;
 
 // ANCHOR: launcher
-/// Enqueues `c = a * b`, `m` x `n`, row-major, with `k` columns in `a`. Null, or CUTLASS's name for what is wrong.
+/// Enqueues `c = a * b`, `m` x `n`, row-major, with `k` columns in `a`. Null, or CUTLASS's name for what is
+/// wrong.
 extern "C" const char* hopper_gemm(int m, int n, int k, const void* a, const void* b, float* c, cudaStream_t stream) {
     int device = 0;
     if (cudaGetDevice(&device) != cudaSuccess) return "no device is current";

@@ -9,8 +9,8 @@ extern "C" __global__ void partners(unsigned int n, unsigned int* y) {
     if (i < n) y[i] = blocks - 1 - rank;
 }
 
-// Each block adds what all blocks have written before: a barrier of the whole grid stands between both. `arrived` begins
-// as 0 and counts the blocks.
+// Each block adds what all blocks have written before: a barrier of the whole grid stands between both.
+// `arrived` begins as 0 and counts the blocks.
 extern "C" __global__ void rounds(unsigned int n, unsigned int* arrived, unsigned int* x, unsigned int* y) {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] += 1;

@@ -10,8 +10,8 @@ static COUNTING: Counting = Counting;
 struct Counting;
 
 thread_local! {
-    /// What this thread has asked for and not given back, in bytes. What others give back for it stays in it, and what it
-    /// gives back for others makes it less than 0.
+    /// The bytes that this thread has asked for and not given back. Bytes that others give back for it still
+    /// count, and bytes that it gives back for others are subtracted, also below 0.
     static HELD: Cell<isize> = const { Cell::new(0) };
     /// The most that it has been since somebody set it.
     static MOST: Cell<isize> = const { Cell::new(0) };
@@ -23,8 +23,8 @@ fn count(bytes: isize) {
     MOST.set(MOST.get().max(HELD.get()));
 }
 
-// SAFETY: every call goes to `System` as it came, whose promises are those of this trait. Counting allocates nothing and
-// does not panic: the sums are of what fits into memory.
+// SAFETY: every call goes to `System` as it came, whose promises are those of this trait. Counting allocates
+// nothing and does not panic: the sums are of what fits into memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The result of `work`, and the most memory that this thread had meanwhile beyond what it had before, in bytes.
+/// The result of `work`, and by how many bytes the thread's memory exceeded meanwhile what it had before.
 pub(super) fn most<R>(work: impl FnOnce() -> R) -> (R, usize) {
     let before = HELD.get();
     MOST.set(before);

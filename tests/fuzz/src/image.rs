@@ -9,8 +9,9 @@ const CUDA: usize = 190;
 /// `SHT_NOBITS`: a section of no bytes in the file.
 const NO_BITS: usize = 8;
 
-/// What the runtime hands to the driver ends where its own headers say: with one byte less it is refused, and of any more
-/// nobody takes notice. What the runtime and the compiler read of an image are parts of it.
+/// The image that the runtime hands to the driver ends where its own headers say. An image with one byte less
+/// is refused, and bytes behind its end are ignored. The runtime and the compiler read only parts of the
+/// image.
 ///
 /// # Panics
 ///
@@ -93,8 +94,8 @@ fn sections_end(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Where a table of headers and all that `range` says they stand for end. At `counts` is the step from header to header, and
-/// behind it how many there are.
+/// The end of a table of headers and of all the ranges that its headers name, which `range` gives. The step
+/// from header to header is at `counts`, and the number of headers follows it.
 fn table_end(
     bytes: &[u8],
     table: usize,

@@ -1,8 +1,8 @@
 //! What must hold of every file that Thalweg reads and has not written itself, whatever bytes are in it.
 //!
-//! A function for each kind of file takes the bytes and panics where something does not hold. libFuzzer calls them with bytes
-//! of its own (`fuzz_targets/`), and a test calls them with every file of `corpus/` (`tests/language/corpora.rs`), for which
-//! this file is a module of that program.
+//! A function for each kind of file takes the bytes, and panics if something does not hold. libFuzzer calls
+//! them with bytes of its own (`fuzz_targets/`). A test calls them with every file of `corpus/`
+//! (`tests/language/corpora.rs`); this file is a module of its program.
 
 mod allocated;
 mod calibration;

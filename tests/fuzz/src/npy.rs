@@ -4,9 +4,11 @@ use std::fmt::Debug;
 use std::io::{Cursor, ErrorKind};
 use std::sync::OnceLock;
 
+use thalweg::bytemuck;
 use thalweg::half::f16;
+use thalweg::io::{Scalar, Sink, Source};
+use thalweg::plan::Chunk;
 use thalweg::prelude::*;
-use thalweg::{Chunk, Scalar, Sink, Source, bytemuck};
 
 stream_pipeline! {
     /// From one end to the other.
@@ -28,14 +30,14 @@ fn chunk() -> Chunk {
             seen = Some(chunk);
             Ok(())
         });
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         Through::new(&device).and_then(|mut pipeline| pipeline.run(&[0.0; 4], see)).expect("a run");
         seen.expect("a chunk")
     })
 }
 
-/// A `.npy` file has the elements of one type at most, which are bytes of the file. What is written of them is a file that
-/// has them too.
+/// A `.npy` file has elements of one type at most, and they are bytes of the file. A file that is written of
+/// them has the same elements.
 ///
 /// # Panics
 ///

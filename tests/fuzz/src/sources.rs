@@ -17,8 +17,8 @@ const INSTANCES: &str = "
     #[instantiate(\"n::t<P>\")] safe fn t(p: P, x: Out<[P]>);
 ";
 
-/// CUDA C++ is read and checked against declarations. Whatever it is, the result is Rust, each declared kernel is a type of
-/// it, it is the same each time, and the places in the errors are places of the source.
+/// Reads CUDA C++ and checks it against declarations. Whatever the source is, the result is Rust with a type
+/// for each declared kernel, it is the same each time, and the places in errors are places of the source.
 ///
 /// # Panics
 ///

@@ -35,24 +35,24 @@ stream_pipeline! {
 // ANCHOR_END: pipeline
 
 // ANCHOR: run
-fn run(device: &Device) -> Result<()> {
+fn run(device: &Device) -> thalweg::Result<()> {
     let x = [0.0, 3.0, 0.0, 6.0, 9.0, 3.0];
     let mut y = [0.0; 6];
     AboveMean::new(device)?.run(1, &x, &mut y)?;
-    // The means are 1, 1, 3, 5, 6 and 5: beyond its ends `x` goes on with 0 and with 3.
+    // The means are 1, 1, 3, 5, 6 and 5: beyond its ends `x` continues with 0 and with 3.
     assert_eq!(y, [-1.0, 2.0, -3.0, 1.0, 3.0, -2.0]);
     Ok(())
 }
 // ANCHOR_END: run
 
 #[test]
-fn chunks_see_their_neighbours() -> Result<()> {
-    run(&Device::simulated(Spec::h200()))
+fn chunks_see_their_neighbours() -> thalweg::Result<()> {
+    run(&Device::simulated(Simulation::h200()))
 }
 
 /// On a GPU the `.cu` runs.
 #[test]
 #[ignore = "needs a CUDA device"]
-fn chunks_see_their_neighbours_on_a_gpu() -> Result<()> {
+fn chunks_see_their_neighbours_on_a_gpu() -> thalweg::Result<()> {
     run(&Device::cuda(0)?)
 }

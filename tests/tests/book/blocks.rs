@@ -1,4 +1,5 @@
-//! Every block of code on a page is included: from what is compiled, or from what a test has recorded.
+//! Every block of code on a page is included from a file that is compiled, or from a text that a test has
+//! recorded.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +9,14 @@ use thalweg_tests::book::listing;
 
 use super::{files, root};
 
-/// A fenced block of a page: what is said of it after the fence, and its text.
+/// A fenced block of a page: its info string and its text.
 pub(super) struct Block {
     pub page: PathBuf,
     pub kind: String,
     text: String,
 }
 
-/// What a line of a block includes.
+/// The path and part that a line of a block includes.
 pub(super) struct Included {
     pub path: PathBuf,
     /// The name of a listing, or a range of lines.
@@ -52,11 +53,11 @@ pub(super) fn blocks() -> Vec<Block> {
 }
 
 impl Block {
-    /// What it consists of.
+    /// The parts that it includes.
     ///
     /// # Panics
     ///
-    /// If a line of it stands on the page itself.
+    /// If one of its lines is written on the page itself.
     pub fn included(&self) -> Vec<Included> {
         let folder = self.page.parent().expect("a page is in a folder");
         let lines = self.text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -91,7 +92,7 @@ impl Included {
         }
     }
 
-    /// That there is such a part. mdBook would show nothing instead.
+    /// Checks that the part exists. mdBook would show nothing instead.
     fn assert_is_there(&self, page: &Path) {
         let source = fs::read_to_string(&self.path).expect("a text");
         let Some(part) = &self.part else { return };
@@ -108,7 +109,8 @@ impl Included {
     }
 }
 
-/// What names the files that are compiled, run or compared: the sources of all tests and programs, and CI's scripts.
+/// The texts that name the files which are compiled, run or compared: the sources of all tests and programs,
+/// and CI's scripts.
 struct Sources(String);
 
 impl Sources {
@@ -120,7 +122,7 @@ impl Sources {
         Self(paths.iter().map(|path| fs::read_to_string(path).expect("a text") + "\n").collect())
     }
 
-    /// Whether one of them says it.
+    /// Whether one of them contains the text.
     fn say(&self, text: &str) -> bool {
         self.0.contains(text)
     }
@@ -133,10 +135,9 @@ impl Sources {
         let is_in = |folder: &str| within.parent() == Some(Path::new(folder));
         let named = || self.say(&format!("\"{name}\"")) || self.say(&format!("/{name}"));
         match path.extension().and_then(|extension| extension.to_str()) {
-            // Cargo's programs, the compile errors, and the expansions, are whatever is in their folders.
-            Some("rs") if is_in("tests/tests") || is_in("examples/examples") || is_in("tests/expansions") => {
-                true
-            }
+            // Cargo's programs, the compile errors and the expansions are all files of their folders.
+            Some("rs") if is_in("tests/tests") || is_in("tests/expansions") => true,
+            Some("rs") if is_in("examples/examples") || is_in("kernels/examples") => true,
             Some("rs" | "stderr") if within.starts_with("tests/ui") => path.with_extension("rs").exists(),
             // A workspace of its own, whose build needs `nvcc`.
             Some("rs") if within.starts_with("examples/candle") => true,
@@ -163,7 +164,8 @@ fn every_block_is_included_from_what_is_compiled_or_recorded() {
                 }
                 included += parts.len();
             }
-            // Commands, and lines of a manifest. What is drawn by hand: streams over time. Single calls of other libraries.
+            // These are commands, lines of a manifest, drawings of streams over time, and single calls of
+            // other libraries.
             "sh" | "toml" | "text,drawn" | "text,others" => (),
             kind => panic!("{}: what is a block of `{kind}`?", block.page.display()),
         }
@@ -171,27 +173,32 @@ fn every_block_is_included_from_what_is_compiled_or_recorded() {
     assert!(included > 400, "{included} includes");
 }
 
-/// What the page on the prelude lists.
+/// The page on the prelude lists every name of the prelude.
 #[test]
 fn the_page_on_the_prelude_has_all_of_it() {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("a text");
     let (prelude, page) = (read("runtime/src/prelude.rs"), read("book/src/reference.md"));
-    let names = prelude.split_once("pub use crate::{").expect("it re-exports").1;
-    let names = names.split_once('}').expect("the list ends").0.split(',').map(str::trim);
+    // Each `pub use path::{a, b};` and `pub use path::a;`.
+    let uses = prelude.split("pub use ").skip(1).map(|rest| rest.split_once(';').expect("it ends").0);
+    let last = |path: &str| path.rsplit("::").next().expect("a name").trim().to_owned();
+    let names = uses.flat_map(|path| match path.split_once('{') {
+        Some((_, list)) => list.trim_end_matches('}').split(',').map(last).collect::<Vec<_>>(),
+        None => vec![last(path)],
+    });
     let names: Vec<_> = names.filter(|name| !name.is_empty()).map(|name| format!("`{name}`")).collect();
     let listed = page.split_once("## The prelude").expect("a heading").1;
     let missing: Vec<_> = names.iter().filter(|name| !listed.contains(name.as_str())).collect();
     assert!(names.len() > 20 && missing.is_empty(), "{missing:?}");
 }
 
-/// Nothing that a page once showed is kept, and nothing recorded goes unseen.
+/// Files that a page once showed are removed, and every recorded file is on a page.
 #[test]
 fn everything_beside_the_pages_is_on_one() {
     let folder = root().join("book/src");
     let mut pages: Vec<_> = files(&folder, "md");
     pages.push(root().join("README.md"));
     let shown: String = pages.iter().map(|page| fs::read_to_string(page).expect("a page")).collect();
-    // A `.dot` is what a picture is made of.
+    // A picture is made of a `.dot`.
     for extension in ["txt", "rs", "svg", "png", "mmd", "ebnf"] {
         for path in files(&folder, extension) {
             let name = path.file_name().and_then(|name| name.to_str()).expect("a name");

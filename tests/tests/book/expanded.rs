@@ -22,7 +22,7 @@ fn the_tutorials_pipeline() {
     recorded("tutorial/13-expanded.txt", &expanded(source, "pipeline"));
 }
 
-/// Of the page on branches the part that its text is about.
+/// The part of the page on branches that its text explains.
 #[test]
 fn a_branch() {
     let text = expanded(include_str!("../pipelines/blocks.rs"), "refine");

@@ -1,11 +1,13 @@
-//! The book's listings: what its pages show is included from what is compiled, or from what a test has recorded. That it builds,
-//! and that its links lead somewhere, is tested in `book/tests`.
+//! The book's listings: its pages include what is compiled, or what a test has recorded. `book/tests` checks
+//! that the book builds, and that its links lead somewhere.
 
 mod above_mean;
 mod blocks;
 mod expanded;
 mod imports;
+mod names;
 mod promises;
+mod readme;
 mod running_total;
 mod shown;
 mod sources;
@@ -20,7 +22,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the repository")
 }
 
-/// The files below a folder that end so, in order.
+/// The files in this folder and below it whose names have this extension, in order.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {

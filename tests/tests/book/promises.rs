@@ -1,4 +1,5 @@
-//! What kernels promise where readers copy it from: a kernel that is given memory says what it needs of its arguments.
+//! The promises of kernels that readers copy: a kernel that is given memory says what it needs of its
+//! arguments.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,8 +8,8 @@ use std::path::PathBuf;
 use super::blocks::blocks;
 use super::{files, root};
 
-/// What is shown to readers as right: the listings of the pages, the README and the examples. The programs that are
-/// shown as wrong are those of `ui/`.
+/// The texts that are shown to readers as right: the listings of the pages, the README and the examples. The
+/// programs that are shown as wrong are those of `ui/`.
 fn shown() -> BTreeMap<PathBuf, String> {
     let mut shown: BTreeMap<PathBuf, String> = BTreeMap::new();
     for block in blocks().iter().filter(|block| block.kind == "rust,ignore") {

@@ -1,4 +1,4 @@
-//! What is carried from chunk to chunk, as the page on neighbours shows it.
+//! The carry of the page on neighbours.
 
 use thalweg_tests::book::recorded;
 
@@ -70,7 +70,7 @@ stream_pipeline! {
 }
 
 // ANCHOR: run
-fn run_twice(device: &Device) -> Result<()> {
+fn run_twice(device: &Device) -> thalweg::Result<()> {
     let mut running = RunningTotal::new(device)?;
     let (x, mut y) = (vec![1.0; 2500], vec![0.0; 2500]);
     let mut total = [100.0];
@@ -83,15 +83,15 @@ fn run_twice(device: &Device) -> Result<()> {
 // ANCHOR_END: run
 
 #[test]
-fn a_second_run_goes_on() -> Result<()> {
-    run_twice(&Device::simulated(Spec::h200()))
+fn a_second_run_goes_on() -> thalweg::Result<()> {
+    run_twice(&Device::simulated(Simulation::h200()))
 }
 
-/// What the slice holds is of no meaning then.
+/// The slice's content has no meaning at that time.
 #[test]
-fn a_second_run_starts_from_the_value() -> Result<()> {
+fn a_second_run_starts_from_the_value() -> thalweg::Result<()> {
     let (x, mut total, mut y) = (vec![1.0; 2500], [100.0], vec![0.0; 2500]);
-    let mut running = FromFive::new(&Device::simulated(Spec::h200()))?;
+    let mut running = FromFive::new(&Device::simulated(Simulation::h200()))?;
     for _ in 0..2 {
         running.run(&x, &mut total, &mut y)?;
         assert_eq!((y[0], total[0]), (6.0, 2505.0));
@@ -99,11 +99,11 @@ fn a_second_run_starts_from_the_value() -> Result<()> {
     Ok(())
 }
 
-/// Where one stream has all that uses it, the plan has nothing to show: the stream's order is enough.
+/// If one stream has all operations that use it, the plan shows nothing: the stream's order is enough.
 #[test]
-fn the_plan_shows_the_wait_between_streams() -> Result<()> {
+fn the_plan_shows_the_wait_between_streams() -> thalweg::Result<()> {
     assert!(!RunningTotal::PLAN.to_string().contains(" total:"), "{}", RunningTotal::PLAN);
-    let mut running = PerSlot::new(&Device::simulated(Spec::h200()))?;
+    let mut running = PerSlot::new(&Device::simulated(Simulation::h200()))?;
     let (mut total, mut y) = ([0.0], vec![0.0; 2500]);
     running.run(&vec![1.0; 2500], &mut total, &mut y)?;
     assert_eq!(total, [2500.0]);

@@ -1,5 +1,6 @@
 //! Errors that pages show. `BLESS=1` records them anew.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
 use thalweg_tests::book::{in_listing, recorded};
@@ -26,10 +27,13 @@ stream_pipeline! {
 
 // ANCHOR: kinds
 /// The pipeline as it is declared, or with smaller chunks.
-fn fitting(device: &Device) -> Result<Saxpy> {
+fn fitting(device: &Device) -> thalweg::Result<Saxpy> {
     match Saxpy::new(device) {
         Err(error) => match error.kind() {
-            ErrorKind::OutOfDeviceMemory { .. } => Saxpy::options(device).chunk(1 << 20).build(),
+            ErrorKind::OutOfMemory(memory) => {
+                println!("{} bytes do not fit: try smaller chunks", memory.requested());
+                Saxpy::options(device).chunk(1 << 20).build()
+            }
             _ => Err(error),
         },
         saxpy => saxpy,
@@ -38,18 +42,18 @@ fn fitting(device: &Device) -> Result<Saxpy> {
 // ANCHOR_END: kinds
 
 #[test]
-fn smaller_chunks_fit() -> Result<()> {
-    let device = Device::simulated(Spec::h200().with_memory(4 * GIB as u64));
+fn smaller_chunks_fit() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200().with_memory(4 * GIB as u64));
     let mut y = vec![1.0; 10];
     let report = fitting(&device)?.run(2.0, &vec![3.0; 10], &mut y)?;
     assert_eq!((y, report.chunks), (vec![7.0; 10], 1));
     Ok(())
 }
 
-/// What the ring takes is said before anything is computed.
+/// The error about the ring's memory comes before anything is computed.
 #[test]
 fn memory_is_exhausted() {
-    let device = Device::simulated(Spec::h200().with_memory(4 * GIB as u64));
+    let device = Device::simulated(Simulation::h200().with_memory(4 * GIB as u64));
     let error = Saxpy::new(&device).unwrap_err();
     recorded("errors-memory.txt", &in_listing(&error, file!(), "exhausted"));
 }
@@ -77,10 +81,10 @@ stream_pipeline! {
 }
 
 #[test]
-fn items_may_be_structs() -> Result<()> {
+fn items_may_be_structs() -> thalweg::Result<()> {
     let x: Vec<_> = (0..10).map(|i| Particle { position: [i as f32; 3], mass: 1.0 }).collect();
     let mut y = vec![Particle::zeroed(); x.len()];
-    Through::new(&Device::simulated(Spec::h200()))?.run(&x, &mut y)?;
+    Through::new(&Device::simulated(Simulation::h200()))?.run(&x, &mut y)?;
     assert!(x.iter().zip(&y).all(|(x, y)| x.position == y.position && x.mass == y.mass));
     Ok(())
 }
@@ -101,10 +105,10 @@ stream_pipeline! {
 
 /// As the page on devices says.
 #[test]
-fn a_grid_that_is_too_small_fails() -> Result<()> {
+fn a_grid_that_is_too_small_fails() -> thalweg::Result<()> {
     let mut y = [0.0; 40];
-    let error = TooFew::new(&Device::simulated(Spec::h200()))?.run(&[1.0; 40], &mut y).unwrap_err();
-    let ErrorKind::Unwritten { elements: 10, unwritten: 2, first: 8, enough: Some(3), .. } = error.kind()
+    let error = TooFew::new(&Device::simulated(Simulation::h200()))?.run(&[1.0; 40], &mut y).unwrap_err();
+    let Detail::Unwritten { elements: 10, unwritten: 2, first: 8, enough: Some(3), .. } = error.detail()
     else {
         return Err(error);
     };

@@ -20,8 +20,8 @@ stream_pipeline! {
     }
 }
 
-/// Of the first ten squares the largest of each chunk.
-fn largest_squares(numbers: &mut Numbers) -> Result<Vec<u32>> {
+/// The largest number of each chunk, of the first ten squares.
+fn largest_squares(numbers: &mut Numbers) -> thalweg::Result<Vec<u32>> {
     let squares = source::from_fn(|c, slot: &mut [u32]| {
         let len = slot.len().min(10 - c.start);
         for (i, square) in slot[..len].iter_mut().enumerate() {
@@ -40,14 +40,14 @@ fn largest_squares(numbers: &mut Numbers) -> Result<Vec<u32>> {
 // ANCHOR_END: functions
 
 #[test]
-fn functions() -> Result<()> {
-    let mut numbers = Numbers::new(&Device::simulated(Spec::h200()))?;
+fn functions() -> thalweg::Result<()> {
+    let mut numbers = Numbers::new(&Device::simulated(Simulation::h200()))?;
     assert_eq!(largest_squares(&mut numbers)?, [9, 49, 81]);
     Ok(())
 }
 
 // ANCHOR: structs
-/// Chunk by chunk. A `BufReader` would gain nothing: a chunk is read at once.
+/// Reads chunk by chunk. A `BufReader` would gain nothing: a chunk is read at once.
 fn streamed(through: &mut Through, path: &Path) -> Result<Vec<Particle>, Box<dyn Error>> {
     let mut there_and_back = Vec::new();
     let file = File::open(path)?;
@@ -55,7 +55,7 @@ fn streamed(through: &mut Through, path: &Path) -> Result<Vec<Particle>, Box<dyn
     Ok(there_and_back)
 }
 
-/// All of it, into memory that is aligned for particles.
+/// Reads all of it, into memory that is aligned for particles.
 fn whole(path: &Path) -> std::io::Result<Vec<Particle>> {
     let mut file = File::open(path)?;
     let len = file.metadata()?.len() as usize / size_of::<Particle>();
@@ -72,7 +72,7 @@ fn structs() -> Result<(), Box<dyn Error>> {
     let all: Vec<_> = (0..10).map(|i| Particle { position: [i as f32; 3], mass: 1.0 }).collect();
     let bytes: &[u8] = bytemuck::cast_slice(&all);
     std::fs::write(&path, bytes)?;
-    let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+    let mut through = Through::new(&Device::simulated(Simulation::h200()))?;
     for particles in [streamed(&mut through, &path)?, whole(&path)?] {
         assert_eq!(bytemuck::cast_slice::<_, u8>(&particles), bytes);
     }

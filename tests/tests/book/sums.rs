@@ -7,8 +7,8 @@ use thalweg_tests::book::recorded;
 use super::{files, root};
 
 // ANCHOR: sums
+use thalweg::io::sink;
 use thalweg::prelude::*;
-use thalweg::sink;
 use thalweg_kernels::{sum_f32, sum_f64};
 
 stream_pipeline! {
@@ -28,7 +28,7 @@ stream_pipeline! {
     }
 }
 
-fn total(device: &Device, x: &[f32]) -> Result<f64> {
+fn total(device: &Device, x: &[f32]) -> thalweg::Result<f64> {
     let mut sums = Vec::new();
     Sums::new(device)?.run(x, sink::extend(&mut sums))?;
     Ok(sums.iter().sum())
@@ -36,9 +36,9 @@ fn total(device: &Device, x: &[f32]) -> Result<f64> {
 // ANCHOR_END: sums
 
 #[test]
-fn all_chunks_are_added_up() -> Result<()> {
+fn all_chunks_are_added_up() -> thalweg::Result<()> {
     let x: Vec<f32> = (0..2_500_000).map(|i| (i % 5) as f32).collect();
-    assert_eq!(total(&Device::simulated(Spec::h200()), &x)?, 5_000_000.0);
+    assert_eq!(total(&Device::simulated(Simulation::h200()), &x)?, 5_000_000.0);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Graph mode on a GPU, against plain mode.
+//! Graph mode on a GPU, compared with plain mode.
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -65,7 +65,7 @@ stream_pipeline! {
     }
 }
 
-/// More nodes than one graph has, replayed, with other parameters, and with other memory.
+/// A run has more nodes than one graph, and is repeated with other parameters and other memory.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_long_run_is_several_graphs() {
@@ -81,7 +81,7 @@ fn a_long_run_is_several_graphs() {
     }
 }
 
-/// Chunks of several megabytes, staged and not, where copies really overlap.
+/// Chunks of several megabytes, staged and not staged, whose copies really overlap.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn large_chunks() {

@@ -1,4 +1,4 @@
-//! What only GPUs can show. `cargo test --test gpu -- --ignored` where there is one.
+//! Tests of behaviour that only GPUs show. Run them with `cargo test --test gpu -- --ignored`.
 
 mod graph;
 mod pipelines;

@@ -1,5 +1,6 @@
-//! What only a GPU can show.
+//! Tests of behaviour that only a GPU shows.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::{grayscale, luma, saxpy};
 
@@ -49,7 +50,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Two kernels with scratch between them and a copy on the device, everything on one stream for each slot.
+    /// Two kernels with scratch between them and a copy on the device, all on one stream for each slot.
     pipeline PerSlot {
         input x: [f32; 2];
         output z: [f32; 2];
@@ -256,7 +257,7 @@ fn both_devices_give_the_same_bytes() {
         gray
     };
     let on_gpu = run(Device::cuda(0).expect("a GPU"));
-    assert_eq!(on_gpu, run(Device::simulated(Spec::default())));
+    assert_eq!(on_gpu, run(Device::simulated(Simulation::default())));
     assert!(on_gpu.iter().zip(rgb.chunks(3)).all(|(&gray, rgb)| gray == luma([rgb[0], rgb[1], rgb[2]])));
 }
 
@@ -286,10 +287,7 @@ fn two_threads_share_a_gpu() {
 fn a_gpu_that_does_not_exist_is_named() {
     let count = Device::all().expect("the GPUs").len();
     let error = Device::cuda(99).expect_err("no such GPU");
-    assert!(
-        matches!(error.kind(), ErrorKind::NoSuchDevice { index: 99, count: n } if *n == count),
-        "{error}"
-    );
+    assert!(matches!(error.detail(), Detail::NoSuchDevice { index: 99, count: n } if *n == count), "{error}");
 }
 
 #[test]
@@ -297,7 +295,7 @@ fn a_gpu_that_does_not_exist_is_named() {
 fn a_source_that_does_not_compile_gives_the_compilers_text() {
     let device = Device::cuda(0).expect("a GPU");
     let error = Broken::new(&device).expect_err("broken.cu does not compile");
-    let ErrorKind::Compile { file, log, .. } = error.kind() else { panic!("{error}") };
+    let Detail::Compile { file, log, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(*file, "../../cu/broken.cu");
     assert!(log.contains("broken.cu(4)") && log.contains("undeclared"), "{log}");
     assert_eq!(error.place().pipeline, Some("Broken"));
@@ -313,7 +311,7 @@ fn launch_bounds_are_the_limit_and_the_next_run_works() {
     let x: Vec<i32> = (0..100).collect();
     let mut y = vec![0; 100];
     let error = pipeline.run(256, &x, &mut y).expect_err("more than the kernel's bounds");
-    assert!(matches!(error.kind(), ErrorKind::LaunchLimit { value: 256, limit: 128, .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::LaunchLimit { value: 256, limit: 128, .. }), "{error}");
     assert_eq!(error.place().chunk, Some(0));
     pipeline.run(128, &x, &mut y).expect("a run");
     assert!(y.iter().zip(&x).all(|(y, x)| *y == x + 1));
@@ -324,7 +322,7 @@ fn launch_bounds_are_the_limit_and_the_next_run_works() {
 fn more_device_memory_than_there_is() {
     let device = Device::cuda(0).expect("a GPU");
     let error = Saxpy::options(&device).chunk(1 << 40).build().expect_err("4 TiB a slot");
-    let ErrorKind::OutOfDeviceMemory { requested, free, .. } = error.kind() else { panic!("{error}") };
+    let Detail::OutOfDeviceMemory { requested, free, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(*requested, 3 << 42);
     assert!(*free > 0 && free < requested);
     Saxpy::new(&device).expect("a pipeline that fits");
@@ -334,7 +332,7 @@ fn more_device_memory_than_there_is() {
 #[ignore = "needs a CUDA device"]
 fn a_device_buffer_keeps_what_it_is_given() {
     let device = Device::cuda(0).expect("a GPU");
-    // Several pieces, the last one a part.
+    // There are several pieces, and the last one is shorter.
     let numbers: Vec<u64> = (0..3_000_001).collect();
     let mut buffer = DeviceBuf::from_slice(&device, &numbers).expect("device memory");
     assert!(buffer.to_vec().expect("a copy") == numbers);

@@ -1,6 +1,8 @@
-//! The maps of `thalweg-kernels`: against plain loops on the simulated device, and a GPU against the simulated device.
+//! The maps of `thalweg-kernels`: the simulated device is compared with plain loops, and a GPU with the
+//! simulated device.
 
 use proptest::prelude::*;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::{
     add_f32, add_f64, clamp_f32, clamp_f64, daxpy, exp_f32, exp_f64, multiply_f32, multiply_f64, relu_f32,
@@ -73,14 +75,14 @@ macro_rules! maps {
         mod $module {
             use super::*;
 
-            /// What the pipeline makes of some data, in the order of [`RESULTS`].
+            /// The pipeline's results for some data, in the order of [`RESULTS`].
             pub fn run(
                 device: &Device,
                 chunk: usize,
                 block: u32,
                 [a, b, low, high]: [$type; 4],
                 [x, y, z]: [&[$type]; 3],
-            ) -> Result<[Vec<$type>; 8]> {
+            ) -> thalweg::Result<[Vec<$type>; 8]> {
                 let mut pipeline = $pipeline::options(device).chunk(chunk).build()?;
                 let mut results: [Vec<$type>; 8] = std::array::from_fn(|_| vec![7.0; x.len()]);
                 results[7].copy_from_slice(z);
@@ -91,7 +93,7 @@ macro_rules! maps {
                 Ok(results)
             }
 
-            /// The same by plain loops, but for the powers.
+            /// The same by plain loops, apart from the powers.
             pub fn expected(
                 [a, b, low, high]: [$type; 4],
                 [x, y, z]: [&[$type]; 3],
@@ -122,23 +124,23 @@ maps! {
         scale_f64 add_f64 multiply_f64 exp_f64 sqrt_f64 relu_f64 clamp_f64 daxpy
 }
 
-/// e to the power `x`, in a way of its own: `2^k` times the series of what is left.
+/// e to the power `x`, computed independently: `2^k` times the series of the rest.
 fn exp_by_series(x: f64) -> f64 {
     if x.is_nan() {
         return x;
     }
     let x = x.clamp(-800.0, 800.0);
     let k = (x / std::f64::consts::LN_2).round();
-    // The logarithm of 2 in two parts, of which `k` times the first is exact.
+    // The logarithm of 2 is in two parts; `k` times the first part is exact.
     let high = f64::from_bits(0x3fe6_2e42_fee0_0000);
     let rest = (x - k * high) - k * 1.908_214_929_270_587_7e-10;
     let series = (1..=20).rev().fold(1.0, |sum, n| 1.0 + sum * rest / f64::from(n));
-    // In two steps, since `2^k` itself may be beyond what a double can hold.
+    // This takes two steps, since `2^k` itself may be beyond the range of a double.
     let half = (k / 2.0).floor();
     series * 2_f64.powi(half as i32) * 2_f64.powi((k - half) as i32)
 }
 
-/// Checks results by name; powers with a tolerance of their own.
+/// Checks results by name; powers have a tolerance of their own.
 fn assert_maps<T: Element>(
     found: &[Vec<T>; 8],
     expected: &[Vec<T>; 8],
@@ -156,7 +158,7 @@ fn assert_maps<T: Element>(
     }
 }
 
-/// Any doubles, and those of any floats.
+/// Arbitrary doubles, and those of arbitrary floats.
 fn any_doubles(random: &mut Random, len: usize) -> Vec<f64> {
     let floats = random.any_floats(len);
     floats
@@ -170,7 +172,7 @@ proptest! {
 
     #[test]
     fn maps_are_loops(len in 0..3000_usize, chunk in 1..2000_usize, block in 1..=1024_u32, seed in any::<u64>()) {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut random = Random::new(seed);
         let what = format!("length {len}, chunk {chunk}, block {block}");
 
@@ -198,7 +200,7 @@ fn maps_are_the_same_on_a_gpu() {
     for len in LENGTHS {
         for block in [1, 32, 100, 256, 1024] {
             let what = format!("length {len}, block {block}");
-            // Blocks of one thread are slow, and no more telling on much data.
+            // Blocks of one thread are slow, and much data would show no more.
             if block == 1 && len > 2000 {
                 continue;
             }
@@ -208,7 +210,8 @@ fn maps_are_the_same_on_a_gpu() {
             let parameters = [1.7, -0.3, -1.5, 2.5];
             let (gpu, simulated) =
                 on_gpu_and_simulated(|device| singles::run(device, chunk, block, parameters, data));
-            // `saxpy` is fused on a GPU: where product and sum nearly cancel, the difference is any number of ulp.
+            // `saxpy` is fused on a GPU: if product and sum nearly cancel, the difference is any number of
+            // ulp.
             let fused: Vec<_> = (0..len).map(|i| 1.7_f32.mul_add(data[0][i], data[2][i])).collect();
             let mut expected = simulated;
             expected[7] = fused;
@@ -225,7 +228,7 @@ fn maps_are_the_same_on_a_gpu() {
 }
 
 stream_pipeline! {
-    /// A grid of the caller's, and a number of elements.
+    /// The caller gives the grid, and a number of elements.
     #[allow(deprecated, reason = "the fill shows in what the grid leaves out")]
     pipeline Launched {
         param n: u32;
@@ -257,8 +260,8 @@ fn a_grid_that_is_too_small(device: &Device) {
         let result = pipeline.run(n, grid, block, 0.0, 1.0, &x, &mut y);
         if device.is_simulated() {
             let error = result.unwrap_err();
-            let &ErrorKind::Unwritten { kernel: "clamp_f32", elements: 1000, unwritten, first, .. } =
-                error.kind()
+            let &Detail::Unwritten { kernel: "clamp_f32", elements: 1000, unwritten, first, .. } =
+                error.detail()
             else {
                 panic!("{error}");
             };
@@ -273,7 +276,7 @@ fn a_grid_that_is_too_small(device: &Device) {
 
 #[test]
 fn a_grid_that_is_too_small_does_less() {
-    a_grid_that_is_too_small(&Device::simulated(Spec::default()));
+    a_grid_that_is_too_small(&Device::simulated(Simulation::default()));
 }
 
 #[test]
@@ -284,13 +287,13 @@ fn a_grid_that_is_too_small_does_less_on_a_gpu() {
 
 #[test]
 fn what_would_leave_the_slices_is_refused() {
-    let mut pipeline = Launched::new(&Device::simulated(Spec::default())).unwrap();
+    let mut pipeline = Launched::new(&Device::simulated(Simulation::default())).unwrap();
     let (x, mut y) = (vec![0.5; 1000], vec![0.0; 1000]);
     for (n, low, high) in
         [(1001, 0.0, 1.0), (u32::MAX, 0.0, 1.0), (1, 1.0, 0.0), (1, f32::NAN, 0.0), (1, 0.0, f32::NAN)]
     {
         let error = pipeline.run(n, 4, 256, low, high, &x, &mut y).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Requires { kernel: "clamp_f32", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Requires { kernel: "clamp_f32", .. }), "{error}");
     }
 }
 
@@ -308,7 +311,7 @@ stream_pipeline! {
 fn daxpy_adds_to_a_carry() {
     let mut total = [5.0];
     let x: Vec<f64> = (0..35).map(f64::from).collect();
-    Carried::new(&Device::simulated(Spec::default())).unwrap().run(&x, &mut total).unwrap();
+    Carried::new(&Device::simulated(Simulation::default())).unwrap().run(&x, &mut total).unwrap();
     assert_eq!(total, [2.0 * (0.0 + 10.0 + 20.0 + 30.0)]);
 }
 
@@ -335,7 +338,7 @@ stream_pipeline! {
     }
 }
 
-/// Each element is added to once, by the threads along x.
+/// The threads along x add to each element once.
 fn more_than_one_axis(device: &Device) {
     let mut pipeline = Flat::new(device).unwrap();
     for (grid, block, reached) in
@@ -350,7 +353,7 @@ fn more_than_one_axis(device: &Device) {
 
 #[test]
 fn sums_in_place_add_once_along_every_axis() {
-    more_than_one_axis(&Device::simulated(Spec::default()));
+    more_than_one_axis(&Device::simulated(Simulation::default()));
 }
 
 #[test]

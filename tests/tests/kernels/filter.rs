@@ -1,5 +1,5 @@
-//! Filters of images: against plain loops on the simulated device, and a GPU against the simulated device. All of them
-//! give the same bits everywhere.
+//! Filters of images: the simulated device is compared with plain loops, and a GPU with the simulated device.
+//! All of them give the same bits everywhere.
 
 use proptest::prelude::*;
 use thalweg::prelude::*;
@@ -72,7 +72,7 @@ struct Images {
     b: Vec<u8>,
 }
 
-/// What the filters make of images.
+/// The results of the filters.
 struct Filtered {
     blurred: Vec<f32>,
     edges: Vec<f32>,
@@ -82,14 +82,14 @@ struct Filtered {
 }
 
 impl Images {
-    /// With weights of both signs, so that some sums are below 0 and some above 255.
+    /// The weights have both signs, so that some sums are below 0 and some above 255.
     fn random(random: &mut Random, shape: [u32; 3], radius: u32) -> Self {
         let len = shape.iter().product::<u32>() as usize;
         let weights = random.floats(2 * radius as usize + 1, -1.0, 1.5);
         Self { shape, radius, weights, x: random.any_floats(len), b: random.bytes(len) }
     }
 
-    fn filtered(&self, device: &Device, launch: Launch) -> Result<Filtered> {
+    fn filtered(&self, device: &Device, launch: Launch) -> thalweg::Result<Filtered> {
         let Self { shape: [_, rows, columns], radius, weights, x, b } = self;
         let mut filtered = Filtered {
             blurred: vec![7.0; x.len()],
@@ -107,7 +107,7 @@ impl Images {
         Ok(filtered)
     }
 
-    /// The same pixel by pixel.
+    /// The same results, computed pixel by pixel.
     fn by_loops(&self) -> Filtered {
         let [images, rows, columns] = self.shape.map(|n| n as i64);
         let radius = i64::from(self.radius);
@@ -183,7 +183,7 @@ proptest! {
         launch in 0..LAUNCHES.len(), seed in any::<u64>(),
     ) {
         let images = Images::random(&mut Random::new(seed), [images, rows, columns], radius);
-        let found = images.filtered(&Device::simulated(Spec::default()), LAUNCHES[launch]).unwrap();
+        let found = images.filtered(&Device::simulated(Simulation::default()), LAUNCHES[launch]).unwrap();
         assert_filtered(&found, &images.by_loops(), &format!("{:?}, {radius}", images.shape));
     }
 
@@ -203,7 +203,7 @@ proptest! {
 
 #[test]
 fn a_blur_of_images_that_are_all_alike_leaves_them() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     for level in [0, 1, 77, 255] {
         let (shape, radius) = ([2, 9, 11], 4);
         let images = Images {
@@ -233,12 +233,12 @@ fn widest_box(device: &Device) {
 
 #[test]
 fn the_widest_box_does_not_overflow() {
-    widest_box(&Device::simulated(Spec::default()));
+    widest_box(&Device::simulated(Simulation::default()));
 }
 
 #[test]
 fn what_would_leave_the_slices_is_refused() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut images = Images::random(&mut Random::new(1), [2, 3, 4], 5);
     images.weights.pop();
     let error = images.filtered(&device, LAUNCHES[0]).err().unwrap();

@@ -1,8 +1,8 @@
-//! Kernels with variables, clusters and grid-wide barriers, and images of all kinds: on the simulated device where it has
-//! something to say, and on a GPU.
+//! Kernels with variables, clusters and grid-wide barriers, and images of all kinds: on the simulated device
+//! if it says anything about them, and on a GPU.
 
+use thalweg::__private::Detail;
 use thalweg::__private::{Function, KernelInfo, KernelModule, compilations, compile_for};
-use thalweg::ErrorKind;
 use thalweg::prelude::*;
 use thalweg_tests::loading::{
     BLOCK, Blur, BlurTwice, BlurWithItsInput, Either, Rotate, RotateFar, Total, blurred, rotated,
@@ -18,7 +18,7 @@ on_both_devices! {
     fn a_variable_has_the_runs_value(device, case) {
         let x = numbers(case.len);
         let mut blur = thalweg_tests::built!(Blur, device, case);
-        // Fewer than the variable holds, all of it, and none.
+        // The values are fewer than the variable holds, all of it, and none.
         for weights in [&[1.0, -2.0, 3.0][..], &[1.0, 2.0, 3.0, 4.0, 5.0], &[]] {
             let mut y = vec![f32::NAN; case.len];
             blur.run(weights.len() as u32, weights, &x, &mut y)?;
@@ -43,7 +43,8 @@ on_both_devices! {
     }
 }
 
-/// Clusters of two, with much shared memory, and of sixteen; in streams and graphs, whose second run changes the node.
+/// Clusters of two, with much shared memory, and of sixteen; in streams and graphs, whose second run changes
+/// the node.
 fn clusters(device: &Device) {
     for graph in [false, true] {
         let len = 500;
@@ -70,7 +71,7 @@ fn clusters(device: &Device) {
 
 #[test]
 fn clusters_on_the_simulated_device() {
-    clusters(&Device::simulated(Spec::h200()));
+    clusters(&Device::simulated(Simulation::h200()));
 }
 
 #[test]
@@ -79,45 +80,46 @@ fn clusters_on_a_gpu() {
     clusters(&Device::cuda(0).unwrap());
 }
 
-/// What each device refuses, with the same words.
+/// Each device refuses the same with the same words.
 fn refusals(device: &Device) {
     let (x, mut y) = (whole(96), vec![0; 96]);
     let error = Rotate::new(device).unwrap().run(3, 128, &x, &mut y).unwrap_err();
     assert!(
         matches!(
-            error.kind(),
-            ErrorKind::ClusterGrid { kernel: "rotate_2", grid: [3, 1, 1], cluster: [2, 1, 1] }
+            error.detail(),
+            Detail::ClusterGrid { kernel: "rotate_2", grid: [3, 1, 1], cluster: [2, 1, 1] }
         ),
         "{error}"
     );
     let error = Rotate::new(device).unwrap().run(2, 1 << 20, &x, &mut y).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::SharedMemory { dynamic: 1_048_576, fixed: 0, .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::SharedMemory { dynamic: 1_048_576, fixed: 0, .. }), "{error}");
     let error = Total::new(device).unwrap().run(1 << 20, &x, &mut y).unwrap_err();
     assert!(
         matches!(
-            error.kind(),
-            ErrorKind::LaunchLimit { what: "blocks of a cooperative launch", value: 1_048_576, .. }
+            error.detail(),
+            Detail::LaunchLimit { what: "blocks of a cooperative launch", value: 1_048_576, .. }
         ),
         "{error}"
     );
     let (x, mut y) = ([1.0; 10], [0.0; 10]);
     let error = BlurWithItsInput::new(device).unwrap().run(&x, &mut y).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::SymbolNotResident { symbol: "weights", .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::SymbolNotResident { symbol: "weights", .. }), "{error}");
     let mut twice = BlurTwice::new(device).unwrap();
     let error = twice.run(&[1.0], &[1.0], &x, &mut y).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::SymbolChanged { symbol: "weights", .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::SymbolChanged { symbol: "weights", .. }), "{error}");
     assert_eq!(error.place().stage, Some("two"));
     // The variable has room for five.
     let error = Blur::new(device).unwrap().run(1, &[1.0; 6], &[0.0; 4], &mut [0.0; 4]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::SymbolSize { bytes: 24, size: 20, .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::SymbolSize { bytes: 24, size: 20, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Shape(_)), "its lengths are the caller's: {error}");
     assert_eq!(error.place().stage, Some("work"));
 }
 
 #[test]
 fn refusals_of_the_simulated_device() {
-    refusals(&Device::simulated(Spec::h200()));
+    refusals(&Device::simulated(Simulation::h200()));
     // The next run may give it another buffer.
-    let device = Device::simulated(Spec::h200());
+    let device = Device::simulated(Simulation::h200());
     let mut blur = Blur::new(&device).unwrap();
     let mut y = [0.0; 4];
     for weights in [[1.0], [2.0]] {
@@ -134,7 +136,7 @@ fn refusals_of_a_gpu() {
 
 #[test]
 fn a_device_without_clusters_says_so() {
-    let device = Device::simulated(Spec::a100());
+    let device = Device::simulated(Simulation::a100());
     let error = Rotate::new(&device).unwrap_err();
     let said = "kernel `rotate_2` needs clusters of blocks (compute capability 9.0), which `simulated A100` (compute capability 8.0) does not have";
     assert!(error.to_string().starts_with(said), "{error}");
@@ -146,13 +148,18 @@ const STORE: &str = "extern \"C\" __global__ void store(unsigned n, unsigned* x)
 
 static STORE_SOURCE: KernelModule = KernelModule::cuda("store.cu", STORE);
 
-/// A kernel of an image, or why it is refused.
-fn load(device: &Device, file: &'static str, image: Vec<u8>, sizes: &'static [usize]) -> Result<Function> {
+/// A kernel of an image, or the reason for its refusal.
+fn load(
+    device: &Device,
+    file: &'static str,
+    image: Vec<u8>,
+    sizes: &'static [usize],
+) -> thalweg::Result<Function> {
     let module: &'static KernelModule = Box::leak(Box::new(KernelModule::image(file, image.leak())));
     Function::load(device, Box::leak(Box::new(KernelInfo::new("store", module).parameters(sizes))))
 }
 
-/// PTX and cubins are what the compiler has made; fatbins are for whoever has the tool that makes them.
+/// PTX and cubins come from the compiler; fatbins are for those who have the tool that makes them.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn images_on_a_gpu() {
@@ -165,42 +172,42 @@ fn images_on_a_gpu() {
     load(&device, "store.ptx", ptx.clone(), &[4, 8]).expect("PTX for all devices");
     load(&device, "store.ptx", ptx[..ptx.len() - 1].to_vec(), &[4, 8]).expect("PTX without a NUL");
 
-    // Another device's.
+    // The image is for another device.
     let other = if major == 8 { "sm_90" } else { "sm_80" };
     let error =
         load(&device, "k.cubin", compile_for(&STORE_SOURCE, other).unwrap().image, &[4, 8]).unwrap_err();
-    let ErrorKind::NoCodeForDevice { holds, .. } = error.kind() else { panic!("{error}") };
+    let Detail::NoCodeForDevice { holds, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(*holds, format!("code for {other}"));
     let newer = compile_for(&STORE_SOURCE, "compute_120").unwrap().image;
     let error = load(&device, "k.ptx", newer, &[4, 8]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NoCodeForDevice { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::NoCodeForDevice { .. }), "{error}");
 
-    // Cut off, or not what it says.
+    // The image is cut off, or not what it says.
     for cut in [0, 4, 63, 64, 200, cubin.len() / 2, cubin.len() - 1] {
         let error = load(&device, "k.cubin", cubin[..cut].to_vec(), &[4, 8]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::InvalidImage { .. }), "{cut} bytes: {error}");
+        assert!(matches!(error.detail(), Detail::InvalidImage { .. }), "{cut} bytes: {error}");
     }
     let broken = String::from_utf8(ptx.clone()).unwrap().replace("ret;", "return;");
     let error = load(&device, "k.ptx", broken.into_bytes(), &[4, 8]).unwrap_err();
-    let ErrorKind::InvalidImage { log, .. } = error.kind() else { panic!("{error}") };
+    let Detail::InvalidImage { log, .. } = error.detail() else { panic!("{error}") };
     assert!(log.contains("ptxas") && log.contains("return"), "the driver's own words: {log}");
     let future = String::from_utf8(ptx.clone()).unwrap();
     let version = future.lines().find(|line| line.starts_with(".version")).unwrap();
     let error =
         load(&device, "k.ptx", future.replace(version, ".version 99.9").into_bytes(), &[4, 8]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::PtxTooNew { version, .. } if version == "99.9"), "{error}");
+    assert!(matches!(error.detail(), Detail::PtxTooNew { version, .. } if version == "99.9"), "{error}");
 
-    // Other parameters than were declared.
+    // The parameters are not those that were declared.
     let error = load(&device, "store.cubin", cubin.clone(), &[4]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ParameterCount { declared: 1, found: 2, .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::ParameterCount { declared: 1, found: 2, .. }), "{error}");
     let error = load(&device, "store.ptx", ptx, &[8, 8]).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::ParameterSize { index: 1, declared: 8, found: 4, .. }),
+        matches!(error.detail(), Detail::ParameterSize { index: 1, declared: 8, found: 4, .. }),
         "{error}"
     );
 }
 
-/// The source has `__cluster_dims__`: the launch may not say so again, and the declaration has to agree.
+/// The source has `__cluster_dims__`: the launch may not repeat it, and the declaration has to agree.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn the_sources_own_clusters_on_a_gpu() {
@@ -211,10 +218,10 @@ fn the_sources_own_clusters_on_a_gpu() {
     Function::load(&device, Box::leak(Box::new(kernel()))).expect("not declared");
     Function::load(&device, Box::leak(Box::new(kernel().cluster([2, 1, 1])))).expect("declared alike");
     let error = Function::load(&device, Box::leak(Box::new(kernel().cluster([4, 1, 1])))).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ClusterDiffers { found: [2, 1, 1], .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::ClusterDiffers { found: [2, 1, 1], .. }), "{error}");
 }
 
-/// Set in a process that loads a kernel and says how often it has called the compiler.
+/// Set in a process that loads a kernel and reports how often it has called the compiler.
 const CHILD: &str = "THALWEG_CACHE_CHILD";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Kernels: how they are loaded, and those of `thalweg-kernels` and of these tests against plain loops.
+//! Kernels: how they are loaded, and those of `thalweg-kernels` and of these tests compared with plain loops.
 
 mod data;
 mod elementwise;

@@ -1,6 +1,8 @@
-//! `transpose` and `matmul`: against plain loops on the simulated device, and a GPU against the simulated device.
+//! `transpose` and `matmul`: the simulated device is compared with plain loops, and a GPU with the simulated
+//! device.
 
 use proptest::prelude::*;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::{matmul, transpose};
 use thalweg_tests::compare::{Tolerance, assert_close, on_gpu_and_simulated};
@@ -8,7 +10,7 @@ use thalweg_tests::is;
 use thalweg_tests::launches::{Dim3, LAUNCHES, Launch};
 use thalweg_tests::random::Random;
 
-/// Those that `matmul` allows.
+/// The sizes that `matmul` allows.
 const SMALL: &[Launch] = LAUNCHES.split_at(8).0;
 
 stream_pipeline! {
@@ -34,7 +36,7 @@ fn transposed(
     (grid, block, shared): Launch,
     [matrices, rows, columns]: [u32; 3],
     x: &[f32],
-) -> Result<Vec<f32>> {
+) -> thalweg::Result<Vec<f32>> {
     let mut y = vec![7.0; (matrices * rows * columns) as usize];
     Transpose::new(device)?.run(grid, block, shared, rows, columns, x, &mut y)?;
     Ok(y)
@@ -51,7 +53,7 @@ fn transposed_by_loops([matrices, rows, columns]: [u32; 3], x: &[f32]) -> Vec<f3
 }
 
 stream_pipeline! {
-    /// An item is a row of `a`. Shapes of no elements are none, so that they are given apart from `n` and `k`.
+    /// An item is a row of `a`. A shape needs elements, so the shapes are given apart from `n` and `k`.
     #[allow(deprecated, reason = "the fill shows where nothing is written")]
     pipeline Product {
         param grid: Dim3;
@@ -79,13 +81,13 @@ fn multiplied(
     [m, n, k]: [u32; 3],
     a: &[f32],
     b: &[f32],
-) -> Result<Vec<f32>> {
+) -> thalweg::Result<Vec<f32>> {
     let mut z = vec![5.0; (m * n.max(1)) as usize];
     Product::new(device)?.run(grid, block, shared, n, k, a, b, &mut z)?;
     Ok(z)
 }
 
-/// Factors of a product, and, in doubles, each element of it and the sum of its products' magnitudes.
+/// Factors of a product and, in doubles, each element of it and the sum of its products' magnitudes.
 struct Factors {
     a: Vec<f32>,
     b: Vec<f32>,
@@ -97,7 +99,7 @@ impl Factors {
         let product = |(row, column): (u32, u32)| {
             let products = (0..k)
                 .map(|i| f64::from(a[(row * k + i) as usize]) * f64::from(b[(i * n + column) as usize]));
-            // From 0.0 on, which no products of -0.0 turn into -0.0.
+            // Sums begin at 0.0, which products of -0.0 do not turn into -0.0.
             (products.clone().fold(0.0, |sum, product| sum + product), products.map(f64::abs).sum())
         };
         let product = (0..m).flat_map(|row| (0..n).map(move |column| (row, column))).map(product).collect();
@@ -135,7 +137,7 @@ proptest! {
     ) {
         let shape = [matrices, rows, columns];
         let x = Random::new(seed).any_floats((matrices * rows * columns) as usize);
-        let y = transposed(&Device::simulated(Spec::default()), LAUNCHES[launch], shape, &x).unwrap();
+        let y = transposed(&Device::simulated(Simulation::default()), LAUNCHES[launch], shape, &x).unwrap();
         assert_close(&y, &transposed_by_loops(shape, &x), Tolerance::Exact, format_args!("{shape:?}"));
     }
 
@@ -144,12 +146,12 @@ proptest! {
         m in 0..300_u32, n in 0..70_u32, k in 0..70_u32, launch in 0..SMALL.len(), seed in any::<u64>(),
     ) {
         let factors = Factors::random(&mut Random::new(seed), [m, n, k]);
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let found = multiplied(&device, SMALL[launch], [m, n, k], &factors.a, &factors.b);
         if n == 0 && m > 0 {
-            // Nothing is to be written, but the pipeline gives a column for it.
+            // Nothing is written, but the pipeline has a column for it.
             let error = found.unwrap_err();
-            prop_assert!(matches!(error.kind(), ErrorKind::Unwritten { kernel: "matmul", first: 0, .. }), "{error}");
+            prop_assert!(matches!(error.detail(), Detail::Unwritten { kernel: "matmul", first: 0, .. }), "{error}");
             return Ok(());
         }
         factors.check(&found.unwrap(), [m, n, k]);
@@ -161,7 +163,7 @@ proptest! {
         let mut numbers = |len| (0..len).map(|_| random.below(100) as f32 - 50.0).collect::<Vec<_>>();
         let (a, b) = (numbers(9 * k), numbers(k * n));
         let factors = Factors::new(a, b, shape);
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let found = multiplied(&device, LAUNCHES[0], shape, &factors.a, &factors.b).unwrap();
         let expected: Vec<_> = factors.product.iter().map(|(product, _)| *product as f32).collect();
         assert_close(&found, &expected, Tolerance::Exact, format_args!("{shape:?}"));
@@ -170,7 +172,7 @@ proptest! {
 
 #[test]
 fn what_would_leave_the_slices_is_refused() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Refused::new(&device).unwrap();
     let (x, mut y) = ([0.0; 12], [0.0; 12]);
     pipeline.run(3, 2, 2, &x, &mut y).unwrap();
@@ -258,7 +260,7 @@ fn matmul_is_as_exact_on_a_gpu() {
         let results: Vec<_> = SMALL.iter().map(multiply).collect();
         for found in &results {
             factors.check(found, shape);
-            // Neither the grid nor the block changes a bit, the sign of a zero aside.
+            // Neither the grid nor the block changes a bit, except the sign of a zero.
             assert_close(found, &results[0], Tolerance::Ulps(0), format_args!("{shape:?}"));
         }
     }
@@ -267,7 +269,7 @@ fn matmul_is_as_exact_on_a_gpu() {
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_large_matmul_is_the_same_on_a_gpu() {
-    // Of whole numbers, whose products and sums are exact in whatever order and however rounded.
+    // The factors are whole numbers: products and sums are exact in any order and with any rounding.
     let (mut random, shape) = (Random::new(3), [1100, 1300, 700]);
     let mut numbers = |len| (0..len).map(|_| random.below(100) as f32 - 50.0).collect::<Vec<_>>();
     let (a, b) = (numbers(1100 * 700), numbers(700 * 1300));

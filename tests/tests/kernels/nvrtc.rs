@@ -1,20 +1,20 @@
-//! Every kernel source of the workspace through the real compiler, and the cache of what it makes, without a GPU.
-//! `bash .ci/nvrtc` provides NVRTC.
+//! Every kernel source of the workspace is compiled by the real compiler, and the cache of its results is
+//! tried, without a GPU. `bash .ci/nvrtc` provides NVRTC.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use thalweg::__private::Detail;
 use thalweg::__private::{Compiled, Header, Kernel, KernelModule, compilations, compile_for, kernels_in};
-use thalweg::ErrorKind;
 use thalweg_kernels::scale_f32;
 use thalweg_tests::loading::{blur, rotate_2};
 use thalweg_tests::test_name;
 
 const ARCHITECTURES: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
-/// Sources that are meant not to compile for some architectures, and what the compiler says then.
+/// Sources that are meant not to compile for some architectures, and the compiler's message then.
 const REFUSED: [(&str, &[&str], &str); 7] = [
     ("broken.cu", &ARCHITECTURES, "undeclared"),
     // The macro refuses these, and so does NVRTC.
@@ -42,7 +42,7 @@ fn leaked(path: &Path) -> &'static str {
     text.leak()
 }
 
-/// The files below a folder that end so, as paths from it.
+/// The files in this folder and below it whose names have this extension, as paths from it.
 fn files(folder: &Path, endings: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];
@@ -61,8 +61,8 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<String> {
     found
 }
 
-/// The `.cu` files of a folder of the workspace, each with all headers of the folder, which are looked for in all folders
-/// that they are in.
+/// The `.cu` files of a folder of the workspace, each with all headers of the folder. The headers are looked
+/// for in all folders that they are in.
 fn sources(folder: &str) -> Vec<KernelModule> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
     let header = |path: String| Header { text: leaked(&folder.join(&path)), path: path.leak() };
@@ -110,7 +110,7 @@ fn every_source_compiles_for_every_architecture() {
                 (Ok(_), Some(_)) => panic!("{} compiles for {architecture}", module.file),
                 (Err(error), refused) => {
                     let said = refused.unwrap_or_else(|| panic!("{architecture}: {error}")).2;
-                    let ErrorKind::Compile { log, .. } = error.kind() else { panic!("{error}") };
+                    let Detail::Compile { log, .. } = error.detail() else { panic!("{error}") };
                     assert!(log.contains(said), "{}, {architecture}: {log}", module.file);
                 }
             }
@@ -140,7 +140,7 @@ fn headers_are_there_as_the_compiler_says() {
     assert!(of_this_package.len() > 60 && not_for_devices.len() > 100);
 }
 
-/// Set in a process that compiles what the test gives it, with the folder of the cache as its value.
+/// Set in a process that compiles the source of the test; its value is the folder of the cache.
 const CHILD: &str = "THALWEG_CACHE_CHILD";
 
 static HEADERS: [Header; 1] = [Header { path: "include/value.h", text: "#define VALUE 7\n" }];
@@ -152,7 +152,8 @@ static MODULE: KernelModule = KernelModule::cuda(
 .including("cached.cu", &HEADERS, &["include"])
 .instances(&["k<3>", "k<4>"]);
 
-/// A process that compiles [`MODULE`] with the cache in a folder, and says how often it has called the compiler.
+/// A process that compiles [`MODULE`] with the cache in a folder, and reports how often it has called the
+/// compiler.
 fn child(test: &str, cache: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
     command
@@ -163,7 +164,7 @@ fn child(test: &str, cache: &Path) -> Command {
     command
 }
 
-/// What a process of [`child`] does; whether this is one.
+/// The work of a process of [`child`]; returns whether this is one.
 fn is_child() -> bool {
     if std::env::var_os(CHILD).is_none() {
         return false;
@@ -195,7 +196,7 @@ fn a_damaged_cache_is_compiled_anew() {
     assert_eq!((run(), run()), (1, 0), "the second process compiles nothing");
     let file = fs::read_dir(&cache).unwrap().next().unwrap().unwrap().path();
     let good = fs::read(&file).unwrap();
-    // The beginning, the version, the key, the first length, the image, the names and the hash.
+    // These are the beginning, the version, the key, the first length, the image, the names and the hash.
     for at in [0, 17, 30, 53, 60, good.len() / 2, good.len() - 100, good.len() - 33, good.len() - 1] {
         let mut bad = good.clone();
         bad[at] ^= 0x10;

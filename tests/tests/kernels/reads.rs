@@ -1,4 +1,4 @@
-//! Kernels whose pointers are not `const`, though they only read: `#[reads]`.
+//! Kernels whose pointers are not `const` although they only read: `#[reads]`.
 
 use thalweg::prelude::*;
 use thalweg_tests::on_both_devices;
@@ -20,7 +20,7 @@ mod promised {
     // ANCHOR_END: reads
 }
 
-/// The same kernels, declared as their prototypes are. They are planned with, and not run.
+/// The same kernels, declared as their prototypes are. They are planned with, but not run.
 mod as_they_are {
     use super::*;
 

@@ -1,15 +1,17 @@
-//! The reductions of `thalweg-kernels`: against plain loops on the simulated device, and a GPU against the simulated device.
+//! The reductions of `thalweg-kernels`: the simulated device is compared with plain loops, and a GPU with the
+//! simulated device.
 
 use proptest::prelude::*;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::{daxpy, dot_f32, dot_f64, max_f32, max_f64, min_f32, min_f64, sum_f32, sum_f64};
 use thalweg_tests::compare::{Tolerance, assert_close, on_gpu_and_simulated};
 use thalweg_tests::random::Random;
 
-/// What a launch is free to choose.
+/// The free choices of a launch.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
-    /// Elements of each chunk that count.
+    /// The number of elements of each chunk that count.
     n: u32,
     parts: u32,
     grid: (u32, u32, u32),
@@ -17,7 +19,8 @@ struct Shape {
 }
 
 impl Shape {
-    /// Additions that an element goes through at most, in the launch and in the one that adds up its parts.
+    /// The largest number of additions that an element goes through, in the launch and in the one that adds
+    /// up its parts.
     fn additions(&self) -> f64 {
         let blocks = (self.grid.0 * self.grid.1 * self.grid.2).min(self.parts);
         let threads = blocks * self.block.0 * self.block.1 * self.block.2;
@@ -79,14 +82,15 @@ macro_rules! reductions {
         mod $module {
             use super::*;
 
-            /// Sums, dot products, the least and the greatest elements: all parts, and one of each chunk.
+            /// Sums, dot products, the least and the greatest elements: all parts, and one value for each
+            /// chunk.
             #[derive(Debug)]
             pub struct Reduced {
                 pub parts: ([Vec<f64>; 2], [Vec<$type>; 2]),
                 pub whole: ([Vec<f64>; 2], [Vec<$type>; 2]),
             }
 
-            pub fn run(device: &Device, chunk: usize, shape: Shape, x: &[$type], y: &[$type]) -> Result<Reduced> {
+            pub fn run(device: &Device, chunk: usize, shape: Shape, x: &[$type], y: &[$type]) -> thalweg::Result<Reduced> {
                 let room = |len: usize| ([vec![7.0; len], vec![7.0; len]], [vec![7.0; len], vec![7.0; len]]);
                 let chunks = x.len().div_ceil(chunk);
                 let mut found = Reduced { parts: room(chunks * shape.parts as usize), whole: room(chunks) };
@@ -119,8 +123,8 @@ macro_rules! reductions {
                     let terms: [Vec<f64>; 2] =
                         [x[..n].iter().map(|&x| x.into()).collect(), x[..n].iter().zip(y).map(product).collect()];
                     for (terms, whole, parts) in [(&terms[0], sum, sums), (&terms[1], dot, dots)] {
-                        // Each addition is off by half a unit in the last place; the half as much again is for the
-                        // products of such errors, and for that of the loop's own.
+                        // Each addition is off by half a unit in the last place; the half as much again is
+                        // for the products of such errors, and for the loop's own error.
                         let size: f64 = terms.iter().filter(|term| term.is_finite()).map(|term| term.abs()).sum();
                         let absolute = 1.5 * Shape { n: n as u32, ..shape }.additions() * 0.5 * f64::EPSILON * size;
                         let tolerance = Tolerance::Within { absolute, relative: 0.0 };
@@ -154,8 +158,8 @@ reductions! {
     Reduce64 of f64 in doubles: sum_f64 dot_f64 min_f64 max_f64
 }
 
-/// The sum, with what each addition rounds off added up on the side (A. Neumaier's, 1974). Infinities and NaN are what
-/// they are in any order.
+/// The sum, with the rounding error of each addition added up separately (A. Neumaier, 1974). Infinities and
+/// NaN are the same in any order.
 fn total(terms: &[f64]) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0);
     for &term in terms {
@@ -166,7 +170,8 @@ fn total(terms: &[f64]) -> f64 {
     if sum.is_finite() { sum + lost } else { sum }
 }
 
-/// Elements: any floats or, in half of the cases, whole ones of both signs, so that finite sums are tried too.
+/// Elements: arbitrary floats or, in half of the cases, whole ones of both signs, so that finite sums are
+/// tried too.
 fn data(random: &mut Random, len: usize) -> Vec<f32> {
     if random.below(2) == 0 { random.any_floats(len) } else { random.floats(len, -1000.0, 1000.0) }
 }
@@ -190,9 +195,9 @@ proptest! {
 
     #[test]
     fn reductions_are_loops(len in 0..8000_usize, chunk in 1..5000_usize, shape in any_shape(), seed in any::<u64>()) {
-        // Parts are checked one by one: not too many.
+        // Parts are checked one by one, so there are not too many.
         let chunk = chunk.max(len / 20);
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut random = Random::new(seed);
         let (x, y) = (data(&mut random, len), data(&mut random, len));
         singles::check(&singles::run(&device, chunk, shape, &x, &y).unwrap(), chunk, shape, &x, &y);
@@ -203,7 +208,7 @@ proptest! {
 
 #[test]
 fn corners_of_the_least_and_the_greatest() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let shape = Shape { n: u32::MAX, parts: 2, grid: (2, 1, 1), block: (32, 1, 1) };
     let tiny = f32::from_bits(1);
     for (x, least, greatest) in [
@@ -224,12 +229,12 @@ fn corners_of_the_least_and_the_greatest() {
     assert_eq!(found.whole, ([vec![0.0], vec![0.0]], [vec![f32::INFINITY], vec![f32::NEG_INFINITY]]));
 }
 
-/// Floats that would lose most of each other in an accumulator of their own kind.
+/// Floats that would lose most of each other's digits in an accumulator of their own kind.
 #[test]
 fn a_sum_of_floats_is_added_in_doubles() {
     let shape = Shape { n: u32::MAX, parts: 1, grid: (1, 1, 1), block: (1, 1, 1) };
     let x: Vec<f32> = [16_777_216.0, 1.0].into_iter().cycle().take(2000).collect();
-    let found = singles::run(&Device::simulated(Spec::default()), 5000, shape, &x, &x).unwrap();
+    let found = singles::run(&Device::simulated(Simulation::default()), 5000, shape, &x, &x).unwrap();
     assert_eq!(found.whole.0[0], [1000.0 * 16_777_217.0]);
 }
 
@@ -295,7 +300,7 @@ fn a_total(device: &Device) {
         let result = pipeline.run(1000, parts, &x, &mut total, &mut sums);
         if device.is_simulated() && parts < 8 {
             let error = result.unwrap_err();
-            let &ErrorKind::Unwritten { kernel: "sum_f32", elements: 8, unwritten, first, .. } = error.kind()
+            let &Detail::Unwritten { kernel: "sum_f32", elements: 8, unwritten, first, .. } = error.detail()
             else {
                 panic!("{error}");
             };
@@ -315,7 +320,7 @@ fn a_total(device: &Device) {
 
 #[test]
 fn a_carry_totals_the_run() {
-    a_total(&Device::simulated(Spec::default()));
+    a_total(&Device::simulated(Simulation::default()));
 }
 
 #[test]
@@ -326,9 +331,9 @@ fn a_carry_totals_the_run_on_a_gpu() {
 
 #[test]
 fn what_would_leave_the_slices_is_refused() {
-    let mut pipeline = Total::new(&Device::simulated(Spec::default())).unwrap();
+    let mut pipeline = Total::new(&Device::simulated(Simulation::default())).unwrap();
     for (n, parts) in [(1001, 8), (u32::MAX, 1), (1000, 9), (0, u32::MAX)] {
         let error = pipeline.run(n, parts, &[1.0; 1000], &mut [0.0], &mut [0.0; 8]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Requires { kernel: "sum_f32", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Requires { kernel: "sum_f32", .. }), "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! Kernel sources of every kind through `#[kernels]` and a pipeline: included files, templates, symbols, half precision,
-//! clusters and cooperative launches, PTX and cubins.
+//! Kernel sources of every kind through `#[kernels]` and a pipeline: included files, templates, symbols, half
+//! precision, clusters and cooperative launches, PTX and cubins.
 
 use half::{bf16, f16};
 use thalweg::bytemuck::{NoUninit, Pod, Zeroable};
@@ -104,7 +104,7 @@ stream_pipeline! {
     }
 }
 
-fn steps(device: &Device) -> Result<()> {
+fn steps(device: &Device) -> thalweg::Result<()> {
     const LEN: usize = 48;
     let x: Vec<f32> = (0..LEN).map(|i| i as f32).collect();
     let range = Range { first: 2, count: 8 };
@@ -188,7 +188,7 @@ stream_pipeline! {
     }
 }
 
-fn powers(device: &Device) -> Result<()> {
+fn powers(device: &Device) -> thalweg::Result<()> {
     let x: Vec<f32> = (0..35).map(|i| i as f32).collect();
     let v: Vec<f64> = (0..35).map(f64::from).collect();
     let (mut y, mut w) = (vec![0.0; 35], vec![0.0; 35]);
@@ -229,7 +229,7 @@ stream_pipeline! {
     }
 }
 
-fn halves(device: &Device) -> Result<()> {
+fn halves(device: &Device) -> thalweg::Result<()> {
     let x: Vec<f16> = (0..20).map(|i| f16::from_f32(i as f32)).collect();
     let y: Vec<bf16> = (0..20).map(|i| bf16::from_f32(0.5 * i as f32)).collect();
     let mut z = vec![0.0; 20];
@@ -288,7 +288,7 @@ stream_pipeline! {
     }
 }
 
-fn together(device: &Device) -> Result<()> {
+fn together(device: &Device) -> thalweg::Result<()> {
     const LEN: usize = 512;
     let x: Vec<u32> = (0..LEN as u32).collect();
     let (mut y, mut z) = (vec![9; LEN], vec![9; LEN]);
@@ -343,7 +343,7 @@ macro_rules! limited {
                 }
             }
 
-            pub(super) fn check(device: &Device) -> Result<()> {
+            pub(super) fn check(device: &Device) -> thalweg::Result<()> {
                 let x: Vec<f32> = (0..100).map(|i| i as f32).collect();
                 let expected: Vec<f32> = x.iter().map(|x| (2.0 * x - 8.0).clamp(0.0, 64.0)).collect();
                 let mut z = vec![-1.0; 100];
@@ -358,7 +358,7 @@ macro_rules! limited {
 limited!(ptx, "../../cu/sources/limited.ptx");
 use ptx::check as limited_ptx;
 
-// For compute capability 9.0.
+// This needs compute capability 9.0.
 limited!(cubin, "../../cu/sources/limited.cubin");
 use cubin::check as limited_cubin;
 
@@ -367,7 +367,7 @@ macro_rules! on_any_device {
         mod $on_a_gpu {
             #[test]
             fn simulated() {
-                super::$check(&thalweg::Device::simulated(thalweg::Spec::default())).unwrap();
+                super::$check(&thalweg::Device::simulated(thalweg::sim::Simulation::default())).unwrap();
             }
 
             #[test]

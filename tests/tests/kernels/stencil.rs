@@ -1,5 +1,5 @@
-//! Stencils: against plain loops on the simulated device, and a GPU against the simulated device. All of them
-//! give the same bits everywhere.
+//! Stencils: the simulated device is compared with plain loops, and a GPU with the simulated device. All of
+//! them give the same bits everywhere.
 
 use proptest::prelude::*;
 use thalweg::prelude::*;
@@ -31,7 +31,7 @@ stream_pipeline! {
     }
 }
 
-fn weighted(device: &Device, launch: Launch, w: [f32; 5], x: &[f32]) -> Result<[Vec<f32>; 2]> {
+fn weighted(device: &Device, launch: Launch, w: [f32; 5], x: &[f32]) -> thalweg::Result<[Vec<f32>; 2]> {
     let mut results = [vec![7.0; x.len()], vec![7.0; x.len()]];
     let [three, five] = &mut results;
     Weighted::new(device)?.run(launch.0, launch.1, launch.2, w, x, x, three, five)?;
@@ -58,7 +58,12 @@ stream_pipeline! {
     }
 }
 
-fn stepped(device: &Device, launch: Launch, [height, columns]: [u32; 2], u: &[f32]) -> Result<Vec<f32>> {
+fn stepped(
+    device: &Device,
+    launch: Launch,
+    [height, columns]: [u32; 2],
+    u: &[f32],
+) -> thalweg::Result<Vec<f32>> {
     let mut v = vec![7.0; u.len()];
     Step::new(device)?.run(launch.0, launch.1, launch.2, columns, height, u, &mut v)?;
     Ok(v)
@@ -72,7 +77,7 @@ proptest! {
         let mut random = Random::new(seed);
         let x = random.any_floats(len);
         let w: [f32; 5] = random.floats(5, -2.0, 2.0).try_into().expect("five");
-        let [three, five] = weighted(&Device::simulated(Spec::default()), LAUNCHES[launch], w, &x).unwrap();
+        let [three, five] = weighted(&Device::simulated(Simulation::default()), LAUNCHES[launch], w, &x).unwrap();
         let at = |i: usize, d: isize| x.get(i.wrapping_add_signed(d)).copied().unwrap_or(0.0);
         let expected: Vec<_> =
             (0..len).map(|i| w[0] * at(i, -1) + w[1] * at(i, 0) + w[2] * at(i, 1)).collect();
@@ -87,7 +92,7 @@ proptest! {
     #[test]
     fn jacobi_is_loops(height in 0..40_u32, columns in 1..50_u32, launch in 0..LAUNCHES.len(), seed in any::<u64>()) {
         let u = Random::new(seed).any_floats((height * columns) as usize);
-        let v = stepped(&Device::simulated(Spec::default()), LAUNCHES[launch], [height, columns], &u).unwrap();
+        let v = stepped(&Device::simulated(Simulation::default()), LAUNCHES[launch], [height, columns], &u).unwrap();
         let columns = columns as usize;
         let expected: Vec<_> = (0..u.len())
             .map(|i| {
@@ -106,33 +111,47 @@ proptest! {
 
 #[test]
 fn what_would_leave_the_slices_is_refused() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let (x, mut y) = ([0.0; 12], [0.0; 12]);
-    let mut fixed = Fixed::new(&device).unwrap();
-    // It stays within the slices, and leaves some of them out.
-    is!(fixed.run(10, 2, 3, &x, &mut y).unwrap_err(), Unwritten { kernel: "stencil_3", unwritten: 2, .. });
+    let mut fixed = FixedStencil::new(&device).unwrap();
+    // The launch stays within the slices, and leaves some elements out.
+    is!(fixed.run(10, &x, &mut y).unwrap_err(), Unwritten { kernel: "stencil_3", unwritten: 2, .. });
     for n in [11, u32::MAX] {
-        is!(fixed.run(n, 2, 3, &x, &mut y).unwrap_err(), Requires { kernel: "stencil_3", .. });
+        is!(fixed.run(n, &x, &mut y).unwrap_err(), Requires { kernel: "stencil_3", .. });
     }
+    let mut fixed = FixedJacobi::new(&device).unwrap();
     for (rows, columns) in [(2, 4), (1, 5), (11, 1), (u32::MAX, u32::MAX), (u32::MAX, 1), (0, u32::MAX)] {
-        is!(fixed.run(1, rows, columns, &x, &mut y).unwrap_err(), Requires { kernel: "jacobi", .. });
+        is!(fixed.run(rows, columns, &x, &mut y).unwrap_err(), Requires { kernel: "jacobi", .. });
     }
 }
 
 stream_pipeline! {
     #[allow(deprecated, reason = "what the kernels write is of no interest")]
-    pipeline Fixed {
+    pipeline FixedStencil {
         param n: u32;
-        param rows: u32;
-        param columns: u32;
         input x: [f32];
         output y: [f32];
-        device t: [f32];
         device dy: [f32];
         chunk c = 12;
         stage all {
             copy x -> dx;
-            stencil_3<<<1, 32>>>(n, 1.0, 2.0, 3.0, &dx, out t);
+            stencil_3<<<1, 32>>>(n, 1.0, 2.0, 3.0, &dx, out dy);
+            copy dy -> y;
+        }
+    }
+}
+
+stream_pipeline! {
+    #[allow(deprecated, reason = "what the kernel writes is of no interest")]
+    pipeline FixedJacobi {
+        param rows: u32;
+        param columns: u32;
+        input x: [f32];
+        output y: [f32];
+        device dy: [f32];
+        chunk c = 12;
+        stage all {
+            copy x -> dx;
             jacobi<<<1, 32>>>(rows, columns, 0, 2, &dx, out dy);
             copy dy -> y;
         }

@@ -1,4 +1,5 @@
-//! `top_k` and `top_k_merge`: against sorting on the simulated device, and a GPU against the simulated device.
+//! `top_k` and `top_k_merge`: the simulated device is compared with sorting, and a GPU with the simulated
+//! device.
 
 use std::cmp::Ordering;
 
@@ -39,15 +40,15 @@ fn rows(
     (grid, block, shared): Launch,
     [rows, columns, k]: [u32; 3],
     scores: &[f32],
-) -> Result<Lists> {
+) -> thalweg::Result<Lists> {
     let (mut values, mut indices) = (vec![7.0; (rows * k) as usize], vec![7; (rows * k) as usize]);
     Rows::new(device)?.run(grid, block, shared, columns, k, scores, &mut values, &mut indices)?;
     Ok((values, indices))
 }
 
 stream_pipeline! {
-    /// An item is a column of the scores, `rows` of them, that of the first row first: a chunk is turned into rows, and
-    /// its lists go into those of all chunks before.
+    /// An item is a column of the scores, with one score for each of the `rows`, the first row first. A chunk
+    /// is turned into rows, and its lists go into those of all chunks before.
     pipeline Columns {
         param grid: Dim3;
         param block: Dim3;
@@ -75,19 +76,19 @@ fn columns(
     chunk: usize,
     [rows, k]: [u32; 2],
     scores: &[f32],
-) -> Result<Lists> {
+) -> thalweg::Result<Lists> {
     let (mut values, mut indices) = (vec![7.0; (rows * k) as usize], vec![7; (rows * k) as usize]);
     let mut pipeline = Columns::options(device).chunk(chunk).build()?;
     pipeline.run(grid, block, rows, k, scores, &mut values, &mut indices)?;
     Ok((values, indices))
 }
 
-/// The lists by sorting each row as a whole.
+/// The lists, by sorting each row as a whole.
 fn sorted<'a>(rows: impl Iterator<Item = &'a [f32]>, k: u32) -> Lists {
     let (mut values, mut indices) = (Vec::new(), Vec::new());
     for row in rows {
         let mut places: Vec<usize> = (0..row.len()).collect();
-        // Stable: equal scores stay in the order of their columns.
+        // The sort is stable: equal scores stay in the order of their columns.
         places.sort_by(|&a, &b| match (row[a].is_nan(), row[b].is_nan()) {
             (false, false) => row[b].partial_cmp(&row[a]).expect("numbers"),
             (true, true) => Ordering::Equal,
@@ -142,7 +143,7 @@ proptest! {
     ) {
         let k = if many { 25 * k } else { k };
         let scores = scores(&mut Random::new(seed), kind, (count * columns.max(1)) as usize);
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let found = rows(&device, LAUNCHES[launch], [count, columns, k], &scores).unwrap();
         let what = format!("kind {kind}, {count} x {columns}, {k}");
         assert_lists(&found, &sorted(rows_of(&scores, columns), k), &what);
@@ -154,7 +155,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let scores = scores(&mut Random::new(seed), kind, (count * columns) as usize);
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let found = self::columns(&device, LAUNCHES[0], chunk, [count, k], &scores).unwrap();
         let row = |row| scores.iter().skip(row).step_by(count as usize).copied().collect::<Vec<_>>();
         let by_rows: Vec<_> = (0..count as usize).map(row).collect();
@@ -180,7 +181,7 @@ stream_pipeline! {
     }
 }
 
-/// Two lists in which everything special meets, and the whole of both: equal scores, equal entries, NaN, places that no
+/// Two lists with all special cases, and the merge of both: equal scores, equal entries, NaN, places that no
 /// score fills.
 fn special_lists_are_merged(device: &Device) {
     const NONE: u32 = u32::MAX;
@@ -192,12 +193,12 @@ fn special_lists_are_merged(device: &Device) {
     let mut best_indices = [9, 12, 11, 10, 99, 3, NONE, NONE, 66];
     let mut pipeline = Merge::new(device).unwrap();
     pipeline.run(1, 8, 10, &values, &indices, &mut best_values, &mut best_indices).unwrap();
-    // One beyond the list stays as it is.
+    // The element beyond the list stays as it is.
     assert_eq!(best_indices, [14, 9, 10, 12, 11, 11, 13, 10, 66]);
     assert_close(&best_values, &[INF, 3.0, 2.0, 2.0, 0.0, -0.0, 0.0, -INF, 6.0], Tolerance::Exact, "values");
 }
 
-/// Lists that are in no order do no harm: what comes out was in one of them.
+/// Lists that are not sorted do no harm: each result was in one of them.
 fn unsorted_lists_do_no_harm(device: &Device) {
     let mut random = Random::new(1);
     let (values, start) = (random.floats(3000, -1.0, 1.0), random.floats(3000, -1.0, 1.0));
@@ -216,8 +217,8 @@ fn unsorted_lists_do_no_harm(device: &Device) {
 
 #[test]
 fn special_lists() {
-    special_lists_are_merged(&Device::simulated(Spec::default()));
-    unsorted_lists_do_no_harm(&Device::simulated(Spec::default()));
+    special_lists_are_merged(&Device::simulated(Simulation::default()));
+    unsorted_lists_do_no_harm(&Device::simulated(Simulation::default()));
 }
 
 #[test]
@@ -229,7 +230,7 @@ fn special_lists_on_a_gpu() {
 
 #[test]
 fn what_would_leave_the_slices_is_refused() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     for k in [0, 1025, u32::MAX] {
         let error =
             Fixed::new(&device).unwrap().run(1, 1, k, &[0.0; 10], &mut [0.0; 10], &mut [0; 10]).unwrap_err();
@@ -272,7 +273,7 @@ stream_pipeline! {
 }
 
 /// Checks that the lists of many cases, which `run` names, are the same on a GPU and on the simulated device.
-fn assert_same_lists(run: impl Fn(&Device) -> Result<Vec<(String, Lists)>>) {
+fn assert_same_lists(run: impl Fn(&Device) -> thalweg::Result<Vec<(String, Lists)>>) {
     let (gpu, simulated) = on_gpu_and_simulated(run);
     assert_eq!(gpu.len(), simulated.len());
     for ((what, gpu), (_, simulated)) in gpu.iter().zip(&simulated) {
@@ -344,7 +345,7 @@ fn lists_of_chunks_are_merged_on_a_gpu() {
 }
 
 stream_pipeline! {
-    /// Of each query the `k` vectors with the largest inner products.
+    /// For each query, the `k` vectors with the largest inner products.
     pipeline Search {
         param dimensions: u32;
         param queries: u32;
@@ -394,7 +395,7 @@ fn vectors_are_found(device: &Device) {
 
 #[test]
 fn vectors_are_found_in_chunks() {
-    vectors_are_found(&Device::simulated(Spec::default()));
+    vectors_are_found(&Device::simulated(Simulation::default()));
 }
 
 #[test]

@@ -1,16 +1,17 @@
-//! Odd programs of the whole language: each gives what its operations give one after another, or is refused.
+//! Odd programs of the whole language: each computes what its operations compute one after another, or is
+//! refused.
 
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{add_to, axpy_each, plus_one, weigh};
 use thalweg_tests::{numbers, pinned};
 
-/// In time, and in orders that only the events restrain.
+/// Devices in the order of time, and in orders that only the events restrain.
 fn devices() -> impl Iterator<Item = Device> {
-    let specs = (0..20).map(|seed| Spec::default().adversarial(seed));
-    specs.chain([Spec::default()]).map(Device::simulated)
+    let specs = (0..20).map(|seed| Simulation::default().adversarial(seed));
+    specs.chain([Simulation::default()]).map(Device::simulated)
 }
 
-/// An inner condition is one, whatever operators are in it.
+/// An inner condition is one condition, whatever operators are in it.
 #[test]
 fn an_inner_condition_with_or() {
     stream_pipeline! {
@@ -101,7 +102,7 @@ fn copies_of_one_buffer_under_one_condition() {
     }
 }
 
-/// In a `repeat` too a condition is asked once a turn, so that one of its branches is taken.
+/// In a `repeat` too a condition is evaluated once a turn, so that exactly one of its branches is taken.
 #[test]
 fn one_of_two_branches_in_a_repeat() {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -133,7 +134,7 @@ fn one_of_two_branches_in_a_repeat() {
     assert_eq!(ASKED.load(Ordering::Relaxed), 42);
 }
 
-/// Names that generated locals would like to have.
+/// These are names that generated locals might have.
 #[test]
 fn names_of_generated_locals() {
     fn scaled(x: &[f32], factor: f32, offset: f32, y: &mut [f32]) {
@@ -162,7 +163,7 @@ fn names_of_generated_locals() {
     }
 }
 
-/// What is carried goes from chunk to chunk, also past a chunk that does nothing.
+/// A carry goes from chunk to chunk, even past a chunk that does nothing.
 #[test]
 fn a_carry_past_idle_chunks() {
     stream_pipeline! {
@@ -194,8 +195,8 @@ fn a_carry_past_idle_chunks() {
     }
 }
 
-/// Of two copies to one argument the second one's data stays, also in ordinary memory and where a later chunk leaves the
-/// first one out.
+/// The data of the second of two copies to one argument stay, even in pageable memory and if a later chunk
+/// leaves the first copy out.
 #[test]
 fn the_second_copy_to_an_argument_stays() {
     stream_pipeline! {
@@ -226,7 +227,7 @@ fn the_second_copy_to_an_argument_stays() {
 mod expressions {
     use std::sync::{Arc, Mutex};
 
-    use thalweg::Chunk;
+    use thalweg::plan::Chunk;
 
     use super::*;
 
@@ -312,7 +313,7 @@ mod expressions {
 
     #[test]
     fn of_other_macros() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         for radius in [0, 1] {
             let (mut y, mut z) = ([0.0; 7], [0.0; 7]);
             Literal::new(&device).unwrap().run(radius, &[1.0; 7], &mut y).unwrap();
@@ -339,7 +340,7 @@ fn parameters_with_defaults() {
     fn dy_len(len: usize) -> u32 {
         u32::try_from(len).unwrap()
     }
-    let (device, mut y) = (Device::simulated(Spec::default()), [1.0; 7]);
+    let (device, mut y) = (Device::simulated(Simulation::default()), [1.0; 7]);
     let mut defaults: Defaults = Defaults::new(&device).unwrap();
     defaults.run(2.0, &mut y).unwrap();
     Defaults::<u8>::new(&device).unwrap().run(3, &mut y).unwrap();
@@ -352,7 +353,7 @@ fn expansion(pipeline: &str) -> String {
     thalweg_compiler::stream_pipeline(tokens).to_string().split_whitespace().collect()
 }
 
-/// `256_i32 as u8` turns are none, so that nothing is known to be written in them.
+/// `256_i32 as u8` turns are no turns, so nothing is known to be written in them.
 #[test]
 fn a_cast_changes_a_number_of_turns() {
     let repeated = |times: &str| {
@@ -373,7 +374,8 @@ fn a_cast_changes_a_number_of_turns() {
     }
 }
 
-/// A `break` that a macro hides would leave a `repeat` in the middle of a turn. Out of a labelled block it does not lead.
+/// A `break` that a macro hides would leave a `repeat` in the middle of a turn. It does not leave a labelled
+/// block.
 #[test]
 fn no_turn_can_be_left() {
     let expansion = expansion(
@@ -385,7 +387,7 @@ fn no_turn_can_be_left() {
     assert!(expansion.contains("__private::times(2){'turn:{add_to.launch("), "{expansion}");
 }
 
-/// A number of streams that no machine has is no overflow.
+/// A number of streams that no machine has is not an overflow.
 #[test]
 fn more_streams_than_can_be_counted() {
     let depth = u128::MAX;
@@ -402,7 +404,7 @@ fn more_streams_than_can_be_counted() {
     assert!(expansion.contains("TW0713"), "{expansion}");
 }
 
-/// A callback that waits for an event by hand is called after what was recorded.
+/// A callback that waits for an event by hand is called after the recorded operation.
 #[test]
 fn a_callback_behind_a_wait() {
     let told = |wait: &str| {

@@ -1,4 +1,5 @@
-//! What fuzzing has found, and what it starts from: every file of `tests/fuzz/corpus` is read as the fuzz targets read it.
+//! The findings of fuzzing, and the files that it starts from: every file of `tests/fuzz/corpus` is read as
+//! the fuzz targets read it.
 
 #[path = "../../fuzz/src/lib.rs"]
 mod fuzzed;
@@ -8,14 +9,14 @@ use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
-/// Larger ones are not committed, in bytes.
+/// The size in bytes above which files are not committed.
 const LARGEST: usize = 8 << 10;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
 }
 
-/// What is in a folder, by name and in order.
+/// The content of a folder, by name and in order.
 fn listed(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name")).collect()

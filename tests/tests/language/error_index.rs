@@ -1,8 +1,8 @@
-//! The book's error index: each diagnostic code has a page, and what the page shows is true.
+//! The book's error index: each diagnostic code has a page, and the page is true.
 //!
-//! `book/src/errors/TWxxxx.md` says what the code means, includes a wrong program with what the compiler says of it, both
-//! from `ui/`, and the program mended, `TWxxxx.rs`. The `ui` test keeps the recorded words true; the mended programs are
-//! compiled here, without a warning, and run.
+//! `book/src/errors/TWxxxx.md` says what the code means. It includes a wrong program with the compiler's
+//! message, both from `ui/`, and the program mended, `TWxxxx.rs`. The `ui` test keeps the recorded messages
+//! true; the mended programs are compiled here, without a warning, and run.
 
 #![deny(warnings)]
 
@@ -13,7 +13,8 @@ use std::process::Command;
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use thalweg::ErrorKind;
+use thalweg::__private::Detail;
+use thalweg_compiler::rust_kernels::{self, Role};
 use thalweg_tests::test_name;
 
 /// Says what was tried, past the harness, which keeps what a test that passes prints.
@@ -92,6 +93,7 @@ mended! {
     tw0512: "../../../book/src/errors/TW0512.rs",
     tw0514: "../../../book/src/errors/TW0514.rs",
     tw0515: "../../../book/src/errors/TW0515.rs",
+    tw0516: "../../../book/src/errors/TW0516.rs",
     tw0601: "../../../book/src/errors/TW0601.rs",
     tw0602: "../../../book/src/errors/TW0602.rs",
     tw0603: "../../../book/src/errors/TW0603.rs",
@@ -128,6 +130,15 @@ mended! {
     tw0809: "../../../book/src/errors/TW0809.rs",
     tw0810: "../../../book/src/errors/TW0810.rs",
     tw0811: "../../../book/src/errors/TW0811.rs",
+    tw0901: "../../../book/src/errors/TW0901.rs",
+    tw0902: "../../../book/src/errors/TW0902.rs",
+    tw0903: "../../../book/src/errors/TW0903.rs",
+    tw0904: "../../../book/src/errors/TW0904.rs",
+    tw0905: "../../../book/src/errors/TW0905.rs",
+    tw0907: "../../../book/src/errors/TW0907.rs",
+    tw0908: "../../../book/src/errors/TW0908.rs",
+    tw0909: "../../../book/src/errors/TW0909.rs",
+    tw0910: "../../../book/src/errors/TW0910.rs",
 }
 
 /// The variable that says which device programs open.
@@ -177,7 +188,7 @@ fn stems(extension: &str) -> BTreeSet<String> {
 /// A page of the index.
 struct Page {
     code: String,
-    /// The programs and texts that it includes, in their order.
+    /// The programs and texts that the page includes, in their order.
     wrong: Vec<PathBuf>,
     right: Vec<PathBuf>,
 }
@@ -201,7 +212,7 @@ impl Page {
         Self { code: code.to_owned(), wrong: includes(code, wrong), right: includes(code, right) }
     }
 
-    /// The wrong program and what the compiler says of it.
+    /// The wrong program and the compiler's message.
     fn misuse(&self) -> (&Path, &Path) {
         let shown: Vec<&Path> = self.wrong.iter().map(PathBuf::as_path).filter(is_no_kernel_source).collect();
         let [program, said] = shown[..] else {
@@ -225,7 +236,7 @@ fn is_no_kernel_source(path: &&Path) -> bool {
     path.extension() != Some(OsStr::new("cu"))
 }
 
-/// What is outside code blocks, headings left out.
+/// The text outside code blocks, without headings.
 fn prose(part: &str) -> String {
     let outside = part.split("```").step_by(2).flat_map(str::lines);
     outside.filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
@@ -283,6 +294,19 @@ fn expanded(program: &Path) -> BTreeSet<String> {
                 };
                 thalweg_compiler::kernels::expand(arguments, block.into_token_stream(), &source)
             }
+            syn::Item::Fn(mut function) => {
+                let roles = [("kernel", Role::Kernel), ("device", Role::Device)];
+                let attribute = roles.into_iter().find_map(|(name, role)| {
+                    let of = |attribute: &syn::Attribute| attribute.path().is_ident(name);
+                    Some((function.attrs.iter().position(of)?, role))
+                });
+                let Some((at, role)) = attribute else { continue };
+                let arguments = match function.attrs.remove(at).meta {
+                    syn::Meta::List(list) => list.tokens,
+                    _ => TokenStream::new(),
+                };
+                rust_kernels::expand(role, arguments, function.into_token_stream())
+            }
             _ => continue,
         };
         found.extend(codes(&tokens.to_string()));
@@ -290,7 +314,7 @@ fn expanded(program: &Path) -> BTreeSet<String> {
     found
 }
 
-/// Checks that a list holds what it should, in that order, and says how it differs.
+/// Checks that a list holds the expected entries, in that order, and says how it differs.
 #[track_caller]
 fn same<'a>(what: &str, found: impl IntoIterator<Item = &'a str>, wanted: impl IntoIterator<Item = &'a str>) {
     let (found, wanted): (Vec<_>, Vec<_>) = (found.into_iter().collect(), wanted.into_iter().collect());
@@ -388,7 +412,7 @@ fn every_mended_program_runs() {
         match main() {
             Ok(()) => ran += 1,
             // Pages about the declaration of a kernel leave its host body out.
-            Err(error) if matches!(error.kind(), ErrorKind::NoHostBody { .. }) => {
+            Err(error) if matches!(error.detail(), Detail::NoHostBody { .. }) => {
                 assert!(source.contains("#[kernels(") && !source.contains("#[host("), "{code}: {error}");
             }
             Err(error) => panic!("{code}: {error}"),

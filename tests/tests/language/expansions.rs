@@ -1,4 +1,5 @@
-//! What pipelines expand to, formatted. `BLESS=1` writes the files in `expansions/` anew: read them before you keep them.
+//! The expansions of pipelines, formatted. `BLESS=1` writes the files in `expansions/` anew: read them before
+//! you keep them.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! `Plan::explain` of plans with all that is odd: the texts in `explained/`. `BLESS=1` writes them anew: read them before you keep
-//! them.
+//! `Plan::explain` of plans with all odd cases: the texts in `explained/`. `BLESS=1` writes them anew: read
+//! them before you keep them.
 
 use std::path::Path;
 

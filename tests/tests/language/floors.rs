@@ -1,4 +1,4 @@
-//! The modules of the runtime lie on floors, and imports go down only. CONTRIBUTING's Layout has the floors.
+//! The modules of the runtime are on floors, and imports go down only. CONTRIBUTING's Layout has the floors.
 
 mod circles;
 mod modules;
@@ -11,7 +11,7 @@ use std::path::Path;
 use circles::circles;
 use modules::{Edge, Modules};
 
-/// Pairs of modules on one floor of which the first may name the second.
+/// Pairs of modules on one floor; the first may name the second.
 const SIDEWAYS: &[(&str, &str)] = &[];
 
 /// The most files that may need each other, directly or not, inside one room.
@@ -41,13 +41,14 @@ impl Floors {
         Self(layout.lines().filter_map(row).collect())
     }
 
-    /// The floor of what is at this path, and which of the floor's modules it is in.
+    /// The floor of the file at this path, and which of the floor's modules it is in.
     fn of(&self, path: &[String]) -> Option<(usize, &[String])> {
         let (floor, module) = self.0.iter().find(|(_, module)| path.starts_with(module))?;
         Some((*floor, module))
     }
 
-    /// The room of a file: what is directly inside its floor. A floor that is one folder has rooms in it, others are rooms.
+    /// The room of a file: what is directly inside its floor. A floor that is one folder has rooms in it,
+    /// others are rooms.
     fn room(&self, file: &[String]) -> Vec<String> {
         let Some((floor, module)) = self.of(file) else { return file.to_vec() };
         let is_alone = self.0.iter().filter(|(other, _)| *other == floor).count() == 1;
@@ -68,11 +69,11 @@ impl Runtime {
         Self { floors: Floors::read(&text), edges: modules.edges(), modules }
     }
 
-    /// What is wrong with a path from the crate's root.
+    /// The reason why a path from the crate's root is wrong.
     fn wrong(&self, from: &[String], to: &[String]) -> Option<&'static str> {
         let (from_floor, from_module) = self.floors.of(from)?;
         let Some((floor, module)) = self.floors.of(to) else {
-            // The prelude hands on what the root has.
+            // The prelude re-exports names of the root.
             let is_at_the_top = self.floors.0.iter().all(|(floor, _)| *floor <= from_floor);
             return (!is_at_the_top).then_some("names the crate's root, and not what defines it");
         };
@@ -109,7 +110,7 @@ fn imports_go_down() {
 fn every_module_is_on_a_floor() {
     let runtime = Runtime::read();
     let is_on_none = |module: &&Vec<String>| {
-        // `backends` is three rooms, and itself nothing but their names.
+        // `backends` is three rooms, and is itself only their names.
         let is_above_rooms = runtime.floors.0.iter().any(|(_, room)| room.starts_with(module));
         !is_above_rooms && runtime.floors.of(module).is_none()
     };

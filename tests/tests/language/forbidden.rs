@@ -4,7 +4,7 @@
 #![forbid(clippy::too_many_arguments)]
 #![deny(warnings, forbidden_lint_groups)]
 
-/// Groups are forbidden as lints are.
+/// Groups are forbidden like lints.
 mod groups {
     #![forbid(unused, nonstandard_style, clippy::all)]
 
@@ -35,9 +35,9 @@ mod groups {
     }
 
     /// Neither `profile` nor `predict` is called.
-    pub fn run() -> Result<()> {
+    pub fn run() -> thalweg::Result<()> {
         let mut y = vec![1.0; 30];
-        Add::new(&Device::simulated(Spec::default()))?.run(1.0, 2.0, &mut y)?;
+        Add::new(&Device::simulated(Simulation::default()))?.run(1.0, 2.0, &mut y)?;
         assert_eq!(y, vec![4.0; 30]);
         Ok(())
     }

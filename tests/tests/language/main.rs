@@ -1,4 +1,4 @@
-//! What the macros accept, what they make of it and what they say of it: everything that is decided when a program is compiled.
+//! What the macros accept, generate and report: everything that is decided when a program is compiled.
 
 mod attacks;
 mod corpora;

@@ -1,10 +1,11 @@
-//! Code names the notes of `runtime/DECISIONS.md` where they decide something: each note that it names is there, and each is named.
+//! Code names the notes of `runtime/DECISIONS.md` where they decide something: each note that it names is
+//! there, and each is named. The page on the invariants behind `unsafe` names files that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// What each note is made of, in this order; what was measured is not always there.
+/// The parts of each note, in this order; a note may have no figures.
 const PARTS: [&str; 4] = ["**Context.**", "**Decision.**", "**Measured.**", "**Consequence.**"];
 
 /// The numbers behind `Note `, with their lines.
@@ -28,7 +29,7 @@ fn notes(text: &str) -> Vec<(u32, &str)> {
     text.split("\n## ").filter_map(note).collect()
 }
 
-/// Calls a function with each file of code in this folder and in those below it.
+/// Calls a function with each file of code in this folder and below it.
 fn each_file(folder: &Path, file: &mut impl FnMut(&Path)) {
     for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
         let path = entry.expect("an entry").path();
@@ -56,7 +57,8 @@ fn notes_and_code_name_each_other() {
             }
         }
     };
-    for folder in ["macros/src", "macros/compiler/src", "runtime/src", "kernels/src", "tests/src"] {
+    let crates = ["macros", "macros/compiler", "runtime", "runtime/libraries", "kernels", "tests"];
+    for folder in crates.map(|folder| format!("{folder}/src")) {
         each_file(&repository.join(folder), &mut look_in);
     }
     for manifest in ["Cargo.toml", "runtime/Cargo.toml", "tests/Cargo.toml"] {
@@ -85,6 +87,18 @@ fn notes_are_numbered_in_order_and_have_their_parts() {
             "a part of note {number} is missing"
         );
     }
+}
+
+/// It names them by their paths in `runtime/src`, in `tests/tests`, or in the repository.
+#[test]
+fn the_page_on_unsafe_names_files_that_exist() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let text = fs::read_to_string(repository.join("runtime/UNSAFE.md")).expect("the page");
+    let roots = ["runtime/src", "tests/tests", "."].map(|root| repository.join(root));
+    let named = text.split('`').skip(1).step_by(2).filter(|name| name.contains('/') || name.ends_with(".rs"));
+    let (there, gone): (Vec<_>, Vec<_>) =
+        named.partition(|name| roots.iter().any(|root| root.join(name).exists()));
+    assert!(there.len() > 40 && gone.is_empty(), "{gone:?} are gone");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn graphviz() {
     recorded("saxpy-plan.dot", &Saxpy::PLAN.graphviz());
 }
 
-/// The picture that was rendered is of this plan: each label is in it, and each arrow.
+/// The rendered picture is of this plan: each label is in it, and each arrow.
 #[test]
 fn rendered() {
     let svg = include_str!("../../../book/src/saxpy-plan.svg");

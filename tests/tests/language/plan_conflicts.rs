@@ -1,4 +1,5 @@
-//! The conflicts that a plan lists, and what it says orders them, against the model that judges the scheduler.
+//! The conflicts of a plan, and the order that it gives for them, compared with the model that checks the
+//! scheduler.
 
 #[path = "../../../macros/compiler/tests/common/model.rs"]
 mod model;
@@ -9,9 +10,10 @@ use std::ops::Range;
 use model::{Enqueued, conflicts, programs, runner};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use thalweg::{
+use thalweg::Plan;
+use thalweg::plan::{
     AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Link,
-    Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, StreamPlan, WaitPlan,
+    Memory, OperationKind, OperationPlan, Ordered, Priority, StreamPlan, WaitPlan,
 };
 use thalweg_compiler::schedule::{
     self, Cause, Edge, OpId, Program, Schedule, StorageKind, StreamKind, required,
@@ -35,80 +37,61 @@ fn distance(distance: schedule::Distance) -> Distance {
     }
 }
 
-/// Those of host data first: so they are numbered in a pipeline.
+/// Host data come first: this is how a pipeline numbers them.
 fn hazards(program: &Program, causes: &[Cause]) -> Vec<HazardPlan> {
-    let hazard = |cause: &Cause| HazardPlan {
-        buffer: name('m', cause.storage.0 as usize),
-        hazard: match cause.hazard {
+    let hazard = |cause: &Cause| {
+        let hazard = match cause.hazard {
             schedule::Hazard::ReadAfterWrite => Hazard::ReadAfterWrite,
             schedule::Hazard::WriteAfterRead => Hazard::WriteAfterRead,
             schedule::Hazard::WriteAfterWrite => Hazard::WriteAfterWrite,
-        },
+        };
+        HazardPlan::new(name('m', cause.storage.0 as usize), hazard)
     };
     let is_host = |cause: &&Cause| program.storages[cause.storage.0 as usize] == StorageKind::Host;
     let (hosts, buffers): (Vec<_>, Vec<_>) = causes.iter().partition(is_host);
     hosts.into_iter().chain(buffers).map(hazard).collect()
 }
 
-/// The plan that a pipeline of this program would have. Storages keep their numbers among the hosts and the buffers.
+/// The plan of a pipeline with this program. Storages keep their numbers among the hosts and the buffers.
 fn plan(program: &Program, schedule: &Schedule) -> Plan {
     let numbered = || (0..program.storages.len()).map(|index| (index, name('m', index)));
-    let stream = |(index, kind): (usize, &StreamKind)| StreamPlan {
-        name: name('s', index),
-        priority: Priority::Default,
-        per_slot: *kind == StreamKind::PerSlot,
-        null: false,
-        placed: false,
+    let stream = |(index, kind): (usize, &StreamKind)| {
+        StreamPlan::new(name('s', index), Priority::Default, *kind == StreamKind::PerSlot, false, false)
     };
     let buffer = |(index, name)| {
         let kind =
             if program.storages[index] == StorageKind::Shared { BufferKind::Carry } else { BufferKind::Ring };
-        BufferPlan { name, kind, line: 1, column: 1 }
+        BufferPlan::new(name, kind, 1, 1)
     };
-    let operation = |(index, op): (usize, &schedule::Op)| OperationPlan {
-        stage: 0,
-        stream: op.stream.0 as usize,
-        text: name('o', index),
-        kind: OperationKind::Then,
-        conditional: false,
-        repeat: None,
-        accesses: leaked(op.accesses.iter().map(|access| {
+    let operation = |(index, op): (usize, &schedule::Op)| {
+        let accesses = leaked(op.accesses.iter().map(|access| {
             let storage = access.storage.0 as usize;
             let is_host = program.storages[storage] == StorageKind::Host;
             let memory = if is_host { Memory::Host(storage) } else { Memory::Buffer(storage) };
-            AccessPlan { memory, reads: access.reads, writes: access.writes }
-        })),
-        line: 1,
-        column: 1,
+            AccessPlan::new(memory, access.reads, access.writes)
+        }));
+        let (stream, text) = (op.stream.0 as usize, name('o', index));
+        OperationPlan::new(0, stream, text, OperationKind::Then, false, None, accesses, 1, 1)
     };
-    let wait = |edge: &Edge| WaitPlan {
-        operation: edge.to.0 as usize,
-        event: schedule.records.iter().position(|record| *record == edge.from).unwrap(),
-        distance: distance(edge.distance),
-        hazards: Vec::leak(hazards(program, &edge.causes)),
+    let wait = |edge: &Edge| {
+        let event = schedule.records.iter().position(|record| *record == edge.from).unwrap();
+        let hazards = Vec::leak(hazards(program, &edge.causes));
+        WaitPlan::new(edge.to.0 as usize, event, distance(edge.distance), hazards)
     };
-    Plan {
-        pipeline: "P",
-        file: "p.rs",
-        line: 1,
-        column: 1,
-        streams: leaked(program.streams.iter().enumerate().map(stream)),
-        stages: &["all"],
-        hosts: leaked(numbered().map(|(_, name)| HostPlan {
-            name,
-            reads: true,
-            writes: true,
-            line: 1,
-            column: 1,
-        })),
-        buffers: leaked(numbered().map(buffer)),
-        operations: leaked(program.ops.iter().enumerate().map(operation)),
-        events: leaked(schedule.records.iter().map(|record| {
-            let operation = record.0 as usize;
-            EventPlan { name: name('e', operation), operation }
-        })),
-        waits: leaked(schedule.waits.iter().map(wait)),
-    }
+    let event = |record: &OpId| EventPlan::new(name('e', record.0 as usize), record.0 as usize);
+    Plan::new(
+        "P",
+        "p.rs",
+        1,
+        1,
+        leaked(program.streams.iter().enumerate().map(stream)),
+        &["all"],
+        leaked(numbered().map(|(_, name)| HostPlan::new(name, true, true, 1, 1))),
+        leaked(numbered().map(buffer)),
+        leaked(program.ops.iter().enumerate().map(operation)),
+        leaked(schedule.records.iter().map(event)),
+        leaked(schedule.waits.iter().map(wait)),
+    )
 }
 
 fn one(operation: &Range<usize>) -> usize {
@@ -116,7 +99,7 @@ fn one(operation: &Range<usize>) -> usize {
     operation.start
 }
 
-/// Every conflict of the model is in the list, and the list is what the scheduler was asked to order.
+/// Every conflict of the model is in the list, and the scheduler was asked to order exactly the list.
 fn check_complete(program: &Program, found: &[Conflict]) -> TestCaseResult {
     const DEPTH: usize = 3;
     let has = |from, to, distance| {
@@ -127,7 +110,7 @@ fn check_complete(program: &Program, found: &[Conflict]) -> TestCaseResult {
             0 => has(from, to, Distance::Same),
             1 => has(from, to, Distance::Previous),
             DEPTH => has(from, to, Distance::Reuse) || has(from, to, Distance::Previous),
-            // What follows from those that are nearer.
+            // Orders that follow from nearer ones are left out.
             _ => continue,
         };
         prop_assert!(listed, "{from} of {chunk} and {to} of {later} are in conflict");
@@ -141,7 +124,8 @@ fn check_complete(program: &Program, found: &[Conflict]) -> TestCaseResult {
     Ok(())
 }
 
-/// The steps join, each holds, and together they are as long as the conflict; the model orders the two by them alone.
+/// The steps join, each holds, and together they are as long as the conflict; by them alone the model orders
+/// the two.
 fn check_path(program: &Program, schedule: &Schedule, plan: &Plan, conflict: &Conflict) -> TestCaseResult {
     let Ordered::Path(steps) = &conflict.ordered else {
         prop_assert!(false, "{conflict:?} is not ordered");
@@ -168,9 +152,11 @@ fn check_path(program: &Program, schedule: &Schedule, plan: &Plan, conflict: &Co
                     Distance::Same => from < to,
                     Distance::Previous => program.streams[stream] == StreamKind::Fixed,
                     Distance::Reuse => true,
+                    _ => false,
                 };
                 prop_assert!(holds, "{step:?} is not stream order");
             }
+            _ => prop_assert!(false, "{step:?} is of another kind"),
         }
     }
     prop_assert_eq!(at, one(&conflict.to));
@@ -185,8 +171,9 @@ fn check_path(program: &Program, schedule: &Schedule, plan: &Plan, conflict: &Co
             Distance::Same => 0,
             Distance::Previous => 1,
             Distance::Reuse => depth,
+            _ => unreachable!("no conflict has another distance"),
         };
-        // Going round takes the way from the second to the first in one chunk, too.
+        // Going round the ring needs the order from the second to the first within one chunk, too.
         let by = if slot_by_chunk { &all } else { &waits };
         let records: &[OpId] = &schedule.records;
         let run = Enqueued::new(program, by, records, depth, later + 1);

@@ -19,7 +19,7 @@ fn parent(folder: &Path) -> Option<PathBuf> {
     candidates.into_iter().find(|file| file.is_file())
 }
 
-/// What in this folder, and in those below it, no file declares.
+/// The files in this folder and below it that no file declares.
 fn forgotten(folder: &Path, into: &mut Vec<PathBuf>) {
     let declared = parent(folder).map(|parent| modules(&parent)).unwrap_or_default();
     for entry in fs::read_dir(folder).expect("a folder of tests") {

@@ -1,25 +1,30 @@
-//! Attacks on library routines, and on what routines keep from call to call.
+//! Attacks on library routines, and on the state that routines keep from call to call.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use thalweg::cublas::{self, Batch, Gemm, Gemv};
-use thalweg::cudnn::{self, Activation};
-use thalweg::cufft::{self, Complex, Fft};
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{ErrorKind, Spec};
+use thalweg::sim::Simulation;
+use thalweg_libraries::cublas::{self, Batch, Gemm, Gemv};
+use thalweg_libraries::cudnn::{self, Activation};
+use thalweg_libraries::cufft::{self, Complex, Fft};
 
 fn simulated() -> Device {
-    Device::simulated(Spec::default())
+    Device::simulated(Simulation::default())
 }
 
 fn first_line(error: &Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-type Routine =
-    fn(&Enqueue<'_>, DeviceSlice<'_, f32>, DeviceSlice<'_, f32>, DeviceSliceMut<'_, f32>) -> Result<()>;
+type Routine = fn(
+    &Enqueue<'_>,
+    DeviceSlice<'_, f32>,
+    DeviceSlice<'_, f32>,
+    DeviceSliceMut<'_, f32>,
+) -> thalweg::Result<()>;
 
 fn attack(
     queue: &Enqueue<'_>,
@@ -27,7 +32,7 @@ fn attack(
     a: DeviceSlice<'_, f32>,
     b: DeviceSlice<'_, f32>,
     c: DeviceSliceMut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     routine(queue, a, b, c)
 }
 
@@ -37,12 +42,16 @@ fn attack_out(
     a: DeviceSlice<'_, f32>,
     b: DeviceSlice<'_, f32>,
     c: DeviceSliceOut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     routine(queue, a, b, c)
 }
 
-type OutRoutine =
-    fn(&Enqueue<'_>, DeviceSlice<'_, f32>, DeviceSlice<'_, f32>, DeviceSliceOut<'_, f32>) -> Result<()>;
+type OutRoutine = fn(
+    &Enqueue<'_>,
+    DeviceSlice<'_, f32>,
+    DeviceSlice<'_, f32>,
+    DeviceSliceOut<'_, f32>,
+) -> thalweg::Result<()>;
 
 stream_pipeline! {
     /// One call of a routine on slices of any lengths.
@@ -70,19 +79,19 @@ stream_pipeline! {
     }
 }
 
-fn run(device: &Device, a: &[f32], b: &[f32], c: &mut [f32], routine: Routine) -> Result<()> {
+fn run(device: &Device, a: &[f32], b: &[f32], c: &mut [f32], routine: Routine) -> thalweg::Result<()> {
     let len = c.len();
     Attacked::new(device)?.run(routine, len, a, b, c).map(|_| ())
 }
 
-fn run_out(device: &Device, a: &[f32], b: &[f32], c: &mut [f32], routine: OutRoutine) -> Result<()> {
+fn run_out(device: &Device, a: &[f32], b: &[f32], c: &mut [f32], routine: OutRoutine) -> thalweg::Result<()> {
     let len = c.len();
     AttackedOut::new(device)?.run(routine, len, a, b, c).map(|_| ())
 }
 
 /// The heads of attention: each product is some of the columns of one matrix.
 fn products_side_by_side(device: &Device) {
-    // Two products, 3 x 1 by 1 x 2, beside each other in a matrix of 3 rows of 4.
+    // These are two products, 3 x 1 by 1 x 2, beside each other in a matrix of 3 rows of 4.
     let (a, b) = ([1.0, 2.0, 3.0], [1.0, 10.0, 100.0, 1000.0]);
     let expected = [1.0, 10.0, 100.0, 1000.0, 2.0, 20.0, 200.0, 2000.0, 3.0, 30.0, 300.0, 3000.0];
     let mut c = [f32::NAN; 12];
@@ -99,7 +108,7 @@ fn products_side_by_side(device: &Device) {
     })
     .expect("all of it is written");
     assert_eq!(c, expected);
-    // With `k` 0 there is but the scaling, of one after another.
+    // With `k` 0 only the scaling is left, of one result after another.
     let mut c = [1.0; 12];
     run(device, &[], &[], &mut c, |queue, a, b, c| {
         let batch = Batch::new(2).stride_c(2);
@@ -175,7 +184,7 @@ fn errors_name_the_buffer_whose_part_was_given() {
     });
     assert_eq!(text, "`gemm`: `b` is k x n = 2 x 2, which takes 4 elements, but it has 1, of buffer `b`");
     let text = run(|queue, a, b, c| {
-        // The last of `a`, where routines have other names for it.
+        // The last one is `a`, which routines call by another name.
         cublas::gemm(queue, Gemm::new(2, 2, 2), 1.0, b, a.get(5..).unwrap(), 0.0, c)
     });
     assert_eq!(text, "`gemm`: `b` is k x n = 2 x 2, which takes 4 elements, but it has 1, of buffer `a`");
@@ -184,7 +193,7 @@ fn errors_name_the_buffer_whose_part_was_given() {
     let text =
         run(|queue, a, b, y| cublas::gemv(queue, Gemv::new(4, 1), 1.0, a.get(..4).unwrap(), b, 0.0, y));
     assert_eq!(text, "`gemv`: `x` is a vector = 1 x 1, which takes 1 element, but it has 4, of buffer `b`");
-    // What has no elements is in no buffer.
+    // An argument without elements is in no buffer.
     let text =
         run(|queue, a, b, c| cublas::gemm(queue, Gemm::new(2, 2, 2), 1.0, a.get(6..).unwrap(), b, 0.0, c));
     assert!(text.starts_with("`gemm`: `a` is m x k = 2 x 2, which takes 4 elements, but it has 0"), "{text}");
@@ -229,8 +238,12 @@ fn a_ceiling_below_the_floor_is_refused() {
         .expect("the floor itself");
 }
 
-/// Transforms of no elements, whose sizes are what they like.
-fn nothing(queue: &Enqueue<'_>, which: usize, mut x: DeviceSliceMut<'_, Complex<f32>>) -> Result<()> {
+/// Transforms of no elements, of any size.
+fn nothing(
+    queue: &Enqueue<'_>,
+    which: usize,
+    mut x: DeviceSliceMut<'_, Complex<f32>>,
+) -> thalweg::Result<()> {
     let Some(none) = x.get_mut(..0) else { unreachable!() };
     let fft =
         [Fft::c2c(1 << 60).batch(0), Fft::c2c([0, 1 << 60]), Fft::c2c([2, usize::MAX, usize::MAX]).batch(0)];
@@ -255,7 +268,7 @@ fn transforms_of_nothing_take_no_time() {
     }
 }
 
-/// What is kept, and what its destructor or its routine does.
+/// A value that is kept, and what its destructor or its routine does.
 struct Kept {
     dropped: Arc<AtomicUsize>,
     does: Does,
@@ -287,7 +300,7 @@ fn keep(
     dropped: Arc<AtomicUsize>,
     does: Does,
     x: DeviceSliceMut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let state = queue.state(|| Ok(Kept { dropped, does }))?;
     if does == Does::Forget {
         std::mem::forget(state);
@@ -326,7 +339,7 @@ fn what_a_routine_has_forgotten_is_in_use_until_the_run_ends() {
     let mut keep = Keep::new(&simulated()).unwrap();
     for _ in 0..2 {
         let error = keep.run(Arc::clone(&dropped), Does::Forget, &mut [0.0; 7]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::StateInUse { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::StateInUse { .. }), "{error}");
         assert_eq!(error.place().chunk, Some(2), "both slots' are taken");
     }
     keep.run(Arc::clone(&dropped), Does::Forget, &mut [0.0; 6]).expect("each slot is used once");

@@ -1,8 +1,8 @@
 //! cuBLAS from pipelines: on the simulated device, and on a GPU.
 
-use thalweg::cublas::{self, Batch, Element, Gemm, Gemv, Product, Scale, Vector};
 use thalweg::half::{bf16, f16};
 use thalweg::prelude::*;
+use thalweg_libraries::cublas::{self, Batch, Element, Gemm, Gemv, Product, Scale, Vector};
 use thalweg_tests::book::{in_listing, recorded};
 use thalweg_tests::on_each_device;
 use thalweg_tests::products::{Exact, Number, Numbers, Shape};
@@ -49,7 +49,7 @@ fn multiply<T: Product<C>, C: Element>(
     b: DeviceSlice<'_, T>,
     beta: C::Scale,
     c: DeviceSliceMut<'_, C>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     match batch {
         None => cublas::gemm(queue, gemm, alpha, a, b, beta, c),
         Some(batch) => cublas::gemm_batched(queue, gemm, batch, alpha, a, b, beta, c),
@@ -85,7 +85,7 @@ fn shapes(count: usize) -> impl Iterator<Item = Shape> {
     let mut numbers = Numbers(1);
     let every =
         SIZES.into_iter().flat_map(|m| SIZES.map(|n| (m, n))).flat_map(|(m, n)| SIZES.map(|k| [m, n, k]));
-    // All transposes of each, and a gap behind one of the matrices.
+    // All combinations of transposes, with a gap behind one of the matrices.
     let every: Vec<_> = every.enumerate().collect();
     let step = every.len().div_ceil(count);
     every.into_iter().step_by(step.max(1)).flat_map(move |(_, [m, n, k])| {
@@ -152,7 +152,7 @@ fn batches_are_products_one_by_one(device: &Device) {
             let one = shape.lengths();
             let (alpha, beta) = SCALES[index % SCALES.len()];
             let count = [1, 2, 5][index % 3];
-            // One `b` for all, in every other case.
+            // Every other case has one `b` for all.
             let strides = [one[0] + index % 3, if index % 2 == 0 { 0 } else { one[1] }, one[2] + index % 5];
             let batch = Batch::new(count).stride_a(strides[0]).stride_b(strides[1]).stride_c(strides[2]);
             let lengths = [0, 1, 2].map(|i| (count - 1) * strides[i] + one[i]);
@@ -168,7 +168,7 @@ fn batches_are_products_one_by_one(device: &Device) {
                 shape.check::<T, C>(&c[range.clone()], &old[range], &expected);
             }
 
-            // And into memory that holds anything, where all of it is written.
+            // All of the result is written, so its memory may hold anything before.
             let Shape { m, n, .. } = shape;
             if shape.gaps != [0; 3] || m * n == 0 {
                 continue;
@@ -214,7 +214,7 @@ fn products_of_vectors(device: &Device) {
         let mut numbers = Numbers(13);
         let mut apply = Apply::<T>::options(device).build().unwrap();
         for (index, shape) in shapes(64).filter(|shape| shape.n == 1 && shape.m > 0).enumerate() {
-            // As a product with one column.
+            // The same as a product with one column.
             let transpose = shape.transposed[0];
             let shape = Shape { transposed: [transpose, false], gaps: [shape.gaps[0], 0, 0], ..shape };
             let lengths = shape.lengths();
@@ -321,7 +321,7 @@ fn tf32_is_as_exact_as_it_says(device: &Device) {
     let expected = shape.product(1.0, &a, &b, 0.0, &c);
     for (c, expected) in c.iter().zip(expected) {
         let (exact, size) = expected.map(|expected| (expected.value(), expected.size)).unwrap();
-        // Each factor is rounded, or cut off, to 10 bits after the first; sums are cut off in 23.
+        // Each factor is rounded, or cut off, to 10 bits after the first; sums are cut off to 23 bits.
         let bound = (2.0 / 1024.0 + 67.0 / f64::from(1 << 23)) * size;
         assert!((f64::from(*c) - exact).abs() <= bound, "{c}, not {exact}");
     }
@@ -371,7 +371,8 @@ fn many_chunks_on_many_streams(device: &Device) {
                 let (mut y, mut u) = (vec![0.0; items * k], vec![0.0; items * k]);
                 two.run(k, &x, &z, &w, &mut y, &mut u).unwrap();
                 shape.check::<f32, f32>(&y, &y, &shape.product(1.0, &x, &w, 0.0, &y));
-                // The last is a sum of two products, the one of them of what was rounded already.
+                // The last result is a sum of two products; one of them has a factor that was rounded
+                // already.
                 let first = transposed.product(2.0, &z, &w, 0.0, &u);
                 let second = shape.product(1.0, &y, &w, 0.0, &u);
                 let sum = first.iter().zip(&second).map(|(a, b)| {
@@ -393,8 +394,10 @@ fn dimensions_that_do_not_fit(device: &Device) {
     let gemm = Gemm::new(2, 3, 4);
     let error = run(gemm, None, [9, 12, 6]);
     recorded("libraries-dimensions.txt", &in_listing(&error, file!(), "multiply"));
-    let kind = |error: Error| match error.kind() {
-        ErrorKind::Dimensions { routine, argument, needed, len, .. } => (*routine, *argument, *needed, *len),
+    let kind = |error: Error| match thalweg_libraries::Error::of(&error) {
+        Some(thalweg_libraries::Error::Dimensions { routine, argument, needed, len, .. }) => {
+            (*routine, *argument, *needed, *len)
+        }
         _ => panic!("{error}"),
     };
     assert_eq!(kind(run(gemm, None, [8, 11, 6])), ("gemm", "b", 12, 11));
@@ -416,7 +419,7 @@ fn dimensions_that_do_not_fit(device: &Device) {
 }
 
 // ANCHOR: composed
-/// `y <- x * w1 * w2`: two products, of which the first goes into `t`. The weights are in one buffer.
+/// `y <- x * w1 * w2`: two products; the first goes into `t`. The weights are in one buffer.
 fn two_products(
     queue: &Enqueue<'_>,
     [rows, k, n]: [usize; 3],
@@ -424,11 +427,11 @@ fn two_products(
     weights: DeviceSlice<'_, f32>,
     t: DeviceSliceOut<'_, f32>,
     y: DeviceSliceOut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let Some((w1, w2)) = weights.split_at(k * k) else {
         return Err(Error::routine("two_products", "there are too few weights"));
     };
-    // Once all of `t` is written it can be read.
+    // `t` can be read once all of it is written.
     let mut t = t.into_mut();
     cublas::gemm(queue, Gemm::new(rows, k, k), 1.0, x, w1, 0.0, t.reborrow())?;
     cublas::gemm_out(queue, Gemm::new(rows, n, k), 1.0, t.as_slice(), w2, y)
@@ -456,7 +459,7 @@ fn pipelines_of_the_book(device: &Device) {
     let mut numbers = Numbers(31);
     let shape = Shape { m: rows, n, k, transposed: [false; 2], gaps: [0; 3] };
 
-    // Small whole numbers, of which all sums are exact.
+    // Small whole numbers, whose sums are all exact.
     let mut whole = |len: usize| (0..len).map(|_| (numbers.next() * 8.0).round() as f32).collect::<Vec<_>>();
     let (x, weights) = (whole(rows * k), whole(k * k + k * n));
     let mut y = vec![0.0_f32; rows * n];

@@ -1,9 +1,9 @@
 //! cuBLASLt from pipelines: on the simulated device, and on a GPU.
 
 // ANCHOR: uses
-use thalweg::cublas::{self, Activated, Gemm, Matmul, Product};
 use thalweg::half::{bf16, f16};
 use thalweg::prelude::*;
+use thalweg_libraries::cublas::{self, Activated, Gemm, Matmul, Product};
 // ANCHOR_END: uses
 use thalweg_tests::on_each_device;
 use thalweg_tests::products::{Number, Numbers, Shape};
@@ -48,7 +48,8 @@ fn products_with_a_bias_and_a_function(device: &Device) {
         let mut layer = Layer::<T, C>::options(device).build().unwrap();
         for (m, n, k) in [(1, 8, 8), (16, 8, 32), (40, 64, 24), (3, 5, 7), (128, 72, 200)] {
             for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-                // What cuBLASLt multiplies on matrix units has rows of whole 16 bytes; other sizes on other units.
+                // cuBLASLt uses matrix units for rows of whole 16 bytes; it multiplies other sizes on other
+                // units.
                 let shape = Shape { m, n, k, transposed, gaps: [0; 3] };
                 let [a, b, c] = shape.lengths();
                 let lengths = [a, b, c, n];
@@ -66,7 +67,8 @@ fn products_with_a_bias_and_a_function(device: &Device) {
                             let is_gelu = function(-1.0) < 0.0 && function(-1.0) > -1.0;
                             for (got, exact) in [(&d, exact), (&e, exact.plus(bias))] {
                                 let got = got[half * c + at].exact();
-                                // The functions' slopes are at most 1.13; `tanh` of the device is exact to 2^-10.
+                                // The functions' slopes are at most 1.13; `tanh` of the device is exact to
+                                // 2^-10.
                                 let tanh = if is_gelu { exact.value().abs() / 1024.0 } else { 0.0 };
                                 let bound = 1.13 * shape.bound::<T, C>(exact) + tanh;
                                 let expected = function(exact.value());

@@ -1,11 +1,12 @@
-//! cuDNN from pipelines, against the definitions in `f64`.
+//! cuDNN from pipelines, compared with the definitions in `f64`.
 //!
-//! A sum of `n` products in whatever order is off by at most `n` roundings of the sum of their absolute values (Higham, Accuracy and
-//! Stability of Numerical Algorithms, 3.1).
+//! A sum of `n` products in any order is off by at most `n` roundings of the sum of their absolute values
+//! (Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
 
-use thalweg::cudnn::{self, Activation, Convolution, Softmax};
 use thalweg::prelude::*;
-use thalweg::{ErrorKind, Spec};
+use thalweg::sim::Simulation;
+use thalweg_libraries::Error as Refused;
+use thalweg_libraries::cudnn::{self, Activation, Convolution, Softmax};
 
 // ANCHOR: net
 /// Eight filters of 5 x 5 over images of 28 x 28, two pixels apart.
@@ -53,7 +54,7 @@ fn numbers(len: usize, by: usize) -> Vec<f32> {
     (0..len).map(|i| (i * by % 1009) as f32 / 504.5 - 1.0).collect()
 }
 
-/// What a convolution gives, and the sum of the absolute values of the products, which bounds its error.
+/// The result of a convolution, and the sum of the absolute values of the products, which bounds its error.
 fn convolved(of: &Sizes, x: &[f64], w: &[f32]) -> Vec<(f64, f64)> {
     let Sizes { input: [images, channels, height, width], filter: [filters, group, rows, columns], .. } = *of;
     let [out_height, out_width] = of.output();
@@ -87,7 +88,7 @@ fn convolved(of: &Sizes, x: &[f64], w: &[f32]) -> Vec<(f64, f64)> {
     y
 }
 
-/// A convolution's sizes, in plain sight.
+/// A convolution's sizes as plain numbers.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
     input: [usize; 4],
@@ -117,7 +118,7 @@ impl Sizes {
 }
 
 fn simulated() -> Device {
-    Device::simulated(Spec::default())
+    Device::simulated(Simulation::default())
 }
 
 fn gpu() -> Device {
@@ -156,12 +157,13 @@ fn classifies(device: &Device) {
             let at = |class: usize| classes[10 * image + class].0 + f64::from(bias[class]);
             let most = (0..10).map(at).fold(f64::NEG_INFINITY, f64::max);
             let sum: f64 = (0..10).map(|class| (at(class) - most).exp()).sum();
-            // What all of a row's exponents are off by, twice, for the numerator and the sum.
+            // The error of all of a row's exponents, twice: for the numerator and for the sum.
             let off = (0..10).map(|class| {
                 let all = classes[10 * image + class].1 + f64::from(bias[class]).abs();
                 handed_on[10 * image + class].0 + 1570.0 * epsilon * all
             });
-            // A GPU's fast exponential function is off by 2 roundings, and 1.2 for each 1 (CUDA's guide); so is the difference, by half of one.
+            // A GPU's fast exponential function is off by 2 roundings, and 1.2 for each 1 (CUDA's guide); the
+            // difference is off by half of one.
             let reach = most - (0..10).map(at).fold(f64::INFINITY, f64::min);
             let off = 2.0 * (off.fold(0.0, f64::max) + (16.0 + 2.0 * reach) * epsilon);
             for (class, y) in y.iter().enumerate() {
@@ -211,7 +213,7 @@ fn convolves(device: &Device) {
         Sizes { padding: [1, 1], ..Sizes::new([1, 1, 1, 1], [1, 1, 3, 3]) },
         Sizes { padding: [1, 1], ..Sizes::new([3, 64, 32, 32], [32, 64, 3, 3]) },
     ];
-    // Twice, so that each slot comes back to sizes that it knows, with a larger workspace.
+    // It runs twice, so that each slot meets known sizes again, with a larger workspace.
     for sizes in all.iter().chain(&all) {
         let [images, channels, height, width] = sizes.input;
         let from = channels * height * width;
@@ -300,7 +302,8 @@ fn layers(device: &Device) {
                 assert!(y.is_nan(), "{activation:?} of NaN is {y}");
                 continue;
             }
-            // A few roundings of an exponential function, and of 1 where one is subtracted from it.
+            // The error is a few roundings of an exponential function, and of 1 where one is subtracted from
+            // it.
             let expected = activated(*activation, x);
             assert!(
                 (y - expected).abs() <= 16.0 * epsilon * expected.abs().max(1.0),
@@ -319,8 +322,8 @@ fn layers(device: &Device) {
                 let sum: f64 = values.iter().map(|x| (x - most).exp()).sum();
                 for (class, x) in values.iter().enumerate() {
                     let y = f64::from(soft[at(class)]);
-                    // The difference is below 40: 20 roundings of the result, and 50 of a GPU's fast exponential function (CUDA's
-                    // guide: 2 and 1.2 for each 1). Then come those of the sum.
+                    // The difference is below 40: 20 roundings of the result, and 50 of a GPU's fast
+                    // exponential function (CUDA's guide: 2 and 1.2 for each 1). Then come those of the sum.
                     let off = (96.0 + classes as f64) * epsilon;
                     let logarithm = x - most - sum.ln();
                     let (expected, bound) = match log {
@@ -338,7 +341,7 @@ fn layers(device: &Device) {
 fn a_net_classifies() {
     classifies(&simulated());
     for seed in 1..4 {
-        classifies(&Device::simulated(Spec::default().adversarial(seed)));
+        classifies(&Device::simulated(Simulation::default().adversarial(seed)));
     }
 }
 
@@ -377,13 +380,16 @@ fn sizes_that_do_not_fit_are_refused() {
     let (x, w, mut y, mut relu) = (vec![1.0; 18], vec![1.0; 16], vec![0.0; 16], vec![0.0; 16]);
     let error =
         pipeline.run(of, 18, 16, &x, &w, &mut y, &mut relu).expect_err("two channels, one in the filter");
-    assert!(matches!(error.kind(), ErrorKind::Dimension { routine: "convolution", value: 1, .. }), "{error}");
+    assert!(
+        matches!(Refused::of(&error), Some(Refused::Dimension { routine: "convolution", value: 1, .. })),
+        "{error}"
+    );
     let text = "`convolution`: the number of channels of a filter is 1, but it must be the input's 2 channels\n  in pipeline `Convolve`, stage `plain`, operation `call cudnn::convolution`, chunk 0\n";
     assert!(error.to_string().starts_with(text), "{error}");
     let good = of.groups(2);
     let error = pipeline.run(good, 18, 16, &x, &w[..15], &mut y, &mut relu).expect_err("a weight is missing");
     assert!(
-        matches!(error.kind(), ErrorKind::Dimensions { argument: "w", needed: 16, len: 15, .. }),
+        matches!(Refused::of(&error), Some(Refused::Dimensions { argument: "w", needed: 16, len: 15, .. })),
         "{error}"
     );
     pipeline.run(good, 18, 16, &x, &w, &mut y, &mut relu).expect("two groups");

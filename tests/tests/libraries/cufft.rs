@@ -1,17 +1,19 @@
-//! cuFFT from pipelines, against the definition in `f64`.
+//! cuFFT from pipelines, compared with the definition in `f64`.
 //!
-//! A fast transform of `n` elements is off by at most `8 eps log2(n)` of the norm of its result (Higham, Accuracy and Stability of
-//! Numerical Algorithms, 24.1), and the norm of the result is `sqrt(n)` times that of the signal. For lengths with large prime
-//! factors three transforms of up to `4 n` elements take its place.
+//! A fast transform of `n` elements is off by at most `8 eps log2(n)` of the norm of its result (Higham,
+//! Accuracy and Stability of Numerical Algorithms, 24.1), and the norm of the result is `sqrt(n)` times that
+//! of the signal. For lengths with large prime factors three transforms of up to `4 n` elements take its
+//! place.
 
-use thalweg::cufft::{self, C2c, Complex, Fft, R2c};
 use thalweg::prelude::*;
-use thalweg::{ErrorKind, Spec};
+use thalweg::sim::Simulation;
+use thalweg_libraries::Error as Refused;
+use thalweg_libraries::cufft::{self, C2c, Complex, Fft, R2c};
 
 macro_rules! pipelines {
     ($($name:ident, $real:ident;)*) => {$(
         stream_pipeline! {
-            /// There and back, in every way that there is, on two streams.
+            /// All transforms, there and back, on two streams.
             pipeline $name {
                 param c2c: Fft<C2c>;
                 param r2c: Fft<R2c>;
@@ -61,7 +63,8 @@ pipelines! {
 
 type C = Complex<f64>;
 
-/// The shapes of signals: with one, two and three dimensions, of length 1, prime, and with every factor that cuFFT knows.
+/// The shapes of signals: with one, two and three dimensions, of length 1, prime, and with every factor that
+/// cuFFT knows.
 const SHAPES: [&[usize]; 22] = [
     &[1],
     &[2],
@@ -120,7 +123,8 @@ fn signals(len: usize) -> Vec<C> {
     (0..len).map(|i| C::new(number(i, 373), number(i, 557))).collect()
 }
 
-/// The bound of the error of a transform of one signal: see above. What comes back has been through two.
+/// The bound of the error of a transform of one signal: see above. A signal that comes back has been through
+/// two.
 fn bound(epsilon: f64, signal: &[C]) -> f64 {
     let n = signal.len() as f64;
     let norm = signal.iter().map(|x| x.norm_sqr()).sum::<f64>().sqrt();
@@ -136,7 +140,7 @@ fn near(what: &str, found: &[C], expected: &[C], bounds: &[f64]) {
     }
 }
 
-/// How a pipeline is run.
+/// A way to run a pipeline.
 #[derive(Debug, Clone, Copy)]
 struct How {
     items: usize,
@@ -154,7 +158,7 @@ const HOW: [How; 4] = [
 
 macro_rules! checks {
     ($($check:ident, $name:ident, $real:ident;)*) => {$(
-        /// Every shape with one pipeline after another, in the same slots.
+        /// Every shape runs with one pipeline after another, in the same slots.
         fn $check(device: &Device, how: How) {
             let options = $name::options(device).chunk(how.chunk).depth(how.depth);
             let options = if how.graph { options.graph() } else { options };
@@ -211,7 +215,7 @@ checks! {
 #[test]
 fn every_transform_is_the_definition() {
     for how in HOW {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         check_single(&device, how);
         check_double(&device, how);
     }
@@ -220,7 +224,7 @@ fn every_transform_is_the_definition() {
 #[test]
 fn in_adversarial_orders() {
     for seed in 1..4 {
-        check_single(&Device::simulated(Spec::default().adversarial(seed)), HOW[1]);
+        check_single(&Device::simulated(Simulation::default().adversarial(seed)), HOW[1]);
     }
 }
 
@@ -274,18 +278,19 @@ stream_pipeline! {
 }
 // ANCHOR_END: low_pass
 
-/// Two sines, of which one is taken out.
+/// Two sines; one of them is taken out.
 fn filters(device: &Device) {
     let wave = |turns: usize, i: usize| (std::f32::consts::TAU * (turns * i % 1024) as f32 / 1024.0).sin();
     let signal: Vec<f32> = (0..7 * 1024).map(|i| wave(3, i) + 0.5 * wave(200, i)).collect();
-    // There and back again multiplies by 1024.
+    // The way there and back multiplies by 1024.
     let mask: Vec<f32> = (0..513).map(|k| if k < 10 { 1.0 / 1024.0 } else { 0.0 }).collect();
     for (chunk, depth) in [(2, 2), (3, 3), (9, 1)] {
         let mut filtered = vec![f32::NAN; signal.len()];
         let mut filter = Filter::options(device).chunk(chunk).depth(depth).build().expect("a pipeline");
         filter.run(&mask, &signal, &mut filtered).expect("a run");
         for (i, filtered) in filtered.iter().enumerate() {
-            // Two transforms of 1,024 elements, of signals whose norm is at most the root of 1,024 * (1 / 2 + 1 / 8).
+            // These are two transforms of 1,024 elements, of signals whose norm is at most the root of 1,024
+            // * (1 / 2 + 1 / 8).
             let bound = 2.0 * 8.0 * 10.0 * f32::EPSILON * 640_f32.sqrt();
             assert!((filtered - wave(3, i)).abs() <= bound, "{i}: {filtered}");
         }
@@ -294,7 +299,7 @@ fn filters(device: &Device) {
 
 #[test]
 fn a_mask_takes_frequencies_out() {
-    filters(&Device::simulated(Spec::default()));
+    filters(&Device::simulated(Simulation::default()));
 }
 
 #[test]
@@ -316,12 +321,12 @@ stream_pipeline! {
 
 #[test]
 fn a_batch_of_another_length_is_refused() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Fixed::new(&device).expect("a pipeline");
     let (x, mut y) = (vec![1.0; 7 * 8], vec![Complex::default(); 7 * 5]);
     let error = pipeline.run(3, &x, &mut y).expect_err("the last chunk has one signal");
-    let ErrorKind::Dimensions { routine: "forward", argument: "signal", needed: 24, len: 8, .. } =
-        error.kind()
+    let Some(Refused::Dimensions { routine: "forward", argument: "signal", needed: 24, len: 8, .. }) =
+        Refused::of(&error)
     else {
         panic!("{error}")
     };

@@ -1,14 +1,16 @@
 //! cuRAND from pipelines: reproducible, and the same numbers on both devices.
 //!
-//! The simulated device's numbers are compared with cuRAND's own where they are made (`runtime/src/libraries/curand/host.rs`).
+//! The simulated device's numbers are compared with cuRAND's own where they are made
+//! (`runtime/src/libraries/curand/host.rs`).
 
-use thalweg::curand::{self, Philox};
 use thalweg::prelude::*;
-use thalweg::{ErrorKind, Spec};
+use thalweg::sim::Simulation;
+use thalweg_libraries::Error as Refused;
+use thalweg_libraries::curand::{self, Philox};
 use thalweg_tests::{built, on_both_devices};
 
 stream_pipeline! {
-    /// All that there is, from the same positions of one sequence.
+    /// All kinds of numbers, from the same positions of one sequence.
     pipeline Numbers {
         param seed: u64;
         param from: usize;
@@ -55,7 +57,7 @@ stream_pipeline! {
 }
 // ANCHOR_END: noise
 
-/// What a run gives.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 struct Made {
     bits: Vec<u32>,
@@ -65,7 +67,7 @@ struct Made {
     normal_64: Vec<f64>,
 }
 
-fn made(pipeline: &mut Numbers, seed: u64, from: usize, len: usize) -> Result<Made> {
+fn made(pipeline: &mut Numbers, seed: u64, from: usize, len: usize) -> thalweg::Result<Made> {
     let mut made = Made {
         bits: vec![0; len],
         uniform: vec![0.0; len],
@@ -78,15 +80,16 @@ fn made(pipeline: &mut Numbers, seed: u64, from: usize, len: usize) -> Result<Ma
     Ok(made)
 }
 
-/// In one chunk, on the simulated device.
+/// One chunk, on the simulated device.
 fn expected(seed: u64, from: usize, len: usize) -> Made {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Numbers::options(&device).chunk(len.max(1)).build().expect("a pipeline");
     made(&mut pipeline, seed, from, len).expect("a run")
 }
 
 impl Made {
-    /// Same bits; normal numbers up to the last digits of the sine, cosine and logarithm, where `exact` allows no more.
+    /// Checks for the same bits; normal numbers may differ in the last digits of sine, cosine and logarithm,
+    /// unless `exact`.
     fn check(&self, expected: &Self, exact: bool) {
         assert_eq!(self.bits, expected.bits);
         assert_eq!(self.uniform, expected.uniform);
@@ -94,19 +97,20 @@ impl Made {
         if exact {
             return assert_eq!(self, expected);
         }
-        // A radius is below 6.8 (the square root of 66 ln 2). A GPU's fast sine and cosine of an angle below 2 pi are off by less
-        // than 2^-19: CUDA's guide says 2^-21.19 up to pi, and little more beyond.
+        // A radius is below 6.8 (the square root of 66 ln 2). A GPU's fast sine and cosine of an angle below
+        // 2 pi are off by less than 2^-19: CUDA's guide says 2^-21.19 up to pi, and little more beyond.
         for (normal, expected) in self.normal.iter().zip(&expected.normal) {
             assert!((normal - expected).abs() <= 6.8 * 2f32.powi(-19), "{normal} {expected}");
         }
-        // A deviation of 2, a radius below 8.7 (the square root of 108 ln 2), and a few roundings of each.
+        // This is for a deviation of 2, a radius below 8.7 (the square root of 108 ln 2), and a few roundings
+        // of each.
         for (normal, expected) in self.normal_64.iter().zip(&expected.normal_64) {
             assert!((normal - expected).abs() <= 2.0 * 8.7 * 16.0 * f64::EPSILON, "{normal} {expected}");
         }
     }
 }
 
-/// Positions that all lanes of the generator give in one turn: something is different there.
+/// The number of positions that all lanes of the generator give in one turn: behind it the code differs.
 const TURN: usize = 1 << 18;
 
 on_both_devices! {
@@ -131,7 +135,7 @@ fn far_and_long(device: &Device) {
 
 #[test]
 fn a_long_sequence() {
-    far_and_long(&Device::simulated(Spec::default()));
+    far_and_long(&Device::simulated(Simulation::default()));
 }
 
 #[test]
@@ -140,7 +144,8 @@ fn a_long_sequence_on_a_gpu() {
     far_and_long(&Device::cuda(0).expect("a GPU"));
 }
 
-/// Five times the deviation of the estimate of what is estimated: one in two million is further off, and these are always the same.
+/// Five times the deviation of the estimate: one in two million is further off, and these numbers are always
+/// the same.
 #[test]
 fn the_distributions_are_what_they_are_called() {
     let len = 200_000;
@@ -175,7 +180,7 @@ fn the_distributions_are_what_they_are_called() {
         let within = normal.iter().filter(|x| (**x - expected).abs() <= deviation).count() as f64 / n;
         let share = 0.682_689_5;
         assert!((within - share).abs() <= 5.0 * (share * (1.0 - share) / n).sqrt(), "{within}");
-        // Neighbours, which come from one pair of uniform numbers, have nothing to do with each other.
+        // Neighbours, which come from one pair of uniform numbers, are independent.
         let products = normal.windows(2).map(|x| (x[0] - expected) * (x[1] - expected)).sum::<f64>();
         assert!((products / n / (deviation * deviation)).abs() <= 5.0 / n.sqrt(), "{products}");
     }
@@ -183,7 +188,7 @@ fn the_distributions_are_what_they_are_called() {
 
 #[test]
 fn two_elements_an_item_are_two_positions() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let [mut whole, mut cut] = [[0.0; 200]; 2];
     Noise::options(&device).chunk(100).build().expect("a pipeline").run(9, 1.0, &mut whole).expect("a run");
     Noise::options(&device).chunk(7).build().expect("a pipeline").run(9, 1.0, &mut cut).expect("a run");
@@ -200,10 +205,10 @@ fn other_seeds_and_positions_give_other_numbers() {
 
 #[test]
 fn a_position_beyond_the_end_is_refused() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Numbers::new(&device).expect("a pipeline");
     let error = made(&mut pipeline, 1, (1 << 62) - 9, 10).expect_err("one too many");
-    assert!(matches!(error.kind(), ErrorKind::Dimension { routine: "bits", .. }), "{error}");
+    assert!(matches!(Refused::of(&error), Some(Refused::Dimension { routine: "bits", .. })), "{error}");
     let place = error.place();
     assert_eq!(
         (place.stage, place.operation, place.chunk),

@@ -6,3 +6,5 @@ mod cublas_lt;
 mod cudnn;
 mod cufft;
 mod curand;
+mod failures;
+mod others;

@@ -1,8 +1,9 @@
-//! Arguments that are more than a slice to copy: halos, results by chunk, mapped memory, and pipelines with parameters of
-//! their own.
+//! Arguments other than slices that are copied: halos, results by chunk, mapped memory, and pipelines with
+//! parameters of their own.
 
+use thalweg::__private::Detail;
+use thalweg::Error;
 use thalweg::prelude::*;
-use thalweg::{Error, ErrorKind};
 use thalweg_tests::kernels::{axpy_each, double_all, plus_one, summarise, weigh};
 use thalweg_tests::{built, numbers, on_both_devices, read, written};
 
@@ -39,7 +40,7 @@ macro_rules! weighed {
 weighed!(Padded, zero);
 weighed!(Wrapped, wrap);
 
-/// What `weigh` makes of all items at once, an item beyond the ends being what `beyond` says.
+/// The result of `weigh` for all items at once; an item beyond the ends is as `beyond` says.
 fn weighed(x: &[f32], radius: usize, beyond: impl Fn(isize) -> f32) -> Vec<f32> {
     let at = |i: isize| usize::try_from(i).ok().and_then(|i| x.get(i)).copied();
     let sum = |i: usize| {
@@ -78,7 +79,7 @@ on_both_devices! {
 
 // ANCHOR: per-chunk
 stream_pipeline! {
-    /// Of each chunk its sum and its length; and the items, doubled into pairs first.
+    /// The sum and the length of each chunk; and the items, doubled into pairs first.
     pipeline Sums {
         input x: [f32];
         output s: [f32; 2] per chunk;
@@ -100,7 +101,7 @@ on_both_devices! {
         let mut pipeline = built!(Sums, device, case);
         let x = numbers(case.len);
         let expected = sums(&x, case.chunk);
-        // More room than there are chunks is left as it is.
+        // Room beyond the number of chunks is left as it is.
         for room in [0, 3] {
             let start = vec![f32::NAN; expected.len() + room];
             let (report, s) = written!(device, case.pinned_out, start, |s| {
@@ -119,10 +120,10 @@ const AS_MANY: &str = "help: all that is cut into chunks has as many items;\n   
 
 #[test]
 fn too_little_room_for_the_chunks() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Sums::new(&device).unwrap();
     let error = pipeline.run(&numbers(21), &mut [0.0; 5]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::PerChunkLength { host: "s", len: 5, chunks: 3, per_chunk: 2 }));
+    assert!(matches!(error.detail(), Detail::PerChunkLength { host: "s", len: 5, chunks: 3, per_chunk: 2 }));
     assert_eq!(error.to_string().lines().next(), Some("`s` has 5 elements, but 3 chunks with 2 each need 6"));
     assert_eq!(error.place().pipeline, Some("Sums"));
     pipeline.run(&numbers(21), &mut [0.0; 6]).unwrap();
@@ -130,7 +131,7 @@ fn too_little_room_for_the_chunks() {
 
 // ANCHOR: mapped
 stream_pipeline! {
-    /// In place: what is read, what is written and what is both stay in host memory.
+    /// In place: an input, an output and an inout stay in host memory.
     pipeline Mapped {
         input x: mapped [f32];
         output y: mapped [f32];
@@ -166,8 +167,8 @@ on_both_devices! {
 
 #[test]
 fn mapped_arguments_are_checked_like_others() {
-    let device = Device::simulated(Spec::default());
-    let other = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
+    let other = Device::simulated(Simulation::default());
     let mut mapped = Mapped::new(&device).unwrap();
     let buffer = |device: &Device, len| PinnedBuf::<f32>::zeroed(device, len).unwrap();
     let mut run = |x: &PinnedBuf<f32>, y: usize, s: usize, z: usize| {
@@ -185,7 +186,7 @@ fn mapped_arguments_are_checked_like_others() {
     );
     assert_eq!(
         kind(run(&x, 20, 4, 41).unwrap_err()),
-        "`z` has 41 elements, which is no multiple of 2 elements an item"
+        "`z` has 41 elements, which is not a multiple of 2 elements an item"
     );
     assert_eq!(kind(run(&x, 20, 3, 40).unwrap_err()), "`s` has 3 elements, but 2 chunks with 2 each need 4");
     run(&x, 20, 4, 40).unwrap();
@@ -223,7 +224,7 @@ fn a_pipeline_for_any_element() {
         }
     }
     for seed in 0..10 {
-        let device = Device::simulated(Spec::default().adversarial(seed));
+        let device = Device::simulated(Simulation::default().adversarial(seed));
         shuttle::<u8, 1>(&device, 7);
         shuttle::<f64, 3>(&device, 1.5);
         shuttle::<[u16; 5], 2>(&device, [1, 2, 3, 4, 5]);
@@ -267,7 +268,7 @@ on_both_devices! {
 
 // ANCHOR: chain
 stream_pipeline! {
-    /// To the device and to stay there, one more; graphs by its own declaration.
+    /// Copies `x + 1` to an array that stays on the device; its declaration asks for graphs.
     pipeline Bring {
         input x: [f32];
         output on: device [f32];
@@ -280,7 +281,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// On the device, from one to another and in one.
+    /// Works on arrays on the device, from one to another and in one.
     pipeline Work {
         input from: device [f32];
         inout both: device [f32];
@@ -295,7 +296,7 @@ stream_pipeline! {
 // ANCHOR_END: chain
 
 stream_pipeline! {
-    /// And back.
+    /// Copies from the device back to the host.
     pipeline Fetch {
         input on: device [f32];
         output y: [f32];
@@ -328,7 +329,7 @@ on_both_devices! {
 }
 
 #[test]
-fn a_chain() -> Result<()> {
+fn a_chain() -> thalweg::Result<()> {
     let device = Device::open()?;
     // ANCHOR: chained
     let x = vec![1.0, 2.0, 3.0];
@@ -347,7 +348,8 @@ fn a_chain() -> Result<()> {
 
 #[test]
 fn device_arguments_are_checked_like_others() {
-    let (device, other) = (Device::simulated(Spec::default()), Device::simulated(Spec::default()));
+    let (device, other) =
+        (Device::simulated(Simulation::default()), Device::simulated(Simulation::default()));
     let mut work = Work::new(&device).unwrap();
     let buffer = |device: &Device, len| DeviceBuf::<f32>::zeroed(device, len).unwrap();
     let error = work.run(&buffer(&other, 4), &mut buffer(&device, 4)).unwrap_err();

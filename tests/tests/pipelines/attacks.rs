@@ -1,10 +1,13 @@
-//! Odd pipelines that compile: each gives what its operations give one after another, or an error that says why not.
+//! Odd pipelines that compile: each computes what its operations compute one after another, or returns an
+//! error that says why not.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::{everywhere, numbers, written};
 
-/// The second copy of `y` reads what the first copy to it has written, in ordinary memory as in pinned memory.
+/// The second copy of `y` reads the result of the first copy to it, in pageable memory as in page-locked
+/// memory.
 mod host_data_read_after_it_is_written {
     use super::*;
 
@@ -36,7 +39,7 @@ mod host_data_read_after_it_is_written {
     }
 }
 
-/// What a `macro_rules` has matched as one expression is one, whatever stands next to it.
+/// A fragment that a `macro_rules` has matched as one expression is one, whatever stands next to it.
 mod expressions_of_macros {
     use super::*;
 
@@ -62,7 +65,7 @@ mod expressions_of_macros {
 
     #[test]
     fn keep_their_operands() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut y = numbers(4 * 7);
         let report = Sums::new(&device).unwrap().run(&mut y).unwrap();
         assert_eq!((report.items, report.chunk, report.depth), (7, 5, 4));
@@ -70,7 +73,7 @@ mod expressions_of_macros {
     }
 }
 
-/// An attribute of the pipeline is one of all that is made of it.
+/// An attribute of the pipeline applies to everything that is made of it.
 mod configured_out {
     use super::*;
 
@@ -82,12 +85,12 @@ mod configured_out {
         }
     }
 
-    // Its name is free.
+    // The name is free for the user.
     #[allow(dead_code, reason = "that it compiles is the point")]
     struct Absent;
 }
 
-/// What a host body panics with may panic itself when it is dropped, again and again.
+/// The value that a host body panics with may panic itself when it is dropped, again and again.
 mod a_panic_that_panics {
     use std::panic::panic_any;
 
@@ -123,18 +126,19 @@ mod a_panic_that_panics {
 
     #[test]
     fn is_an_error_like_another() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut pipeline = Explodes::new(&device).unwrap();
         for _ in 0..2 {
             let mut y = numbers(9);
             let error = pipeline.run(&mut y).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::HostBody { .. }), "{error}");
+            assert!(matches!(error.detail(), Detail::HostBody { .. }), "{error}");
             assert_eq!(y, numbers(9));
         }
     }
 }
 
-/// A `return` in a condition must not leave the launch, and with it the kernel, out: not even one that a macro hides.
+/// A `return` in a condition must not skip the launch, and the kernel with it; not even one that a macro
+/// hides.
 #[test]
 fn a_condition_that_returns_is_a_condition() {
     macro_rules! leave {
@@ -165,7 +169,7 @@ fn a_condition_that_returns_is_a_condition() {
     }
 
     let mut y = [0; 5];
-    Plus::new(&Device::simulated(Spec::default())).unwrap().run(&[1, 2, 3, 4, 5], &mut y).unwrap();
+    Plus::new(&Device::simulated(Simulation::default())).unwrap().run(&[1, 2, 3, 4, 5], &mut y).unwrap();
     assert_eq!(y, [2, 3, 4, 5, 6]);
 }
 
@@ -182,6 +186,6 @@ fn a_chunk_of_all() {
     }
     let x: Vec<[f32; 100]> = (0..7).map(|i| [i as f32; 100]).collect();
     let mut y = vec![[0.0; 100]; 7];
-    let report = Through::new(&Device::simulated(Spec::default())).unwrap().run(&x, &mut y).unwrap();
+    let report = Through::new(&Device::simulated(Simulation::default())).unwrap().run(&x, &mut y).unwrap();
     assert_eq!((y, report.chunks), (x, 1));
 }

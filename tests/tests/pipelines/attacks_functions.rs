@@ -1,4 +1,5 @@
-//! Attacks by functions on the host and callbacks that fail in odd ways, without `unsafe`, and on what a run claims then.
+//! Attacks by functions on the host and callbacks that fail in odd ways, without `unsafe`, and on what a run
+//! claims then.
 //!
 //! Run it under AddressSanitizer: `.ci/asan`.
 
@@ -6,11 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::axpy_each;
 use thalweg_tests::{leaves_nothing, numbers, pinned, small};
 
-fn halve(x: &[i32], y: &mut [i32], fails: i32) -> std::result::Result<(), String> {
+fn halve(x: &[i32], y: &mut [i32], fails: i32) -> Result<(), String> {
     if x[0] == fails {
         return Err(format!("{fails} is no good"));
     }
@@ -23,7 +25,7 @@ fn twice(y: &[i32], z: &mut [i32]) {
 }
 
 stream_pipeline! {
-    /// The second function may come to a chunk after the first one has failed on a later one.
+    /// The second function may reach a chunk after the first function has failed on a later one.
     pipeline Halved {
         param fails: i32;
         input x: [i32];
@@ -40,11 +42,11 @@ stream_pipeline! {
     }
 }
 
-/// What a failed run says has arrived is what a run that went well would have written.
+/// A failed run claims exactly the results that a successful run would have written.
 #[test]
 fn claims_of_a_run_whose_function_failed() {
     let x: Vec<i32> = (0..200).map(|x| 2 * x).collect();
-    let specs = (0..20).map(|seed| Spec::default().adversarial(seed)).chain([Spec::default()]);
+    let specs = (0..20).map(|seed| Simulation::default().adversarial(seed)).chain([Simulation::default()]);
     for (number, spec) in specs.enumerate() {
         for graph in [false, true] {
             let device = small(spec.clone());
@@ -59,7 +61,7 @@ fn claims_of_a_run_whose_function_failed() {
             } else {
                 pipeline.run(200, &x, &mut z).unwrap_err()
             };
-            assert!(matches!(error.kind(), ErrorKind::HostFunction { function: "halve", .. }), "{error}");
+            assert!(matches!(error.detail(), Detail::HostFunction { function: "halve", .. }), "{error}");
             let [complete] = error.complete() else { panic!("{error}") };
             assert_eq!(complete.items, complete.chunks as usize * 10);
             assert!(complete.chunks <= 10, "{error}");
@@ -68,7 +70,7 @@ fn claims_of_a_run_whose_function_failed() {
     }
 }
 
-/// Its clones panic when they are dropped, the parameter itself does not.
+/// Its clones panic when they are dropped; the parameter itself does not.
 struct Bomb {
     is_clone: bool,
     dropped: Arc<AtomicUsize>,
@@ -97,10 +99,10 @@ stream_pipeline! {
     }
 }
 
-/// What a callback holds may panic when it is dropped, also where the callback is not called any more.
+/// A value that a callback holds may panic when it is dropped, even if the callback is no longer called.
 #[test]
 fn callbacks_that_panic_when_they_are_dropped() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let dropped = Arc::new(AtomicUsize::new(0));
     let bomb = Bomb { is_clone: false, dropped: Arc::clone(&dropped) };
     let x: Vec<i32> = (0..20).collect();
@@ -108,7 +110,7 @@ fn callbacks_that_panic_when_they_are_dropped() {
     let outcome =
         catch_unwind(AssertUnwindSafe(|| Bombs::new(&device).unwrap().run(bomb, &x, &mut y).map(drop)));
     let error = outcome.unwrap().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Callback { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Callback { .. }), "{error}");
     assert_eq!(dropped.load(Ordering::Relaxed), 21, "each is dropped once");
 }
 
@@ -142,7 +144,8 @@ stream_pipeline! {
     }
 }
 
-/// Arguments that are gone when the next run comes, at whose addresses others lie then; other lengths, and panics halfway.
+/// Arguments that are gone when the next run comes, with others at their addresses; other lengths, and panics
+/// halfway.
 fn odd_runs(device: &Device, graph: bool, runs: usize) {
     let options = Odd::options(device);
     let mut pipeline = if graph { options.graph() } else { options }.build().unwrap();
@@ -177,7 +180,7 @@ fn odd_runs(device: &Device, graph: bool, runs: usize) {
 #[test]
 fn arguments_that_are_gone() {
     for (number, graph) in [false, true].into_iter().cycle().take(20).enumerate() {
-        let spec = Spec::default();
+        let spec = Simulation::default();
         let device = small(if number < 2 { spec } else { spec.adversarial(number as u64) });
         leaves_nothing(&device, || odd_runs(&device, graph, 42));
     }
@@ -185,7 +188,7 @@ fn arguments_that_are_gone() {
 
 #[test]
 fn many_threads_with_functions() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let device = &device;
@@ -211,14 +214,20 @@ stream_pipeline! {
     }
 }
 
-fn nested(device: Device, depths: usize, chunk: usize, goes_on: bool, told: Arc<AtomicUsize>) -> Result<()> {
+fn nested(
+    device: Device,
+    depths: usize,
+    chunk: usize,
+    goes_on: bool,
+    told: Arc<AtomicUsize>,
+) -> thalweg::Result<()> {
     told.fetch_add(1, Ordering::Relaxed);
     if !goes_on {
         return Ok(());
     }
     let x = numbers(8);
     let mut y = vec![0.0; 8];
-    // Another thread waits for the device meanwhile.
+    // Another thread waits for the device at the same time.
     let other = device.clone();
     let thread = std::thread::spawn(move || odd_runs(&other, chunk.is_multiple_of(2), 3));
     Nested::new(&device)?.run(device.clone(), depths, told, &x, &mut y)?;
@@ -230,13 +239,13 @@ fn nested(device: Device, depths: usize, chunk: usize, goes_on: bool, told: Arc<
 #[test]
 fn callbacks_that_run_pipelines_and_wait_for_threads() {
     let (told, x, mut y) = (Arc::new(AtomicUsize::new(0)), numbers(8), vec![0.0; 8]);
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     Nested::new(&device).unwrap().run(device.clone(), 3, Arc::clone(&told), &x, &mut y).unwrap();
     assert_eq!((told.load(Ordering::Relaxed), y), (2 + 4 + 8 + 16, x));
 }
 
 fn asks_the_device(y: &mut [f32], told: &'static AtomicUsize) {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let (x, mut z) = (numbers(8), vec![0.0; 8]);
     let nested = Nested::new(&device);
     let refused =
@@ -255,11 +264,11 @@ stream_pipeline! {
     }
 }
 
-/// It is refused, and waits for nothing.
+/// The inner run is refused, and waits for nothing.
 #[test]
 fn a_host_function_that_runs_a_pipeline() {
     static REFUSED: AtomicUsize = AtomicUsize::new(0);
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut y = vec![0.0; 8];
     Asks::new(&device).unwrap().run(&REFUSED, &mut y).unwrap();
     assert_eq!((REFUSED.load(Ordering::Relaxed), y), (2, vec![1.0; 8]));

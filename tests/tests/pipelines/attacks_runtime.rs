@@ -3,19 +3,20 @@
 //! Run it under AddressSanitizer: `.ci/asan`.
 
 use thalweg::__private::{
-    Build, Call, ChunkSize, Edge, HostPlan, Operation, Pipeline, Purpose, Run, Settings, ViewMut,
+    Build, Call, ChunkSize, Detail, Edge, HostPlan, Operation, Pipeline, Purpose, Run, Settings, ViewMut,
 };
+use thalweg::Options;
+use thalweg::plan::{BufferKind, BufferPlan, Chunk, OperationKind, OperationPlan};
 use thalweg::prelude::*;
-use thalweg::{BufferKind, BufferPlan, Chunk, OperationKind, OperationPlan, Options};
 use thalweg_tests::plans::{operation, stream};
 use thalweg_tests::{numbers, pinned, small};
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
-    HostPlan { name, reads: true, writes, line: 1, column: 1 }
+    HostPlan::new(name, true, writes, 1, 1)
 }
 
 const fn buffer(name: &'static str, kind: BufferKind) -> BufferPlan {
-    BufferPlan { name, kind, line: 1, column: 1 }
+    BufferPlan::new(name, kind, 1, 1)
 }
 
 const fn plan(
@@ -23,19 +24,8 @@ const fn plan(
     buffers: &'static [BufferPlan],
     operations: &'static [OperationPlan],
 ) -> Plan {
-    Plan {
-        pipeline: "Raw",
-        file: "attacks_runtime.rs",
-        line: 1,
-        column: 1,
-        streams: const { &[stream("s")] },
-        stages: &["all"],
-        hosts,
-        buffers,
-        operations,
-        events: &[],
-        waits: &[],
-    }
+    let streams = const { &[stream("s")] };
+    Plan::new("Raw", "attacks_runtime.rs", 1, 1, streams, &["all"], hosts, buffers, operations, &[], &[])
 }
 
 /// The bare resources of a pipeline with one of the plans below.
@@ -43,7 +33,7 @@ macro_rules! raw {
     ($device:expr, $plan:expr) => {{
         struct Raw(Pipeline);
         impl Build for Raw {
-            fn build(settings: Settings<'_>) -> Result<Self> {
+            fn build(settings: Settings<'_>) -> thalweg::Result<Self> {
                 Pipeline::new(settings, &$plan, 2).map(Self)
             }
         }
@@ -53,7 +43,7 @@ macro_rules! raw {
 
 const CHUNK: ChunkSize = ChunkSize::Items(4);
 
-/// A chunk of a run of many.
+/// A chunk of another run, which has many.
 fn foreign_chunk(device: &Device, index: usize) -> Chunk {
     static PLAN: Plan = plan(&[host("x", false)], &[], &[]);
     let (mut pipeline, x, mut chunk) = (raw!(device, PLAN), numbers(4000), None);
@@ -67,8 +57,8 @@ fn foreign_chunk(device: &Device, index: usize) -> Chunk {
     chunk.unwrap()
 }
 
-/// What a chunk has of an output that has elements for each chunk is cut by the chunk's index: one beyond the last
-/// would be behind the argument.
+/// A chunk's part of an output with elements for each chunk is found by the chunk's index: an index beyond
+/// the last chunk would be behind the argument.
 #[test]
 fn a_chunk_after_the_last() {
     static PLAN: Plan = plan(
@@ -79,7 +69,7 @@ fn a_chunk_after_the_last() {
             operation("copy dy -> y", OperationKind::Download { host: 1, buffer: 1 }),
         ],
     );
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let beyond = foreign_chunk(&device, 2);
     let (x, mut y) = (numbers(8), vec![5.0_f32; 100]);
     let mut pipeline = raw!(&device, PLAN);
@@ -97,11 +87,11 @@ fn a_chunk_after_the_last() {
         }
         Ok(())
     });
-    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+    assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
     assert_eq!(y[4..], [5.0; 96], "memory behind the argument was written");
 }
 
-/// A run of nothing has no chunk, and no item for a halo to repeat.
+/// A run of nothing has no chunk, and no item that a halo could repeat.
 #[test]
 fn a_chunk_of_nothing() {
     static PLAN: Plan = plan(
@@ -109,7 +99,7 @@ fn a_chunk_of_nothing() {
         &[buffer("dx", BufferKind::Ring)],
         &[operation("copy x -> dx", OperationKind::Upload { host: 0, buffer: 0 })],
     );
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let mut pipeline = raw!(&device, PLAN);
     for edge in [Edge::Clamp, Edge::Wrap, Edge::Zero] {
         for (len, foreign) in [(8, None), (0, Some(foreign_chunk(&device, 0)))] {
@@ -126,7 +116,7 @@ fn a_chunk_of_nothing() {
     }
 }
 
-/// What has elements for each chunk has nothing around a chunk.
+/// An argument with elements for each chunk has nothing around a chunk.
 #[test]
 fn a_halo_around_what_is_per_chunk() {
     static PLAN: Plan = plan(
@@ -137,10 +127,10 @@ fn a_halo_around_what_is_per_chunk() {
             operation("copy d -> y", OperationKind::Download { host: 2, buffer: 0 }),
         ],
     );
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let n = numbers(8);
     let mut pipeline = raw!(&device, PLAN);
-    // The first run leaves slots behind that are larger than the second asks for.
+    // The first run leaves slots behind that are larger than those that the second needs.
     for (halo, per_chunk) in [(0, 64), (2, 1)] {
         let x = numbers(2 * per_chunk);
         let mut y = vec![0.0_f32; 2 * per_chunk];
@@ -171,12 +161,12 @@ static WRITTEN_IN_PLACE: Plan = plan(
     &[operation("host f", OperationKind::Host { function: "f" })],
 );
 
-/// A host function with what `memory` makes of a `mapped` input, borrowed shared.
+/// A host function with a view that `memory` makes of a `mapped` input, borrowed shared.
 fn on_a_shared_buffer(
     device: &Device,
     x: &PinnedBuf<f32>,
     memory: impl Fn(&Operation<'_>, thalweg::__private::Buffer<f32>) -> ViewMut<f32>,
-) -> Result<Report> {
+) -> thalweg::Result<Report> {
     let mut pipeline = raw!(device, WRITTEN_IN_PLACE);
     let mut call: Call<'_, '_> = pipeline.call(Purpose::Run);
     let x = call.mapped_input::<f32>(1, x).unwrap();
@@ -191,18 +181,18 @@ fn on_a_shared_buffer(
     done.map(|timeline| timeline.report)
 }
 
-/// `&PinnedBuf` may be read by another thread meanwhile: no run writes what it borrows shared.
+/// Another thread may read a `&PinnedBuf` at the same time: no run writes memory that it borrows shared.
 #[test]
 fn a_shared_buffer_written_in_place() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let x = pinned(&device, &[1.0; 8]);
     let seen = &x[..];
     let result = on_a_shared_buffer(&device, &x, |operation, x| operation.host_read_write(x));
     assert_eq!(seen, [1.0; 8], "a shared borrow was written");
-    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+    assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
 }
 
-/// Nor with a view that an earlier run got when it had borrowed the buffer mutably.
+/// No run writes it with a view that an earlier run got when it had borrowed the buffer mutably.
 #[test]
 fn a_shared_buffer_written_with_an_old_view() {
     static PLAN: Plan = plan(
@@ -210,7 +200,7 @@ fn a_shared_buffer_written_with_an_old_view() {
         &[buffer("x", BufferKind::InPlace { mapped: true, reads: true, writes: true })],
         &[operation("host f", OperationKind::Host { function: "f" })],
     );
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let mut x = pinned(&device, &[1.0; 4]);
     let (mut pipeline, mut stolen) = (raw!(&device, PLAN), None);
     let mut call = pipeline.call(Purpose::Run);
@@ -226,10 +216,10 @@ fn a_shared_buffer_written_with_an_old_view() {
     let seen = &x[..];
     let result = on_a_shared_buffer(&device, &x, |_, _| stolen.unwrap());
     assert_eq!(seen, [2.0; 4], "a shared borrow was written");
-    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+    assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
 }
 
-/// Nor by a copy or a fill on the device.
+/// No copy or fill on the device writes it.
 #[test]
 fn a_shared_device_buffer_written_in_place() {
     static PLAN: Plan = plan(
@@ -240,7 +230,7 @@ fn a_shared_device_buffer_written_in_place() {
         ],
         &[operation("fill x", OperationKind::Fill { buffer: 0 })],
     );
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let x = DeviceBuf::from_slice(&device, &[1.0_f32; 8]).unwrap();
     for copies in [false, true] {
         let mut pipeline = raw!(&device, PLAN);
@@ -254,7 +244,7 @@ fn a_shared_device_buffer_written_in_place() {
                 if copies { operation.copy(t, dx) } else { operation.fill(dx, 7.0) }
             })
         });
-        assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped), "copies: {copies}");
+        assert!(matches!(result.unwrap_err().detail(), Detail::Skipped), "copies: {copies}");
         assert_eq!(x.to_vec().unwrap(), [1.0; 8]);
     }
 }
@@ -274,12 +264,12 @@ fn a_handle_of_elements_with_more_alignment() {
     );
     static OTHER: Plan = plan(&[], &[buffer("d", BufferKind::Ring)], &[]);
 
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let mut other = raw!(&device, OTHER);
     let mut call = other.call(Purpose::Run);
     let wide = call.device::<Wide>(1).unwrap();
     drop(call);
-    // Of so many allocations some are not aligned to 256 bytes.
+    // There are so many allocations that some are not aligned to 256 bytes.
     let mut pipelines: Vec<_> = (0..64).map(|_| raw!(&device, PLAN)).collect();
     for pipeline in &mut pipelines {
         let x = numbers(4);
@@ -296,12 +286,13 @@ fn a_handle_of_elements_with_more_alignment() {
             })
         });
         if let Err(error) = result {
-            assert!(matches!(error.kind(), ErrorKind::Skipped), "{error}");
+            assert!(matches!(error.detail(), Detail::Skipped), "{error}");
         }
     }
 }
 
-/// Nothing orders the functions of two chunks, and a GPU calls them at the same time: none gets what is another's.
+/// Nothing orders the functions of two chunks, and a GPU calls them at the same time: none gets another's
+/// memory.
 #[test]
 fn a_host_function_with_the_memory_of_another_chunk() {
     static PLAN: Plan = plan(
@@ -312,7 +303,7 @@ fn a_host_function_with_the_memory_of_another_chunk() {
         ],
         &[operation("host f", OperationKind::Host { function: "f" })],
     );
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     for in_place in [false, true] {
         let (x, mut m, mut stolen, mut chunks) = (numbers(12), pinned(&device, &numbers(12)), None, 0);
         let mut pipeline = raw!(&device, PLAN);
@@ -329,7 +320,7 @@ fn a_host_function_with_the_memory_of_another_chunk() {
                 Ok(())
             })
         });
-        assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+        assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
         assert_eq!(chunks, 1);
     }
 }
@@ -340,10 +331,10 @@ const CALLED: Plan = plan(
     &[operation("call f", OperationKind::Call { routine: "f" })],
 );
 
-/// What is only worked out waits for nothing at its end, so that nothing may be enqueued.
+/// A prediction waits for nothing at its end, so nothing may be enqueued.
 #[test]
 fn a_prediction_that_enqueues() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let mut y = pinned(&device, &[1.0_f32; 8]);
     let mut pipeline = raw!(&device, CALLED);
     let mut call = pipeline.call(Purpose::Predict);
@@ -357,8 +348,8 @@ fn a_prediction_that_enqueues() {
         }
         Ok(())
     });
-    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
-    // Whatever is under way comes to an end when a run waits.
+    assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
+    // Everything under way is over when a run has waited.
     let mut call = pipeline.call(Purpose::Run);
     call.mapped_inout::<f32>(1, &mut y).unwrap();
     assert!(call.run(CHUNK, |_: &Run<'_>| Ok(())).is_err());

@@ -1,19 +1,22 @@
-//! Runs with pageable data: whatever became of the run before, only what the run has borrowed is touched.
+//! Runs with pageable data: whatever became of the run before, a run touches only the memory that it has
+//! borrowed.
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{DeviceModel, ErrorKind};
+use thalweg::sim::DeviceModel;
 use thalweg_tests::kernels::{REFUSED, double_all, plus_one, refuses};
 use thalweg_tests::{leaves_nothing, numbers, small};
 
 const ITEMS: usize = 10;
 
-/// In the order of time, where the device's copies go straight to the caller's memory, and in others.
+/// Devices in the order of time, where the device's copies go straight to the caller's memory, and in other
+/// orders.
 fn on_many_devices(check: impl Fn(&Device)) {
     for seed in 0..6 {
-        let spec = if seed == 0 { Spec::default() } else { Spec::default().adversarial(seed) };
+        let spec = if seed == 0 { Simulation::default() } else { Simulation::default().adversarial(seed) };
         let device = small(spec);
         leaves_nothing(&device, || check(&device));
     }
@@ -39,7 +42,7 @@ stream_pipeline! {
     }
 }
 
-/// After each way to fail the memory is freed and given to somebody else, and runs of other lengths follow.
+/// After each way to fail the memory is freed and given to others, and runs of other lengths follow.
 #[test]
 fn what_a_failed_run_had_borrowed_is_left_alone() {
     on_many_devices(|device| {
@@ -54,11 +57,11 @@ fn what_a_failed_run_had_borrowed_is_left_alone() {
                 let mut y = vec![-1; 95];
                 let error = pipeline.run(worst, &x, &mut y).unwrap_err();
                 let expected = if refused.is_some() { "HostBody" } else { "HostFunction" };
-                assert!(format!("{:?}", error.kind()).starts_with(expected), "{error:?}");
+                assert!(format!("{:?}", error.detail()).starts_with(expected), "{error:?}");
                 let complete = error.complete()[0].items;
                 assert!(y[..complete].iter().zip(&x).all(|(y, x)| *y == x + 1));
                 drop((x, y));
-                // Most likely where that was.
+                // This is most likely at the same address.
                 let others: Vec<Vec<i32>> = (0..4).map(|_| vec![77; 95]).collect();
                 for len in [1, 0, 11, 39, 95] {
                     let x: Vec<i32> = (0..len).map(|i| 100 + i).collect();
@@ -73,7 +76,7 @@ fn what_a_failed_run_had_borrowed_is_left_alone() {
 }
 
 stream_pipeline! {
-    /// What a chunk has stored it loads again, in a buffer that is handed on.
+    /// A chunk loads again what it has stored, in a buffer that is handed on.
     pipeline Again {
         inout y: [f32];
         chunk c = ITEMS;
@@ -99,7 +102,7 @@ fn there_and_back_again() {
     });
 }
 
-/// Some of the slots could be had, some not.
+/// Only some of the slots can be allocated.
 #[test]
 fn a_run_after_one_for_which_there_was_no_memory() {
     on_many_devices(|device| {
@@ -109,7 +112,7 @@ fn a_run_after_one_for_which_there_was_no_memory() {
             let result = pipeline.run(&mut y);
             let factor = if len == 100_000 {
                 let error = result.unwrap_err();
-                assert!(matches!(error.kind(), ErrorKind::OutOfPinnedMemory { .. }), "{error}");
+                assert!(matches!(error.detail(), Detail::OutOfPinnedMemory { .. }), "{error}");
                 1.0
             } else {
                 result.unwrap();
@@ -186,7 +189,7 @@ fn threads_that_share_a_device() {
 
 #[test]
 fn calibrating_beside_a_run_disturbs_neither() {
-    let mut spec = Spec::default();
+    let mut spec = Simulation::default();
     spec.model.launch_latency = Duration::from_micros(50);
     for spec in [spec.clone(), spec.adversarial(3)] {
         let device = Device::simulated(spec);
@@ -204,9 +207,9 @@ fn calibrating_beside_a_run_disturbs_neither() {
     }
 }
 
-static SHARED: LazyLock<Device> = LazyLock::new(|| Device::simulated(Spec::default()));
+static SHARED: LazyLock<Device> = LazyLock::new(|| Device::simulated(Simulation::default()));
 
-fn calibrates(_: &mut [i32]) -> std::result::Result<(), String> {
+fn calibrates(_: &mut [i32]) -> Result<(), String> {
     SHARED.calibrate().map(drop).map_err(|error| error.to_string())
 }
 
@@ -218,7 +221,7 @@ stream_pipeline! {
     }
 }
 
-/// Nothing can be waited for there: nothing is begun either, and no memory is lost.
+/// Nothing can be waited for there: so nothing is begun, and no memory is lost.
 #[test]
 fn calibrating_inside_a_run_is_refused() {
     let free = SHARED.free_memory().unwrap();
@@ -227,8 +230,8 @@ fn calibrating_inside_a_run_is_refused() {
     assert_eq!(SHARED.free_memory().unwrap(), free);
 }
 
-/// What a spec says of speed is refused by no device, and nothing hangs, overflows or divides by it. A file has only what can
-/// be.
+/// No device refuses the rates of a spec, and nothing hangs, overflows or divides by them. A file has only
+/// possible rates.
 #[test]
 fn devices_that_cannot_exist() {
     let rates = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 5e-324, f64::MAX];
@@ -257,7 +260,7 @@ fn devices_that_cannot_exist() {
                 std::fs::remove_file(&path).unwrap();
             }
             for device in
-                [Device::simulated(spec.clone()), Device::simulated(Spec::from(spec).adversarial(1))]
+                [Device::simulated(spec.clone()), Device::simulated(Simulation::from(spec).adversarial(1))]
             {
                 let mut y = PinnedBuf::from_slice(&device, &numbers(100_000)).unwrap();
                 for graph in [false, true] {

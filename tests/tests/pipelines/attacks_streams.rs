@@ -1,4 +1,5 @@
-//! Streams that runs choose: kernels on one stream for each slot, in any order that the events leave open.
+//! Runs that choose their streams: kernels on one stream for each slot, in any order that the events leave
+//! open.
 
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Nothing is copied but the results: what the kernels use is there already.
+    /// Only the results are copied: the kernels' data are on the device already.
     pipeline InPlace {
         param entries: u32;
         resident table: [f32];
@@ -58,7 +59,7 @@ fn through_the_cpu(h: &mut [f32]) {
 }
 
 stream_pipeline! {
-    /// Between the kernels the CPU has its turn, and chunks may leave out what comes back.
+    /// The CPU works between the kernels, and chunks may leave out the copy back.
     pipeline Around {
         input x: [f32];
         output y: [f32];
@@ -77,10 +78,10 @@ stream_pipeline! {
     }
 }
 
-/// Kernels are what these devices wait for, so that all runs but the first have a stream for each slot.
+/// These devices wait for kernels, so all runs but the first have a stream for each slot.
 fn on_slow_devices(check: impl Fn(&Device, usize)) {
     for seed in 0..12 {
-        let mut spec = Spec::default();
+        let mut spec = Simulation::default();
         spec.model.launch_latency = Duration::from_millis(1);
         let device = small(if seed == 0 { spec } else { spec.adversarial(seed) });
         for depth in [1, 2, 3, 20] {
@@ -89,7 +90,7 @@ fn on_slow_devices(check: impl Fn(&Device, usize)) {
     }
 }
 
-/// Long enough for a run to be learnt from, and too short, with a rest and without.
+/// Lengths of which a run can learn, and too short ones, with a rest and without.
 fn lengths(depth: usize) -> [usize; 6] {
     let long = (2 * depth + 3) * ITEMS;
     [long, long, long + 1, 3, long, 0]
@@ -155,7 +156,7 @@ fn the_cpu_between_kernels() {
 }
 
 stream_pipeline! {
-    /// Whose runs differ in whatever they can differ in.
+    /// Its runs differ in everything in which runs can differ.
     pipeline Varied {
         param a: f32;
         param value: f32;
@@ -179,7 +180,7 @@ stream_pipeline! {
     }
 }
 
-/// Streams, graphs and their order are kept from run to run: none may be another run's.
+/// Streams, graphs and their order are kept from run to run: a run never uses another run's.
 #[test]
 fn runs_in_any_order() {
     const NONE: usize = usize::MAX;
@@ -197,7 +198,7 @@ fn runs_in_any_order() {
                 let is_pinned = choose(&[0, 1, 1]) == 1;
                 let fails_here = fails < len.div_ceil(ITEMS);
                 let x = numbers(len);
-                // Where that of the round before was, perhaps.
+                // It is perhaps at the address of the memory of the round before.
                 let mut d = DeviceBuf::from_slice(device, &x).unwrap();
                 let mut s = DeviceBuf::from_slice(device, &vec![0.0; 2 * len.div_ceil(ITEMS)]).unwrap();
                 let (result, y) = written!(device, is_pinned, x.clone(), |y| {
@@ -227,7 +228,8 @@ fn runs_in_any_order() {
     });
 }
 
-/// One frame after another: with one stream more slots would not let them overlap, and nothing is to be warned of.
+/// One frame follows another: with only one stream more slots would not let them overlap, so there is no
+/// warning.
 #[deny(deprecated)]
 mod frames {
     use super::*;
@@ -249,7 +251,7 @@ mod frames {
 
 #[test]
 fn one_slot_is_no_loss_where_there_is_one_stream() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut y = [1.0; 32];
     let report = frames::Frame::new(&device).expect("a pipeline").run(&mut y).expect("a run");
     assert_eq!((report.depth, y), (1, [2.0; 32]));

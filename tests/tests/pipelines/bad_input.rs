@@ -1,5 +1,5 @@
-//! Arguments, shapes, options and sizes that a user can get wrong at run time: the error, its place, and that the
-//! pipeline works afterwards.
+//! Arguments, shapes, options and sizes that a user can get wrong at run time: the error, its place, and that
+//! the pipeline works afterwards.
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -10,7 +10,7 @@ use thalweg_tests::{PINNED, is, leaves_nothing, numbers, pinned, small};
 const HERE: Source = Source { file: file!(), text: include_str!("bad_input.rs") };
 
 fn device() -> Device {
-    small(Spec::default())
+    small(Simulation::default())
 }
 
 mod lengths {
@@ -73,12 +73,12 @@ mod lengths {
         leaves_nothing(&device, || {
             let mut pipeline = Saxpy::new(&device).unwrap();
             let (foreign, own) = (pinned(&other, &[1.0; 6]), pinned(&device, &[1.0; 6]));
-            // Page-locked memory is copied by every device of its kind.
+            // Every device copies from and to page-locked memory of another device of its kind.
             let mut y = [0.0; 6];
             pipeline.run(1.0, &foreign, &mut y).unwrap();
             assert_eq!(y, [1.0; 6]);
 
-            // Kernels do not reach it.
+            // Kernels do not reach that memory.
             let mut in_place = InPlace::new(&device).unwrap();
             let mut y = [0.0; 6];
             let error = in_place.run(1.0, &foreign, &mut y).unwrap_err();
@@ -166,7 +166,7 @@ mod shapes {
         let error = error(3, 2, 4, &numbers(10), &mut [0.0; 6]);
         is!(error, Shape { host: "rows", len: 10, per_item: 3 });
         HERE.is_of_pipeline(&error, "SumRows", "shapes::rows");
-        assert_eq!(says(&error), "`rows` has 10 elements, which is no multiple of 3 elements an item");
+        assert_eq!(says(&error), "`rows` has 10 elements, which is not a multiple of 3 elements an item");
     }
 
     #[test]
@@ -190,7 +190,8 @@ mod shapes {
             is!(error, ItemSize { buffer: "rows", per_item } if *per_item == k);
             HERE.is_of_pipeline(&error, "SumRows", "shapes::rows");
         }
-        // As large as an item may be, but there is none: nothing to do, and no memory to find.
+        // An item may be as large as possible, but there is none: nothing is to be done, and no memory is
+        // needed.
         let mut pipeline = SumRows::new(&device()).unwrap();
         let report = pipeline.run(isize::MAX as usize / 4, 2, usize::MAX, &[], &mut []).unwrap();
         assert_eq!((report.items, report.chunks), (0, 0));
@@ -211,7 +212,7 @@ mod shapes {
         HERE.is_of_pipeline(&error, "SumRows", "shapes::SumRows");
     }
 
-    /// Elements of no bytes are elements.
+    /// Elements without bytes are elements.
     #[test]
     fn elements_of_no_size() {
         stream_pipeline! {
@@ -256,7 +257,7 @@ mod constants {
     copies!(HugeShape, 4, 3, HUGE);
     copies!(HugeChunk, HUGE, 3, 2);
 
-    /// What does not depend on a run's arguments is an error of `new`.
+    /// An error that does not depend on a run's arguments is returned by `new`.
     #[test]
     fn are_checked_by_new() {
         let device = device();
@@ -276,7 +277,7 @@ mod constants {
         assert_eq!(names, ["NoChunk", "NoDepth", "NoShape", "HugeShape"]);
     }
 
-    /// A chunk that no memory holds is as much as a run has.
+    /// A chunk that no memory could hold is cut to the run's length.
     #[test]
     fn a_huge_chunk_is_one_chunk() {
         let (x, mut y) = ([1, 2, 3, 4, 5, 6], [0; 6]);
@@ -312,7 +313,7 @@ mod memory {
     /// The slots of a chunk of 1,000 take 1,024 bytes each, since slots are aligned.
     #[test]
     fn of_the_device_at_new() {
-        let device = small(Spec::default().with_memory(5 * 1024));
+        let device = small(Simulation::default().with_memory(5 * 1024));
         let error = leaves_nothing(&device, || Fixed::new(&device).unwrap_err());
         is!(error, OutOfDeviceMemory { what, requested: 3072, free: 2048 } if what == "`dy`");
         HERE.is_of_pipeline(&error, "Fixed", "memory::Fixed");
@@ -322,7 +323,7 @@ mod memory {
 
     #[test]
     fn of_the_device_at_run() {
-        let device = small(Spec::default().with_memory(5 * 1024));
+        let device = small(Simulation::default().with_memory(5 * 1024));
         leaves_nothing(&device, || {
             let mut pipeline = Flexible::new(&device).unwrap();
             let (x, mut y) = (vec![7; 9000], vec![0; 9000]);
@@ -334,7 +335,7 @@ mod memory {
 
             pipeline.run(2000, &x, &mut y).unwrap();
             assert_eq!(y, x);
-            // With a ring in place, one that does not fit fails, and leaves the pipeline usable too.
+            // With a ring in place, one that does not fit fails too, and leaves the pipeline usable.
             pipeline.run(4000, &x, &mut y).unwrap_err();
             pipeline.run(100, &x, &mut y).unwrap();
         });

@@ -10,7 +10,7 @@ use thalweg_tests::{is, leaves_nothing, numbers, small, written};
 const HERE: Source = Source { file: file!(), text: include_str!("bad_launches.rs") };
 
 fn device() -> Device {
-    small(Spec::default())
+    small(Simulation::default())
 }
 
 stream_pipeline! {
@@ -41,7 +41,7 @@ fn outside_limits() {
         ((1, 1), (0, 1), 0, "block.x", 0, 1),
         ((1, 1), (4, -7), 0, "block.y", 0, 1),
         ((1, 1), (1025, 1), 0, "block.x", 1025, 1024),
-        // Within CUDA's limit, but not within the kernel's own `__launch_bounds__(64)`.
+        // The block is within CUDA's limit, but not within the kernel's own `__launch_bounds__(64)`.
         ((1, 1), (65, 1), 0, "threads per block", 65, 64),
         ((1, 1), (33, 2), 0, "threads per block", 66, 64),
     ];
@@ -70,7 +70,7 @@ fn outside_limits() {
     }
 }
 
-/// The error of a launch whose grid and block are swapped asks whether that was meant.
+/// The error of a launch whose grid and block are probably swapped asks whether they are.
 #[test]
 fn grid_and_block_swapped() {
     let device = device();
@@ -83,8 +83,8 @@ fn grid_and_block_swapped() {
     let swapped = "kernel `bounded` cannot be launched: block.x is 19532, but the limit is 1024\n  \
                    help: the grid comes first: were grid (64, 1, 1) and block (19532, 1, 1) swapped?";
     assert_eq!(said((64, 1), (19_532, 1)), swapped);
-    // None of these would fit the other way round: the kernel takes at most 64 threads, and 48 are no whole
-    // warps.
+    // None of these would fit the other way round: the kernel takes at most 64 threads, and 48 is not a
+    // multiple of a warp.
     for grid in [(128, 1), (48, 1), (1, 1)] {
         let plain = "kernel `bounded` cannot be launched: block.x is 19532, but the limit is 1024";
         assert_eq!(said(grid, (19_532, 1)), plain);
@@ -125,12 +125,12 @@ stream_pipeline! {
     }
 }
 
-/// What [`Refuses`] is to do.
+/// The way in which [`Refuses`] fails.
 fn all(_: usize, len: usize) -> u32 {
     len as u32
 }
 
-/// Checks that `y` is right as far as the error says, and not touched where no chunk was enqueued.
+/// Checks that `y` is right as far as the error says, and untouched if no chunk was enqueued.
 #[track_caller]
 fn is_complete(error: &Error, x: &[i32], y: &[i32], chunks: u64) {
     let [complete] = error.complete() else { panic!("{error:?}") };
@@ -151,9 +151,9 @@ fn runs_well(pipeline: &mut Refuses) {
     assert_eq!(y, [6; 23]);
 }
 
-/// In time and in many orders, into pageable and pinned memory.
+/// Runs in the order of time and in many orders, into pageable and page-locked memory.
 fn on_many_devices(check: impl Fn(&Device, bool)) {
-    let specs = (0..20).map(|seed| Spec::default().adversarial(seed)).chain([Spec::default()]);
+    let specs = (0..20).map(|seed| Simulation::default().adversarial(seed)).chain([Simulation::default()]);
     for (number, spec) in specs.enumerate() {
         let device = small(spec);
         leaves_nothing(&device, || check(&device, number % 2 == 0));
@@ -173,7 +173,8 @@ fn that_a_requirement_refuses() {
         is!(error, Requires { kernel: "refuses", condition: "n as usize <= x.len()", .. });
         HERE.is_of_operation(&error, "Refuses", "add: refuses<<<..>>>", Some(2), "refuses");
         assert_eq!(says(&error), "kernel `refuses` requires `n as usize <= x.len()` (n = 6, x.len() = 5)");
-        // Enqueueing stopped, but what was enqueued went on: exactly the two chunks before are complete.
+        // Enqueueing stopped, but the enqueued operations went on: exactly the two chunks before are
+        // complete.
         is_complete(&error, &x, &y, 2);
         assert_eq!(error.complete()[0].chunks, 2);
         assert_eq!(y[10..], [-1; 13]);

@@ -9,7 +9,7 @@ use thalweg_tests::{built, numbers, on_both_devices, read, written};
 
 // ANCHOR: refine
 stream_pipeline! {
-    /// Each item `x` becomes `2^turns * x` if it is to be refined, else 7, and gets `extra` added if that is more than 2.
+    /// An item `x` becomes `2^turns * x` if it is to be refined, else 7; an `extra` of more than 2 is added.
     pipeline Refine {
         param turns: u32;
         param refine: bool;
@@ -107,7 +107,7 @@ on_both_devices! {
 }
 
 stream_pipeline! {
-    /// Nothing of `y` is written where `write` is false.
+    /// `y` is not written if `write` is false.
     pipeline Perhaps {
         param write: bool;
         input x: [f32];
@@ -147,7 +147,7 @@ stream_pipeline! {
 
 #[test]
 fn one_branch_is_taken_whatever_the_condition() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut nested = Nested::new(&device).unwrap();
     let x = numbers(21);
     for (outer, inner, added) in [
@@ -166,7 +166,7 @@ fn one_branch_is_taken_whatever_the_condition() {
 
 #[test]
 fn an_output_that_is_left_out_stays_as_it_is() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut perhaps = Perhaps::new(&device).unwrap();
     let (x, mut y) = (numbers(11), vec![3.0; 11]);
     let report = perhaps.run(false, &x, &mut y).unwrap();
@@ -182,7 +182,8 @@ fn the_plan_has_the_events_of_both_branches() {
         plan.operations.iter().filter(|operation| operation.conditional).count(),
         plan.operations.len()
     );
-    // Two loads, of which each chunk does one: the first operation of the next stage waits for the second of them.
+    // There are two loads, and each chunk does one: the first operation of the next stage waits for the
+    // second.
     assert!(plan.waits.iter().all(|wait| plan.events[wait.event].operation != 0), "{plan}");
     let refine = Refine::PLAN;
     let conditional: Vec<_> = refine.operations.iter().filter(|o| o.conditional).map(|o| o.text).collect();

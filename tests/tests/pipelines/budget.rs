@@ -1,5 +1,6 @@
 //! `budget`: the device memory that a ring may take.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::gather;
 
@@ -35,7 +36,7 @@ fn used(device: &Device, before: u64) -> u64 {
 
 #[test]
 fn an_auto_chunk_fits_the_budget() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let before = device.free_memory().unwrap();
     let x: Vec<u8> = (0..1_000_000).map(|i| (i % 251) as u8).collect();
     let mut y = vec![0; x.len()];
@@ -44,7 +45,7 @@ fn an_auto_chunk_fits_the_budget() {
         let report = pipeline.run(&x, &mut y).unwrap();
         assert_eq!(y, x);
         assert!(used(&device, before) <= budget as u64, "{budget}");
-        // One chunk fewer would not fit, but for what rounding takes: 2 buffers of 2 slots.
+        // One chunk fewer would not fit, apart from rounding: there are 2 buffers of 2 slots.
         let fewer = x.len().div_ceil(report.chunks - 1);
         assert!(fewer * 4 + 6 * 256 + 4 >= budget, "{} chunks in {budget}", report.chunks);
         y.fill(0);
@@ -55,12 +56,12 @@ fn an_auto_chunk_fits_the_budget() {
 
 #[test]
 fn a_given_chunk_that_does_not_fit_is_an_error() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let before = device.free_memory().unwrap();
     let mut pipeline = Given::new(&device).unwrap();
     let (x, mut y) = (vec![1; 100_000], vec![0; 100_000]);
     let error = pipeline.run(50_000, &x, &mut y).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Budget { needed: 200_704, budget: SMALL, .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Budget { needed: 200_704, budget: SMALL, .. }), "{error}");
     assert_eq!(error.place().pipeline, Some("Given"));
     assert_eq!(used(&device, before), 0);
     pipeline.run(10_000, &x, &mut y).unwrap();
@@ -71,13 +72,13 @@ fn a_given_chunk_that_does_not_fit_is_an_error() {
         "the ring needs 200704 bytes of device memory, but its budget is 65536\n  \
          help: it has 2 slots for chunks of 50000 items: reduce either, or make the budget at least 200704 bytes"
     );
-    // All items in one chunk: the depth does not matter.
+    // All items are in one chunk: the depth does not matter.
     assert_eq!(
         said(pipeline.run(40_000, &x[..40_000], &mut y[..40_000]).unwrap_err()),
         "the ring needs 80384 bytes of device memory, but its budget is 65536\n  \
          help: it has 1 slot for chunks of 40000 items: reduce the chunk, or make the budget at least 80384 bytes"
     );
-    // Not even one item.
+    // Not even one item fits.
     let tiny = |depth| said(Auto::options(&device).budget(100).depth(depth).build().unwrap_err());
     assert_eq!(
         tiny(2),
@@ -107,10 +108,10 @@ stream_pipeline! {
     }
 }
 
-/// Fewer or smaller slots help only where there is room for any.
+/// Fewer or smaller slots help only if there is room for at least one.
 #[test]
 fn what_the_whole_run_shares_is_told_apart() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = LookUp::options(&device).budget(20_000).build().unwrap();
     let mut said = |entries: usize| {
         let error = pipeline.run(&vec![1.0; entries], &[0; 2000], &mut [0.0; 2000]).unwrap_err();
@@ -128,10 +129,11 @@ fn what_the_whole_run_shares_is_told_apart() {
     );
 }
 
-/// Of each buffer a slot for each chunk in flight, whatever the length of the run, and as many for each copy that is staged.
+/// A buffer has a slot for each chunk in flight, whatever the length of the run, and each staged copy has as
+/// many.
 #[test]
 fn a_pipeline_holds_no_more_than_its_slots() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let before = device.free_memory().unwrap();
     let mut pipeline = Given::options(&device).budget(MIB).build().unwrap();
     let (x, mut y) = (vec![1; 100_000], vec![0; 100_000]);
@@ -164,28 +166,28 @@ stream_pipeline! {
 
 #[test]
 fn an_auto_depth_fits_the_budget() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let x: Vec<u8> = (0..1_000_000).map(|i| (i % 251) as u8).collect();
     let mut pipeline = AutoDepth::new(&device).unwrap();
-    let mut depth = |chunk: usize, items: usize| -> Result<usize> {
+    let mut depth = |chunk: usize, items: usize| -> thalweg::Result<usize> {
         let mut y = vec![0; items];
         let report = pipeline.run(chunk, &x[..items], &mut y)?;
         assert_eq!(y, x[..items]);
         assert!(report.device_memory <= SMALL as u64, "{report:?}");
         Ok(report.depth)
     };
-    // Two buffers.
+    // There are two buffers.
     for (chunk, slots) in
         [(8 * KIB, 3), (10 * KIB, 3), (11 * KIB, 2), (16 * KIB, 2), (17 * KIB, 1), (32 * KIB, 1)]
     {
         assert_eq!(depth(chunk, x.len()).unwrap(), slots, "{chunk}");
     }
-    // A short run needs fewer.
+    // A short run needs fewer slots.
     assert_eq!(depth(32 * KIB, 100).unwrap(), 3);
-    // One chunk or many, there is no slot for it.
+    // With one chunk or many, there is no slot for it.
     for items in [x.len(), 33 * KIB, 40 * KIB] {
         let error = depth(33 * KIB, items).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Budget { slots: 1, .. }), "{error}");
     }
     assert_eq!(depth(8 * KIB, x.len()).unwrap(), 3);
 }

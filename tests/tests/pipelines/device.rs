@@ -1,13 +1,14 @@
-//! Which device a program gets. Each case is a process of its own, because it is the environment that decides.
+//! The device that a program gets. Each case is a process of its own, because the environment decides.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-use thalweg::{Device, ErrorKind};
+use thalweg::__private::Detail;
+use thalweg::Device;
 use thalweg_tests::test_name;
 
-/// What the child says of the device that it gets.
+/// Prints which device the child gets.
 #[test]
 #[ignore = "run by the other tests, in a process with another environment"]
 fn child() {
@@ -17,7 +18,7 @@ fn child() {
     }
 }
 
-/// What `Device::open()` gives where `THALWEG_DEVICE` is `value`.
+/// The result of `Device::open()` if `THALWEG_DEVICE` is `value`.
 fn open(value: Option<&[u8]>) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -75,13 +76,13 @@ fn a_gpu_that_is_not_there() {
 #[test]
 fn a_missing_driver_is_named() {
     let error = Device::cuda(99).unwrap_err();
-    match error.kind() {
-        ErrorKind::NoCudaDriver { looked_for } if !has_gpu() => {
+    match error.detail() {
+        Detail::NoCudaDriver { looked_for } if !has_gpu() => {
             assert!(looked_for.iter().any(|name| name.contains("cuda")), "{looked_for:?}");
             let text = error.to_string();
             assert!(looked_for.iter().all(|name| text.contains(name)), "{text}");
         }
-        ErrorKind::NoSuchDevice { index: 99, count } if has_gpu() => assert!(*count > 0),
+        Detail::NoSuchDevice { index: 99, count } if has_gpu() => assert!(*count > 0),
         _ => panic!("{error:?}"),
     }
 }

@@ -1,16 +1,22 @@
-//! What errors and reports say to whoever reads them: what has arrived, where the call is, and what to do.
+//! The texts of errors and reports: which results have arrived, where the call is, and what to do.
 
 use std::panic::Location;
 
+use thalweg::__private::Detail;
+use thalweg::Error;
+use thalweg::error::Complete;
 use thalweg::explore::Explore;
+use thalweg::kernel::DeviceSlice;
+use thalweg::memory::PinnedSlice;
 use thalweg::prelude::*;
-use thalweg::streams::Rectangle;
-use thalweg::{Complete, DeviceSlice, Effect, Engine, Error, ErrorKind, Event, Fault, PinnedSlice, Stream};
+use thalweg::sim::{Effect, Fault};
+use thalweg::streams::{Event, Rectangle, Stream};
+use thalweg::timeline::Engine;
 use thalweg_tests::kernels::weigh;
 use thalweg_tests::{is, small};
 
 fn device() -> Device {
-    small(Spec::default())
+    small(Simulation::default())
 }
 
 fn sum(x: &[f32], sums: &mut [f32]) {
@@ -39,7 +45,7 @@ stream_pipeline! {
     }
 }
 
-/// Of each output its own items and elements have arrived, however the run counts.
+/// For each output the error counts its own items and elements, whatever the run counts.
 #[test]
 fn what_has_arrived_is_counted_in_what_the_output_has() {
     let device = device();
@@ -74,7 +80,7 @@ stream_pipeline! {
     }
 }
 
-/// Each copy over the link counts, those of `host` scratch too.
+/// Each copy over the link counts, including those of `host` scratch.
 #[test]
 fn copies_of_host_scratch_are_reported() {
     let mut pipeline = ThroughTheCpu::new(&device()).unwrap();
@@ -95,7 +101,7 @@ fn copies_of_host_scratch_are_reported() {
 
 /// Checks that an error names the operation and the line of its caller.
 #[track_caller]
-fn is_here<T>(operation: &str, outcome: Result<T>) {
+fn is_here<T>(operation: &str, outcome: thalweg::Result<T>) {
     let (error, here) = (outcome.err().expect("an error"), Location::caller());
     let (place, text) = (error.place(), error.to_string());
     let site = place.site.unwrap_or_else(|| panic!("no place: {text}"));
@@ -104,7 +110,7 @@ fn is_here<T>(operation: &str, outcome: Result<T>) {
     assert!(text.contains(&format!("\n  in operation `{operation}`\n  at {site}")), "{text}");
 }
 
-/// Whatever is done by hand and refused says where it was called.
+/// Every refused call by hand is named with its place.
 #[test]
 fn errors_of_what_is_done_by_hand_have_the_line_of_the_call() {
     let device = device();
@@ -173,7 +179,7 @@ fn memory_of_another_device_has_the_line_of_the_call() {
 
 #[test]
 fn memory_that_is_exhausted_has_the_line_of_the_call() {
-    let device = Device::simulated(Spec::default().with_memory(4096).with_pinned_memory(64));
+    let device = Device::simulated(Simulation::default().with_memory(4096).with_pinned_memory(64));
     is_here("DeviceBuf::zeroed", DeviceBuf::<f32>::zeroed(&device, 1025));
     is_here("DeviceBuf::from_slice", DeviceBuf::from_slice(&device, &[0_u8; 5000]));
     is_here("DeviceBuf::from_slice", DeviceBuf::from_slice(&device, &[0_u8; 1000]));
@@ -183,14 +189,14 @@ fn memory_that_is_exhausted_has_the_line_of_the_call() {
     let x = DeviceBuf::<u8>::zeroed(&device, 1000).unwrap();
     is_here("DeviceBuf::to_vec", x.to_vec());
     is_here("DeviceSlice::to_vec", x.slice(..500).unwrap().to_vec());
-    for call in [thalweg::DriverCall::CreateStream, thalweg::DriverCall::CreateEvent] {
+    for call in [thalweg::sim::DriverCall::CreateStream, thalweg::sim::DriverCall::CreateEvent] {
         device.inject(Fault::nth(call, 0, Effect::Refused)).unwrap();
     }
     is_here("Stream::new", Stream::new(&device));
     is_here("Event::new", Event::new(&device));
 }
 
-/// What is wrong with the arguments of a run is wrong at the call, which the error names beside the declaration.
+/// An error in the arguments of a run is at the call, which the error names beside the declaration.
 #[test]
 fn a_run_whose_arguments_do_not_fit_says_where_it_was_called() {
     let mut pipeline = ThroughTheCpu::new(&device()).unwrap();
@@ -209,24 +215,24 @@ fn a_run_whose_arguments_do_not_fit_says_where_it_was_called() {
     assert_eq!(error.place().run.unwrap().line, line);
 }
 
-/// `THALWEG_DEVICE` is for `Device::open` alone.
+/// Only `Device::open` reads `THALWEG_DEVICE`.
 #[test]
 fn no_gpu_is_no_reason_to_set_a_variable_that_is_not_read() {
     let missing = [
-        ErrorKind::NoCudaDriver { looked_for: vec!["libcuda.so".to_owned()] },
-        ErrorKind::NoSuchDevice { index: 0, count: 0 },
+        Detail::NoCudaDriver { looked_for: vec!["libcuda.so".to_owned()] },
+        Detail::NoSuchDevice { index: 0, count: 0 },
     ];
     for kind in missing {
         let text = kind.to_string();
         let help = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `sim`\n  \
-                    help: `Device::simulated(Spec::default())` needs no GPU";
+                    help: `Device::simulated(Simulation::default())` needs no GPU";
         assert!(text.ends_with(help), "{text}");
     }
-    let text = ErrorKind::NoSuchDevice { index: 2, count: 2 }.to_string();
+    let text = Detail::NoSuchDevice { index: 2, count: 2 }.to_string();
     assert_eq!(text, "there is no CUDA device 2: this machine has 2");
 }
 
-/// Whoever has mistyped the name of an operation gets those that there are.
+/// The error about a mistyped name of an operation lists the names that exist.
 #[test]
 fn a_fault_at_no_operation_lists_the_names_there_are() {
     let error = Fault::at(&ThroughTheCpu::PLAN, "stor", 0, Effect::Fails).unwrap_err();
@@ -274,7 +280,7 @@ stream_pipeline! {
     }
 }
 
-/// What cannot come piece by piece can come all the same.
+/// An argument that cannot be streamed can be given whole.
 #[test]
 fn what_cannot_be_streamed_can_be_read_or_mapped() {
     let mut pipeline = Halo::new(&device()).unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use thalweg::prelude::*;
-use thalweg::{DriverCall, Effect, Fault};
+use thalweg::sim::{DriverCall, Effect, Fault};
 use thalweg_tests::kernels::add_to;
 
 stream_pipeline! {
@@ -20,10 +20,10 @@ fn refused(device: &Device) -> Option<u32> {
     DeviceBuf::<u8>::zeroed(device, 16).err().map(|_| 1)
 }
 
-/// Two for the same call: the second one has the next.
+/// There are two faults for the same call: the second fault strikes the next call.
 #[test]
-fn two_for_one_call() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn two_for_one_call() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let both = [0, 1].map(|_| device.inject(Fault::nth(DriverCall::Allocate, 1, Effect::Refused)).unwrap());
     assert_eq!(refused(&device), None);
     assert!(refused(&device).is_some());
@@ -34,10 +34,11 @@ fn two_for_one_call() -> Result<()> {
     Ok(())
 }
 
-/// What has to wait counts the calls meanwhile: the second call is the second one, whatever becomes of the first.
+/// A fault that has to wait counts the calls until then: the second call is the second one, whatever becomes
+/// of the first.
 #[test]
-fn each_counts_every_call() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn each_counts_every_call() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let inject = |n| device.inject(Fault::nth(DriverCall::Allocate, n, Effect::Refused)).unwrap();
     let faults = [inject(0), inject(0), inject(1), inject(3)];
     let mut struck = Vec::new();
@@ -50,10 +51,10 @@ fn each_counts_every_call() -> Result<()> {
     Ok(())
 }
 
-/// What refuses everything of a kind refuses that too which another fault is for.
+/// A fault that refuses all calls of a kind also refuses the call that another fault is for.
 #[test]
-fn a_limit_is_a_limit() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn a_limit_is_a_limit() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let slow = device.inject(Fault::nth(DriverCall::Allocate, 0, Effect::Slow(Duration::ZERO)))?;
     let limit = device.inject(Fault::larger_than(8))?;
     assert!(refused(&device).is_some());
@@ -63,10 +64,10 @@ fn a_limit_is_a_limit() -> Result<()> {
     Ok(())
 }
 
-/// At an operation the second one strikes in the next run.
+/// At an operation, the second fault strikes in the next run.
 #[test]
-fn two_at_an_operation() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn two_at_an_operation() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let mut add = Add::new(&device)?;
     let fault = Fault::at(&Add::PLAN, "add", 1, Effect::Fails)?;
     let (first, second) = (device.inject(fault)?, device.inject(fault)?);

@@ -4,7 +4,7 @@ use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
 
 stream_pipeline! {
-    /// `y <- a * x + start`: what a kernel adds to is filled anew for each chunk.
+    /// `y <- a * x + start`: the memory that a kernel adds to is filled anew for each chunk.
     pipeline FromValue {
         param a: f32;
         param start: f32;
@@ -34,7 +34,7 @@ stream_pipeline! {
 #[test]
 fn a_kernel_adds_to_the_filled_value_in_many_orders() {
     for seed in 0..40 {
-        let spec = if seed == 0 { Spec::default() } else { Spec::default().adversarial(seed) };
+        let spec = if seed == 0 { Simulation::default() } else { Simulation::default().adversarial(seed) };
         let device = Device::simulated(spec);
         for depth in [1, 2, 3] {
             let mut pipeline = FromValue::options(&device).depth(depth).build().unwrap();
@@ -51,7 +51,7 @@ fn a_kernel_adds_to_the_filled_value_in_many_orders() {
 #[test]
 fn patterns_of_any_size() {
     let mut z = [[0; 5]; 46];
-    Pattern::new(&Device::simulated(Spec::default())).unwrap().run(&mut z).unwrap();
+    Pattern::new(&Device::simulated(Simulation::default())).unwrap().run(&mut z).unwrap();
     assert_eq!(z, [[1, 2, 3, 4, 5]; 46]);
 }
 

@@ -6,8 +6,11 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
 use cudarc::driver::sys;
+use thalweg::__private::Detail;
+use thalweg::Error;
+use thalweg::kernel::{DeviceSlice, DeviceSliceOut};
 use thalweg::prelude::*;
-use thalweg::{DeviceSlice, DeviceSliceOut, Enqueue, Error, ErrorKind};
+use thalweg::routine::Enqueue;
 use thalweg_tests::kernels::{double_all, plus_one};
 use thalweg_tests::{built, numbers, on_both_devices, read, written};
 
@@ -26,7 +29,7 @@ fn negate(x: &mut [f32]) {
 }
 
 stream_pipeline! {
-    /// Through the CPU in the middle: what comes back is reversed, and negated twice on the way.
+    /// The CPU works in the middle: results are reversed, and negated twice on the way.
     pipeline Reverse {
         param factor: f32;
         input x: [f32];
@@ -67,7 +70,7 @@ on_both_devices! {
 }
 
 /// Fails on one of the chunks, in one of the ways.
-fn check(x: &[i32], fails: u32) -> std::result::Result<(), String> {
+fn check(x: &[i32], fails: u32) -> Result<(), String> {
     match (x[0], fails) {
         (30, 1) => Err("30 is no good".to_owned()),
         (30, 2) => panic!("30 is worse"),
@@ -103,7 +106,7 @@ on_both_devices! {
         let messages = ["30 is no good", "30 is worse", "it panicked"];
         for (fails, expected) in (1..).zip(messages) {
             let error = pipeline.run(fails, &x, &mut y, &mut last).unwrap_err();
-            let ErrorKind::HostFunction { function: "check", message } = error.kind() else {
+            let Detail::HostFunction { function: "check", message } = error.detail() else {
                 panic!("{error}")
             };
             assert_eq!((&**message, last), (expected, [5]));
@@ -119,7 +122,7 @@ on_both_devices! {
 
 // ANCHOR: told
 stream_pipeline! {
-    /// Tells what has been stored, chunk by chunk.
+    /// Reports stored results, chunk by chunk.
     pipeline Told {
         param told: mpsc::Sender<(usize, usize, usize)>;
         input x: [i32];
@@ -151,7 +154,7 @@ on_both_devices! {
 
 #[test]
 fn a_callback_that_fails_is_the_runs_error() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut told = Told::new(&device).unwrap();
     let (sender, receiver) = mpsc::channel();
     drop(receiver);
@@ -164,7 +167,7 @@ fn a_callback_that_fails_is_the_runs_error() {
 
 // ANCHOR: trigger
 stream_pipeline! {
-    /// The tutorials' "trigger the next batch": each chunk's callback runs another pipeline on the same device.
+    /// The tutorials' "trigger the next batch": each chunk's callback runs a pipeline on the same device.
     pipeline Trigger {
         param next: Arc<Mutex<Told>>;
         param done: Arc<AtomicUsize>;
@@ -175,7 +178,7 @@ stream_pipeline! {
     }
 }
 
-fn trigger(next: &Mutex<Told>, done: &AtomicUsize, items: usize) -> Result<()> {
+fn trigger(next: &Mutex<Told>, done: &AtomicUsize, items: usize) -> thalweg::Result<()> {
     let (x, mut y) = (vec![9; items], vec![0; items]);
     let (sender, receiver) = mpsc::channel();
     next.lock().unwrap().run(sender, &x, &mut y)?;
@@ -188,7 +191,7 @@ fn trigger(next: &Mutex<Told>, done: &AtomicUsize, items: usize) -> Result<()> {
 #[test]
 fn a_callback_may_run_another_pipeline() {
     for seed in 0..20 {
-        let spec = if seed == 0 { Spec::default() } else { Spec::default().adversarial(seed) };
+        let spec = if seed == 0 { Simulation::default() } else { Simulation::default().adversarial(seed) };
         let device = Device::simulated(spec);
         let next = Arc::new(Mutex::new(Told::new(&device).unwrap()));
         let done = Arc::new(AtomicUsize::new(0));
@@ -206,7 +209,7 @@ fn copied(
     fails: bool,
     x: DeviceSlice<'_, f32>,
     y: DeviceSliceOut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     if fails {
         return Err(Error::routine("copied", "NOT_TODAY"));
     }
@@ -217,7 +220,11 @@ fn copied(
     }
 }
 
-fn on_cuda(stream: *mut c_void, x: &DeviceSlice<'_, f32>, y: &DeviceSliceOut<'_, f32>) -> Result<()> {
+fn on_cuda(
+    stream: *mut c_void,
+    x: &DeviceSlice<'_, f32>,
+    y: &DeviceSliceOut<'_, f32>,
+) -> thalweg::Result<()> {
     // SAFETY: both slices are of the same length, and the run's until the stream has got past this.
     let code = unsafe { sys::cuMemcpyDtoDAsync_v2(y.address(), x.address(), 4 * x.len(), stream.cast()) };
     match code {
@@ -263,11 +270,11 @@ on_both_devices! {
 
 #[test]
 fn a_routine_that_fails_says_where() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Copied::new(&device).unwrap();
     let (x, mut y) = (vec![1.0; 20], vec![2.0; 20]);
     let error = pipeline.run(true, &x, &mut y).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Routine { .. }));
+    assert!(matches!(error.detail(), Detail::Routine { .. }));
     let text = error.to_string();
     let expected = "`copied` failed: NOT_TODAY\n  in pipeline `Copied`, stage `second`, operation `call copied`, chunk 0\n";
     assert!(text.starts_with(expected), "{text}");
@@ -286,7 +293,7 @@ struct Handle {
 unsafe impl Send for Handle {}
 
 /// Fills `x` with the number of times that its handle has been used.
-fn numbered(queue: &Enqueue<'_>, x: DeviceSliceOut<'_, u32>) -> Result<()> {
+fn numbered(queue: &Enqueue<'_>, x: DeviceSliceOut<'_, u32>) -> thalweg::Result<()> {
     let mut handle = queue.state(|| Ok(Handle { stream: queue.cuda_stream(), calls: 0 }))?;
     handle.calls += 1;
     match handle.stream {
@@ -299,7 +306,7 @@ fn numbered(queue: &Enqueue<'_>, x: DeviceSliceOut<'_, u32>) -> Result<()> {
 }
 // ANCHOR_END: kept
 
-fn fill_on_cuda(stream: *mut c_void, value: u32, x: &DeviceSliceOut<'_, u32>) -> Result<()> {
+fn fill_on_cuda(stream: *mut c_void, value: u32, x: &DeviceSliceOut<'_, u32>) -> thalweg::Result<()> {
     // SAFETY: the slice is the run's until the stream has got past this.
     let code = unsafe { sys::cuMemsetD32Async(x.address(), value, x.len(), stream.cast()) };
     match code {

@@ -1,9 +1,11 @@
-//! Misuse of what generated code uses, by code without `unsafe`. It may fail in any way that leaves memory alone.
+//! Misuse of the names that generated code uses, by code without `unsafe`. It may fail in any way that
+//! touches no wrong memory.
 //!
 //! Run it under AddressSanitizer: `.ci/asan`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use thalweg::__private::Detail;
 use thalweg::__private::{
     BufferKind, BufferPlan, Build, ChunkSize, HostPlan, OperationKind, Pipeline, Purpose, Run, Settings,
 };
@@ -14,38 +16,38 @@ use thalweg_tests::plans::{operation, stream};
 use thalweg_tests::{leaves_nothing, numbers, pinned, small};
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
-    HostPlan { name, reads: true, writes, line: 1, column: 1 }
+    HostPlan::new(name, true, writes, 1, 1)
 }
 
 const fn ring(name: &'static str) -> BufferPlan {
-    BufferPlan { name, kind: BufferKind::Ring, line: 1, column: 1 }
+    BufferPlan::new(name, BufferKind::Ring, 1, 1)
 }
 
 /// `copy x -> dx; copy y -> dy; axpy_each(…); copy dy -> y;` in one stream, with another stream unused.
-static PLAN: Plan = Plan {
-    pipeline: "Raw",
-    file: "generated_code.rs",
-    line: 1,
-    column: 1,
-    streams: &[stream("used"), stream("unused")],
-    stages: &["all"],
-    hosts: &[host("x", false), host("y", true)],
-    buffers: &[ring("dx"), ring("dy")],
-    operations: &[
+static PLAN: Plan = Plan::new(
+    "Raw",
+    "generated_code.rs",
+    1,
+    1,
+    &[stream("used"), stream("unused")],
+    &["all"],
+    &[host("x", false), host("y", true)],
+    &[ring("dx"), ring("dy")],
+    &[
         operation("copy x -> dx", OperationKind::Upload { host: 0, buffer: 0 }),
         operation("copy y -> dy", OperationKind::Upload { host: 1, buffer: 1 }),
         operation("axpy_each<<<..>>>", OperationKind::Launch { kernel: "axpy_each" }),
         operation("copy dy -> y", OperationKind::Download { host: 1, buffer: 1 }),
     ],
-    events: &[],
-    waits: &[],
-};
+    &[],
+    &[],
+);
 
 /// The bare resources of a pipeline, as generated code gets them.
 struct Raw(Pipeline);
 
 impl Build for Raw {
-    fn build(settings: Settings<'_>) -> Result<Self> {
+    fn build(settings: Settings<'_>) -> thalweg::Result<Self> {
         Pipeline::new(settings, &PLAN, 2).map(Self)
     }
 }
@@ -59,7 +61,7 @@ const CHUNK: ChunkSize = ChunkSize::Items(4);
 /// An `input` was borrowed shared, so nothing may write it.
 #[test]
 fn a_download_to_an_input() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let (x, mut y) = (vec![1.0_f32; 4], vec![2.0_f32; 4]);
     let x_pinned = pinned(&device, &x);
     macro_rules! check {
@@ -78,7 +80,7 @@ fn a_download_to_an_input() {
                 }
                 Ok(())
             });
-            assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+            assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
         };
     }
     check!(&x);
@@ -89,7 +91,7 @@ fn a_download_to_an_input() {
 /// The shape of an argument that was refused must not become that of the next one.
 #[test]
 fn an_argument_after_a_refused_one() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let (ragged, short) = (vec![0_u8; 1001], vec![1_u8; 4]);
     let mut pipeline = raw(&device);
     let mut call = pipeline.call(Purpose::Run);
@@ -105,10 +107,10 @@ fn an_argument_after_a_refused_one() {
     assert!(result.is_err() && !copied, "4 bytes were copied as 4000");
 }
 
-/// Whatever calls follow a failed one, nothing more is enqueued.
+/// After a failed call nothing more is enqueued, whatever calls follow.
 #[test]
 fn going_on_after_an_error() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let (x, mut y) = (numbers(16), numbers(16));
     let mut pipeline = raw(&device);
     let mut call = pipeline.call(Purpose::Run);
@@ -124,24 +126,24 @@ fn going_on_after_an_error() {
         let empty = launch.config(0, 0, 0);
         assert!(kernel.launch(empty, 4, 1.0, launch.read(dx), launch.read_write(dy)).is_err());
         let late = run.on(stream, 3, c).download(dy, hy);
-        assert!(matches!(late.unwrap_err().kind(), ErrorKind::Skipped));
+        assert!(matches!(late.unwrap_err().detail(), Detail::Skipped));
         Ok(())
     });
-    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+    assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
     assert_eq!(y, numbers(16));
 }
 
 /// Handles of another call, operations out of order, more chunks than there are, streams that do not exist.
 #[test]
 fn handles_from_elsewhere() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let mut larger = raw(&device);
     let (large, mut large_y) = (numbers(4000), numbers(4000));
     let mut call = larger.call(Purpose::Run);
     let large_hosts = (call.input(1000, &large).unwrap(), call.inout(1000, &mut large_y).unwrap());
     let large_buffers = (call.device::<f32>(1000).unwrap(), call.device::<f32>(1000).unwrap());
 
-    type Attack<'t> = &'t dyn Fn(&Run<'_>) -> Result<()>;
+    type Attack<'t> = &'t dyn Fn(&Run<'_>) -> thalweg::Result<()>;
     let attack = |attack: Attack<'_>| {
         let (x, mut y) = (numbers(4), numbers(4));
         let mut pipeline = raw(&device);
@@ -156,7 +158,7 @@ fn handles_from_elsewhere() {
     };
     leaves_nothing(&device, || {
         attack(&|run| {
-            // Of the same index, so this is this run's own argument, and nothing after it.
+            // The handle has the same index, so this is this run's own argument, and nothing beyond it.
             let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
             run.on(stream, 0, c).upload(large_hosts.0, large_buffers.0)
         });
@@ -188,8 +190,8 @@ fn handles_from_elsewhere() {
 /// A kernel of another device would reach this one's addresses there.
 #[test]
 fn a_kernel_of_another_device() {
-    let device = small(Spec::default());
-    let kernel = axpy_each::load(&Device::simulated(Spec::default())).unwrap();
+    let device = small(Simulation::default());
+    let kernel = axpy_each::load(&Device::simulated(Simulation::default())).unwrap();
     let (x, mut y) = (numbers(4), numbers(4));
     let mut pipeline = raw(&device);
     let mut call = pipeline.call(Purpose::Run);
@@ -203,5 +205,5 @@ fn a_kernel_of_another_device() {
         kernel.launch(launch.config(1, 4, 0), 4, 1.0, launch.read(dx), launch.read_write(dy))
     });
     let error = result.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "axpy_each", .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::OtherDevice { host: "axpy_each", .. }), "{error}");
 }

@@ -1,15 +1,17 @@
-//! Graph mode: the same results as without, whatever the data is in, and in every order that the graphs leave open.
+//! Graph mode: the same results as without, for every kind of memory, and in every order that the graphs
+//! leave open.
 
+use thalweg::__private::Detail;
 use thalweg::Options;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{REFUSED, axpy_each, refuses};
 use thalweg_tests::{CHUNK, graphs, leaves_nothing, numbers, pinned, read, small, written};
 
-/// In the order of time, and in orders that only graphs and events restrain; the device reports any race, and has its
-/// memory back in the end.
+/// Runs in the order of time, and in orders that only graphs and events restrain. The device reports any
+/// race, and in the end all of its memory is free.
 fn on_many_devices(check: impl Fn(&Device)) {
     for seed in 0..6 {
-        let spec = if seed == 0 { Spec::default() } else { Spec::default().adversarial(seed) };
+        let spec = if seed == 0 { Simulation::default() } else { Simulation::default().adversarial(seed) };
         let device = small(spec);
         leaves_nothing(&device, || check(&device));
     }
@@ -51,7 +53,7 @@ fn fills_that_change() {
 }
 
 stream_pipeline! {
-    /// A stream for each slot: nothing but the slots orders the chunks.
+    /// A stream for each slot: only the slots order the chunks.
     pipeline PerSlot {
         param a: f32;
         input x: [f32];
@@ -67,10 +69,10 @@ stream_pipeline! {
     }
 }
 
-/// More nodes than a graph has.
+/// The run has more nodes than one graph.
 #[test]
 fn a_long_run_is_several_graphs() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = PerSlot::options(&device).chunk(1).depth(4).graph().build().unwrap();
     let len = 12_000;
     let x = pinned(&device, &numbers(len));
@@ -98,7 +100,7 @@ stream_pipeline! {
     }
 }
 
-/// What is recorded is that of the run before up to some chunk, or all of it.
+/// The recorded commands are those of the run before up to some chunk, or all of them.
 #[test]
 fn runs_that_differ_in_the_middle() {
     const NONE: usize = 99;
@@ -141,7 +143,7 @@ fn runs_that_differ_in_the_middle() {
 }
 
 stream_pipeline! {
-    /// Fails where it is told to: at the launch if `n` is more than a chunk, on the device at [`REFUSED`].
+    /// Fails on request: at the launch if `n` is more than a chunk, on the device at [`REFUSED`].
     pipeline Fragile {
         param n: u32;
         input x: [i32];
@@ -165,10 +167,10 @@ fn a_launch_that_is_refused_in_the_middle() {
                 written!(device, is_pinned, vec![-1; 60], |y| pipeline.run(11, x, y))
             });
             let error = result.unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Requires { .. }), "{error}");
+            assert!(matches!(error.detail(), Detail::Requires { .. }), "{error}");
             assert_eq!((error.place().stage, error.place().chunk), (Some("work"), Some(3)));
             let complete = error.complete()[0].items;
-            // Chunk by chunk, those before it are there; a whole run was not begun.
+            // In graphs of one chunk, the chunks before are complete; a graph of the whole run was not begun.
             assert_eq!(complete, if is_pinned { 0 } else { 30 });
             assert!(y[..complete].iter().zip(&x).all(|(y, x)| *y == x + 1));
             assert!(y[complete..].iter().all(|y| *y == -1));
@@ -189,7 +191,7 @@ fn a_kernel_that_fails_in_the_middle() {
                 written!(device, is_pinned, vec![-1; 60], |y| pipeline.run(10, x, y))
             });
             let error = result.unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::HostBody { kernel: "refuses", .. }), "{error}");
+            assert!(matches!(error.detail(), Detail::HostBody { kernel: "refuses", .. }), "{error}");
             assert_eq!((error.place().stage, error.place().chunk), (Some("work"), Some(2)));
             let complete = error.complete()[0].items;
             assert!(complete <= 20 && y[..complete].iter().zip(&x).all(|(y, x)| *y == x + 1));
@@ -200,10 +202,10 @@ fn a_kernel_that_fails_in_the_middle() {
     });
 }
 
-/// With the data pinned, the second run is one call; so is each chunk else.
+/// If the data are page-locked, the second run is one call; otherwise each chunk is one.
 #[test]
 fn a_replay_costs_the_host_little() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let len = 1000 * CHUNK;
     let x = pinned(&device, &numbers(len));
     let mut y = pinned(&device, &numbers(len));
@@ -212,7 +214,7 @@ fn a_replay_costs_the_host_little() {
     graph.run(1.0, &x, &mut y).unwrap();
     let [replayed, single] =
         [graph.run(1.0, &x, &mut y), plain.run(1.0, &x, &mut y)].map(|report| report.unwrap());
-    // What is left is what the device takes.
+    // The rest is the device's own time.
     assert!(replayed.time < single.time, "{replayed} against {single}");
     let [replayed, single] = [replayed, single].map(|report| report.enqueuing);
     assert!(20 * replayed < single, "{replayed:?} against {single:?}");
@@ -235,10 +237,10 @@ stream_pipeline! {
     }
 }
 
-/// The last option counts, in place of what is declared.
+/// The last option overrides the declaration.
 #[test]
 fn options_choose_graphs_or_streams() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let declared = |choose: fn(Options<Declared>) -> Options<Declared>| {
         let mut pipeline = choose(Declared::options(&device)).build().unwrap();
         pipeline.run(&mut numbers(3 * CHUNK)).unwrap().graph

@@ -1,4 +1,5 @@
-//! Pipelines of every form against plain loops, at every border of a chunk, in order of time and in adversarial ones.
+//! Pipelines of every form against plain loops, at every border of a chunk, in order of time and in
+//! adversarial ones.
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -154,8 +155,8 @@ fn shapes_of_parameters() {
 }
 
 #[test]
-fn a_chunk_of_parameters() -> Result<()> {
-    let mut pipeline = SumRows::new(&Device::simulated(Spec::default()))?;
+fn a_chunk_of_parameters() -> thalweg::Result<()> {
+    let mut pipeline = SumRows::new(&Device::simulated(Simulation::default()))?;
     for (k, chunk) in [(1, 65), (3, 22), (65, 1)] {
         let rows = numbers(200 * k);
         let mut sums = vec![f32::NAN; 200 * (k / 2 + 1)];
@@ -460,7 +461,7 @@ stream_pipeline! {
 
 #[test]
 fn constants_by_name() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut y = vec![0.0; 20];
     NamedConstants::<8>::new(&device).unwrap().run(8, &mut y).unwrap();
     assert_eq!(y, [5.0; 20]);

@@ -8,8 +8,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use thalweg::__private::Detail;
+use thalweg::job::{Cancel, Job};
 use thalweg::prelude::*;
-use thalweg::{Cancel, Job};
 use thalweg_tests::book::{in_listing, recorded};
 use thalweg_tests::kernels::{add_to, axpy_each};
 
@@ -27,7 +28,7 @@ stream_pipeline! {
 
 // ANCHOR: told
 stream_pipeline! {
-    /// Says when a chunk is enqueued, and what comes back.
+    /// Reports when a chunk is enqueued, and its results.
     pipeline Told {
         param tell: fn(usize);
         input x: [f32];
@@ -42,7 +43,7 @@ stream_pipeline! {
 // ANCHOR_END: told
 
 fn device() -> Device {
-    Device::simulated(Spec::h200())
+    Device::simulated(Simulation::h200())
 }
 
 /// The smallest executor: it sleeps until it is woken.
@@ -64,14 +65,17 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 // ANCHOR: job
-fn job(device: &Device, items: usize) -> Job<(Axpy, Vec<f32>, Vec<f32>, Report)> {
-    let mut axpy = Axpy::new(device).expect("a pipeline");
-    let (x, mut y) = (vec![1.0_f32; items], vec![2.0_f32; items]);
-    let job = thalweg::spawn(move || {
+/// The pipeline, `x`, `y`, and what the run did.
+type Done = (Axpy, Vec<f32>, Vec<f32>, Report);
+
+/// A run on a thread of its own. The job gives the pipeline and its data back.
+fn job(device: &Device, items: usize) -> thalweg::Result<Job<Done>> {
+    let mut axpy = Axpy::new(device)?;
+    let (x, mut y) = (vec![1.0; items], vec![2.0; items]);
+    thalweg::job::spawn(move || {
         let report = axpy.run(3.0, &x, &mut y)?;
         Ok((axpy, x, y, report))
-    });
-    job.expect("a thread")
+    })
 }
 // ANCHOR_END: job
 
@@ -79,13 +83,13 @@ fn job(device: &Device, items: usize) -> Job<(Axpy, Vec<f32>, Vec<f32>, Report)>
 fn a_job_is_a_future() {
     let device = device();
     for items in [0, 1, 999, 100_000] {
-        let (mut axpy, x, mut y, report) = block_on(job(&device, items)).expect("a run");
+        let (mut axpy, x, mut y, report) = block_on(job(&device, items).expect("a job")).expect("a run");
         assert_eq!((report.items, &y), (items, &vec![5.0; items]));
-        // What it was given is given back.
+        // The job gives its data back.
         axpy.run(1.0, &x, &mut y).expect("a run");
         assert_eq!(y, vec![6.0; items]);
     }
-    let (one, other) = (job(&device, 5000), job(&device, 7000));
+    let (one, other) = (job(&device, 5000).expect("a job"), job(&device, 7000).expect("a job"));
     let both = async { (one.await.expect("a run").2.len(), other.await.expect("a run").2.len()) };
     assert_eq!(block_on(both), (5000, 7000));
 }
@@ -95,14 +99,14 @@ fn a_job_that_is_dropped_or_forgotten_is_nobodys_loss() {
     let device = device();
     let before = device.free_memory().expect("a number");
     for _ in 0..3 {
-        drop(job(&device, 50_000));
-        // What a job that is forgotten gives in the end is forgotten, too.
+        drop(job(&device, 50_000).expect("a job"));
+        // The result of a forgotten job is forgotten, too.
         let mut axpy = Axpy::new(&device).expect("a pipeline");
         let (x, mut y) = (vec![1.0; 50_000], vec![2.0; 50_000]);
-        let forgotten = thalweg::spawn(move || axpy.run(3.0, &x, &mut y).map(|report| report.items));
+        let forgotten = thalweg::job::spawn(move || axpy.run(3.0, &x, &mut y).map(|report| report.items));
         std::mem::forget(forgotten.expect("a thread"));
     }
-    // They go on, and what they own goes with them.
+    // The jobs go on, and what they own goes with them.
     for _ in 0..2000 {
         if device.free_memory().expect("a number") == before {
             return;
@@ -116,20 +120,20 @@ fn a_job_that_is_dropped_or_forgotten_is_nobodys_loss() {
 fn what_fails_in_a_job_is_its_result() {
     let device = device();
     let mut axpy = Axpy::new(&device).expect("a pipeline");
-    let job = thalweg::spawn(move || {
+    let job = thalweg::job::spawn(move || {
         let (x, mut y) = (vec![1.0; 10], vec![2.0; 11]);
         let outcome = axpy.run(1.0, &x, &mut y);
         Ok((axpy, y, outcome))
     });
     let (_, y, outcome) = job.expect("a thread").wait().expect("the job itself is well");
     assert_eq!(y.len(), 11);
-    assert!(matches!(outcome.unwrap_err().kind(), ErrorKind::Length { .. }));
+    assert!(matches!(outcome.unwrap_err().detail(), Detail::Length { .. }));
 }
 
 static CHUNKS: AtomicUsize = AtomicUsize::new(0);
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// No chunk is begun any more, and what was begun is there.
+/// No further chunk is begun, and chunks that were begun are complete.
 #[test]
 fn a_job_is_cancelled_between_chunks() {
     let _one = ONE_AT_A_TIME.lock().expect("no panic");
@@ -140,7 +144,7 @@ fn a_job_is_cancelled_between_chunks() {
         CHUNKS.store(index + 1, Ordering::SeqCst);
         thread::sleep(Duration::from_micros(200));
     };
-    let job = thalweg::spawn(move || {
+    let job = thalweg::job::spawn(move || {
         let (x, mut y) = (vec![1.0; 1_000_000], vec![0.0; 1_000_000]);
         let outcome = told.run(tell, &x, &mut y);
         Ok((told, y, outcome))
@@ -152,7 +156,7 @@ fn a_job_is_cancelled_between_chunks() {
     job.cancel();
     let (mut told, y, outcome) = job.wait().expect("the job itself is well");
     let error = outcome.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+    assert!(matches!(error.detail(), Detail::Cancelled), "{error}");
     let (begun, complete) = (CHUNKS.load(Ordering::SeqCst), error.complete()[0].items);
     assert!(
         (10..9000).contains(&begun) && complete == 100 * begun,
@@ -161,10 +165,10 @@ fn a_job_is_cancelled_between_chunks() {
     assert_eq!(error.place().chunk, Some(begun as u64));
     assert!(y[..complete].iter().all(|&y| y == 2.0) && y[complete..].iter().all(|&y| y == 0.0));
     let text = in_listing(&error, file!(), "told");
-    // Which chunk it is, is up to the threads: the book has the twelfth.
+    // The threads decide which chunk it is: the book has the twelfth.
     let text = text.replace(&format!(" {begun}"), " 12").replace(&format!("({complete} "), "(1200 ");
     recorded("jobs-cancelled.txt", &text);
-    // The pipeline is as good as new.
+    // The pipeline works as before.
     let mut y = vec![0.0; 500];
     told.run(|_| (), &[3.0; 500], &mut y).expect("a run");
     assert_eq!(y, [4.0; 500]);
@@ -179,12 +183,12 @@ fn runs_of_this_thread_are_cancelled_by_whoever_is_around_them() {
     cancel.cancel();
     axpy.run(1.0, &x, &mut y).expect("it is not around this one");
     let error = cancel.during(|| axpy.run(1.0, &x, &mut y)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+    assert!(matches!(error.detail(), Detail::Cancelled), "{error}");
     assert_eq!(y, [2.0; 5000]);
     // An empty run is complete.
     let mut graph = Axpy::options(&device).graph().build().expect("a pipeline");
     let error = cancel.during(|| graph.run(1.0, &x, &mut y)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+    assert!(matches!(error.detail(), Detail::Cancelled), "{error}");
 }
 
 #[test]
@@ -203,7 +207,7 @@ fn endless_sources_are_cancelled() {
         through.run(source::iter(std::iter::repeat(1.0_f32)), sink)
     });
     let error = outcome.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+    assert!(matches!(error.detail(), Detail::Cancelled), "{error}");
     assert_eq!(error.complete()[0].items, sum);
 }
 
@@ -223,7 +227,7 @@ fn a_scope_has_several_runs_over_borrowed_data() {
     let mut pipelines: Vec<_> = (0..4).map(|_| Axpy::new(&device).expect("a pipeline")).collect();
     let (x, mut y) = (vec![1.0; 40_000], vec![2.0; 40_000]);
     // ANCHOR: scope
-    let reports = thalweg::scope(|scope| {
+    let reports = thalweg::job::scope(|scope| {
         let jobs: Vec<_> = (pipelines.iter_mut().zip(y.chunks_mut(10_000)).enumerate())
             .map(|(index, (axpy, y))| {
                 let x = &x[index * 10_000..][..10_000];
@@ -235,10 +239,10 @@ fn a_scope_has_several_runs_over_borrowed_data() {
     // ANCHOR_END: scope
     assert_eq!(reports, [10_000; 4]);
     assert!(y.iter().enumerate().all(|(i, &y)| y == 2.0 + (i / 10_000) as f32));
-    // Jobs that nobody waits for, one that panics, and a body that does.
+    // Nobody waits for some jobs, one panics, and a body panics too.
     let (finished, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        thalweg::scope(|scope| {
+        thalweg::job::scope(|scope| {
             for _ in 0..3 {
                 let job = scope.spawn(|| {
                     thread::sleep(Duration::from_millis(20));
@@ -246,7 +250,7 @@ fn a_scope_has_several_runs_over_borrowed_data() {
                 });
                 std::mem::forget(job.expect("a thread"));
             }
-            let panics = scope.spawn(|| -> Result<()> { panic!("in a job") }).expect("a thread");
+            let panics = scope.spawn(|| -> thalweg::Result<()> { panic!("in a job") }).expect("a thread");
             *failed.lock().expect("no panic") = panics.wait().err();
             panic!("in the body")
         })
@@ -254,19 +258,19 @@ fn a_scope_has_several_runs_over_borrowed_data() {
     assert!(unwound.is_err());
     assert_eq!(finished.load(Ordering::SeqCst), 3);
     let failed = failed.into_inner().expect("no panic").expect("it has panicked");
-    assert!(matches!(failed.kind(), ErrorKind::Panicked { .. }), "{failed}");
+    assert!(matches!(failed.detail(), Detail::Panicked { .. }), "{failed}");
 }
 
 #[test]
 fn a_job_of_a_scope_is_cancelled() {
     let (device, (sender, cancelled)) = (device(), mpsc::channel());
     let mut axpy = Axpy::new(&device).expect("a pipeline");
-    thalweg::scope(|scope| {
+    thalweg::job::scope(|scope| {
         let job = scope.spawn(move || {
             let (x, mut y) = (vec![1.0; 3000], vec![0.0; 3000]);
             loop {
                 if let Err(error) = axpy.run(1.0, &x, &mut y) {
-                    return Ok(sender.send(matches!(error.kind(), ErrorKind::Cancelled)).is_ok());
+                    return Ok(sender.send(matches!(error.detail(), Detail::Cancelled)).is_ok());
                 }
             }
         });

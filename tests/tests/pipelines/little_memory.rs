@@ -1,5 +1,6 @@
-//! `chunk = auto` where memory does not suffice for what it would be.
+//! `chunk = auto` if memory does not suffice for its usual size.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::gather;
 use thalweg_tests::numbers;
@@ -45,10 +46,10 @@ stream_pipeline! {
 const ITEMS: usize = 1 << 20;
 
 fn with_memory(bytes: usize) -> Device {
-    Device::simulated(Spec::default().with_memory(bytes as u64))
+    Device::simulated(Simulation::default().with_memory(bytes as u64))
 }
 
-/// Of each of two buffers two slots.
+/// Two slots for each of two buffers.
 #[test]
 fn an_auto_chunk_fits_the_devices_memory() {
     let x = numbers(ITEMS);
@@ -64,7 +65,7 @@ fn an_auto_chunk_fits_the_devices_memory() {
                 first.device_memory <= memory as u64 && first.device_memory * 4 > memory as u64,
                 "{memory}: {first}"
             );
-            // Half of it is found at once the next time.
+            // The next run finds half of the chunk at once.
             y.fill(0.0);
             let second = pipeline.run(&x[..items], &mut y[..items]).unwrap();
             assert_eq!(y[..items], x[..items]);
@@ -76,16 +77,16 @@ fn an_auto_chunk_fits_the_devices_memory() {
 #[test]
 fn it_fits_page_locked_memory() {
     let x = numbers(ITEMS);
-    let device = Device::simulated(Spec::default().with_pinned_memory(MIB as u64));
+    let device = Device::simulated(Simulation::default().with_pinned_memory(MIB as u64));
     let mut y = vec![0.0; ITEMS];
     let report = Copied::new(&device).unwrap().run(&x, &mut y).unwrap();
     assert_eq!(y, x);
     assert!(report.pinned_memory <= MIB as u64 && report.pinned_memory * 4 > MIB as u64, "{report}");
-    // What was found for the ring before the staging memory was not is given back.
+    // The ring's memory is given back, since there was not enough for staging.
     assert_eq!(report.device_memory, report.pinned_memory);
 }
 
-/// A ring that is there does not stand in the way of a larger one.
+/// An existing ring does not prevent a larger one.
 #[test]
 fn the_old_ring_goes_first() {
     let device = with_memory(MIB);
@@ -107,10 +108,11 @@ fn a_given_chunk_stays_as_it_is() {
         Ok(pipeline) => pipeline.run(&numbers(ITEMS), &mut vec![0.0; ITEMS]).unwrap_err(),
         Err(error) => error.clone(),
     };
-    assert!(matches!(error.kind(), ErrorKind::OutOfDeviceMemory { requested: 0x40_0000, .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::OutOfDeviceMemory { requested: 0x40_0000, .. }), "{error}");
 }
 
-/// What the run shares is not made smaller, and what leaves no room for one item is an error, of that run alone.
+/// The data that the run shares are not made smaller. If they leave no room for one item, that run alone
+/// fails.
 #[test]
 fn what_the_whole_run_shares_leaves_less() {
     let device = with_memory(MIB);
@@ -119,7 +121,7 @@ fn what_the_whole_run_shares_leaves_less() {
     let mut run = |entries: usize| pipeline.run(&vec![3.0; entries], &index, &mut y);
     let whole = run(10).unwrap();
     let error = run(MIB / 4).unwrap_err();
-    let ErrorKind::OutOfDeviceMemory { what, requested, free } = error.kind() else { panic!("{error}") };
+    let Detail::OutOfDeviceMemory { what, requested, free } = error.detail() else { panic!("{error}") };
     assert_eq!((&**what, *requested, *free), ("`dy`", 512, 0), "{error}");
     assert_eq!(run(10).unwrap().chunk, whole.chunk);
     let less = run(MIB / 8).unwrap();
@@ -127,7 +129,7 @@ fn what_the_whole_run_shares_leaves_less() {
     assert!(y.iter().all(|&y| y == 3.0));
 }
 
-/// More chunks than the caller has made room for are none to go on with.
+/// A run does not choose more chunks than the caller has made room for.
 #[test]
 fn results_by_chunk_have_room_for_more_chunks() {
     let x = numbers(ITEMS);
@@ -140,6 +142,6 @@ fn results_by_chunk_have_room_for_more_chunks() {
     let many = run(MIB, 100).unwrap();
     assert!(many.chunks > few.chunks && many.chunks < 100);
     let error = run(MIB, few.chunks).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutOfDeviceMemory { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::OutOfDeviceMemory { .. }), "{error}");
     assert!(y == x && first[1] == many.chunk as f32);
 }

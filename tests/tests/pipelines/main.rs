@@ -1,4 +1,5 @@
-//! Pipelines on the simulated device, and where that is asked for on a GPU: results, arguments, errors, faults, threads.
+//! Pipelines on the simulated device and, if that is asked for, on a GPU: results, arguments, errors, faults,
+//! threads.
 
 mod arguments;
 mod attacks;
@@ -11,6 +12,7 @@ mod bad_launches;
 mod blocks;
 mod budget;
 mod device;
+mod error_kinds;
 mod error_texts;
 mod faults;
 mod faults_in_turn;

@@ -1,4 +1,4 @@
-//! Events that the user places run as those that the macro places.
+//! Events that the user places work like those that the macro places.
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -52,7 +52,7 @@ stream_pipeline! {
 // ANCHOR_END: manual
 
 stream_pipeline! {
-    /// More order than is needed: each chunk waits for all of the one before.
+    /// More order than is needed: each chunk waits for all operations of the one before.
     pipeline OneAfterTheOther {
         param a: f32;
         input x: [f32];
@@ -85,11 +85,12 @@ fn a_wait_for_the_chunk_before_is_in_the_plan() {
     assert!(text.contains("    wait store_done @ previous"), "{text}");
 }
 
-/// In time and in orders that only the events restrain; the simulated device reports any race.
+/// Runs in the order of time and in orders that only the events restrain; the simulated device reports any
+/// race.
 #[test]
 fn every_length_and_depth_in_many_orders() {
     for seed in 0..40 {
-        let spec = if seed == 0 { Spec::default() } else { Spec::default().adversarial(seed) };
+        let spec = if seed == 0 { Simulation::default() } else { Simulation::default().adversarial(seed) };
         let device = Device::simulated(spec);
         for depth in [1, 2, 3, 9] {
             let mut manual = Manual::options(&device).depth(depth).build().unwrap();
@@ -107,10 +108,10 @@ fn every_length_and_depth_in_many_orders() {
     }
 }
 
-/// What is ordered more than the data demand overlaps less.
+/// Operations that are ordered more than the data demand overlap less.
 #[test]
 fn order_costs_overlap() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let (x, mut y) = (vec![1.0; 1 << 22], vec![2.0; 1 << 22]);
     let mut manual = Manual::options(&device).chunk(1 << 18).build().unwrap();
     let overlapped = manual.run(1.0, &x, &mut y).unwrap().time;

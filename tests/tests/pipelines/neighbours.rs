@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, DevicePtr, DevicePtrMut, sys};
-use thalweg::Stream;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 use thalweg_tests::kernels::{add_to, double_all};
 
 const N: usize = 1 << 20;
@@ -29,10 +30,10 @@ stream_pipeline! {
     }
 }
 
-/// cudarc's buffer as one of ours: kernels by hand and a pipeline work on it where it is.
+/// cudarc's buffer as a `DeviceBuf`: kernels by hand and a pipeline work on it where it is.
 #[test]
 #[ignore = "needs a CUDA device"]
-fn memory_of_anothers() -> Result<()> {
+fn memory_of_anothers() -> thalweg::Result<()> {
     let device = Device::cuda(0)?;
     let context = CudaContext::new(0).expect("the same context");
     let theirs = context.new_stream().expect("a stream");
@@ -49,18 +50,18 @@ fn memory_of_anothers() -> Result<()> {
         borrowed.note_write(&mut x)?;
         let own = Stream::new(&device)?;
         let race = double.launch(own.config(blocks(N, 256), 256, 0), N as u32, &mut x).unwrap_err();
-        assert!(matches!(race.kind(), ErrorKind::Race { .. }), "{race}");
+        assert!(matches!(race.detail(), Detail::Race { .. }), "{race}");
     }
     // ANCHOR: borrowed
     let slice: CudaSlice<f32> = theirs.clone_htod(&data).expect("a copy");
     let address = slice.device_ptr(&theirs).0;
-    // SAFETY: the stream is of the primary context and is kept, and so is the slice, which is that long. cudarc does nothing with
-    // it meanwhile.
+    // SAFETY: the stream is of the primary context and is kept, and so is the slice, which is that long.
+    // cudarc does nothing with it meanwhile.
     let (borrowed, mut x) = unsafe {
         let stream = Stream::from_raw(&device, theirs.cu_stream().cast(), Arc::clone(&theirs))?;
         (stream, DeviceBuf::<f32>::from_raw(&device, address, N, slice)?)
     };
-    // What cudarc's stream has been given so far writes the slice.
+    // The work that cudarc's stream has been given so far writes the slice.
     borrowed.note_write(&mut x)?;
     let own = Stream::new(&device)?;
     own.wait_stream(&borrowed)?;
@@ -73,7 +74,7 @@ fn memory_of_anothers() -> Result<()> {
     Ok(())
 }
 
-/// Our buffer in cudarc's hands: its stream writes it, and we wait for that.
+/// cudarc's stream writes a `DeviceBuf`, and the buffer waits for that.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn memory_for_another() {
@@ -132,25 +133,25 @@ fn a_context_of_its_own() {
     let kept = Arc::downgrade(&own);
     // SAFETY: it is a context until `own` is dropped.
     let device = unsafe { Device::from_raw(context.cast(), Arc::clone(&own)) }.expect("a device");
-    // SAFETY: likewise.
+    // SAFETY: as above.
     let same = unsafe { Device::from_raw(context.cast(), own) }.expect("a device");
     assert!(device.same(&same) && !device.same(&primary));
     let mut y = PinnedBuf::from_slice(&device, &[1.0; 250_000]).expect("memory");
     let mut add = AddCopied::new(&device).expect("a pipeline");
     add.run(2.0, &mut y).expect("a run");
     assert!(y.iter().all(|y| *y == 3.0));
-    // Page-locked memory is every context's.
+    // Page-locked memory belongs to every context.
     AddCopied::new(&primary).expect("a pipeline").run(2.0, &mut y).expect("a run");
     assert!(y.iter().all(|y| *y == 5.0));
     drop((device, same, add, y));
     assert!(kept.upgrade().is_none(), "nobody uses the context any more");
-    // The thread has the primary one again where that is needed.
+    // The thread has the primary context again when it is needed.
     let mut y = vec![1.0; 100];
     AddCopied::new(&primary).expect("a pipeline").run(2.0, &mut y).expect("a run");
     assert_eq!(y, [3.0; 100]);
 }
 
-/// A stream of ours in cudarc's hands.
+/// cudarc uses a stream of Thalweg's.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn streams_have_handles() {
@@ -165,28 +166,28 @@ fn streams_have_handles() {
 
 #[test]
 fn nothing_of_anothers_on_the_simulated_device() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let raw = std::ptr::null_mut();
     // SAFETY: nothing is done with it.
     let stream = unsafe { Stream::from_raw(&device, raw, ()) };
-    assert!(matches!(stream.unwrap_err().kind(), ErrorKind::NotAGpu));
-    // SAFETY: likewise.
+    assert!(matches!(stream.unwrap_err().detail(), Detail::NotAGpu));
+    // SAFETY: as above.
     let buffer = unsafe { DeviceBuf::<f32>::from_raw(&device, 4096, 4, ()) };
-    assert!(matches!(buffer.unwrap_err().kind(), ErrorKind::NotAGpu));
+    assert!(matches!(buffer.unwrap_err().detail(), Detail::NotAGpu));
     assert!(Stream::new(&device).expect("a stream").raw().is_none());
 }
 
-/// What others have enqueued is under way, also where it is a race: the buffer waits for it.
+/// The work of others is under way, even if it is a race: the buffer waits for it.
 #[test]
-fn a_race_of_others_is_noted_all_the_same() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn a_race_of_others_is_noted_all_the_same() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let (a, b, c) = (Stream::new(&device)?, Stream::new(&device)?, Stream::new(&device)?);
     let mut x = DeviceBuf::<f32>::zeroed(&device, 8)?;
     a.fill(&mut x, 1.0)?;
-    assert!(matches!(b.note_read(&x).unwrap_err().kind(), ErrorKind::Race { .. }));
-    // It comes after what `a` has enqueued, not after what `b` reads.
+    assert!(matches!(b.note_read(&x).unwrap_err().detail(), Detail::Race { .. }));
+    // It comes after the work that `a` has enqueued, but not after the read of `b`.
     c.wait_stream(&a)?;
-    assert!(matches!(c.fill(&mut x, 2.0).unwrap_err().kind(), ErrorKind::Race { .. }));
+    assert!(matches!(c.fill(&mut x, 2.0).unwrap_err().detail(), Detail::Race { .. }));
     c.wait_stream(&b)?;
     c.fill(&mut x, 2.0)?;
     Ok(())
@@ -194,8 +195,8 @@ fn a_race_of_others_is_noted_all_the_same() -> Result<()> {
 
 /// The null stream's order counts for them too.
 #[test]
-fn others_on_blocking_streams_come_after_the_null_stream() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn others_on_blocking_streams_come_after_the_null_stream() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let (null, blocking) = (Stream::null(&device)?, Stream::blocking(&device)?);
     let mut x = DeviceBuf::<f32>::zeroed(&device, 8)?;
     null.fill(&mut x, 1.0)?;
@@ -207,7 +208,7 @@ fn others_on_blocking_streams_come_after_the_null_stream() -> Result<()> {
 /// The handles of default streams.
 #[test]
 #[ignore = "needs a CUDA device"]
-fn handles_of_default_streams() -> Result<()> {
+fn handles_of_default_streams() -> thalweg::Result<()> {
     let device = Device::cuda(0)?;
     for handle in [0, 1] {
         // SAFETY: it stands for the null stream.
@@ -217,6 +218,6 @@ fn handles_of_default_streams() -> Result<()> {
     // SAFETY: it stands for the calling thread's stream.
     let stream = unsafe { Stream::from_raw(&device, std::ptr::without_provenance_mut(2), ()) }?;
     let other = std::thread::spawn(move || stream.synchronize()).join().expect("no panic");
-    assert!(matches!(other.unwrap_err().kind(), ErrorKind::StreamOfAnotherThread));
+    assert!(matches!(other.unwrap_err().detail(), Detail::StreamOfAnotherThread));
     Ok(())
 }

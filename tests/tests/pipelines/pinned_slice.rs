@@ -1,5 +1,7 @@
-//! Parts of page-locked memory as arguments: copied by the device, and nothing beyond them is read or written.
+//! Parts of page-locked memory as arguments: the device copies them, and nothing beyond them is read or
+//! written.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::plus_one;
 use thalweg_tests::{built, numbers, on_both_devices};
@@ -25,7 +27,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// The mean of three, of which one may lie before or after the part.
+    /// The mean of three elements; one of them may lie before or after the part.
     pipeline Around {
         input x: [f32] halo 1 = clamp;
         output first: [f32; 3] per chunk;
@@ -39,14 +41,14 @@ stream_pipeline! {
     }
 }
 
-/// The halo before, the halo after, and the table's sum; and the latter again in `last`.
+/// The halo before, the halo after, and the table's sum; the sum again in `last`.
 fn look(
     queue: &Enqueue<'_>,
     x: DeviceSlice<'_, f32>,
     table: DeviceSlice<'_, f32>,
     first: DeviceSliceOut<'_, f32>,
     last: DeviceSliceMut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     queue.simulate((x, table, first, last), |(x, table, first, last)| {
         let sum = table.iter().sum();
         first.copy_from_slice(&[x[0], x[x.len() - 1], sum]);
@@ -58,14 +60,14 @@ fn look(
 const MARGIN: usize = 5;
 
 /// `part` in the middle of a buffer of NaN.
-fn within(device: &Device, part: &[f32]) -> Result<PinnedBuf<f32>> {
+fn within(device: &Device, part: &[f32]) -> thalweg::Result<PinnedBuf<f32>> {
     let mut buffer = PinnedBuf::zeroed(device, part.len() + 2 * MARGIN)?;
     buffer.fill(f32::NAN);
     buffer[MARGIN..MARGIN + part.len()].copy_from_slice(part);
     Ok(buffer)
 }
 
-/// The part, when all around it is as it was.
+/// The part, if everything around it is as it was.
 fn part(buffer: &PinnedBuf<f32>) -> Vec<f32> {
     let end = buffer.len() - MARGIN;
     assert!(buffer[..MARGIN].iter().chain(&buffer[end..]).all(|x| x.is_nan()), "beyond the part");
@@ -100,7 +102,7 @@ on_both_devices! {
 #[test]
 fn halos_and_shared_data_end_with_the_part() {
     for seed in 0..20 {
-        let device = Device::simulated(Spec::default().adversarial(seed));
+        let device = Device::simulated(Simulation::default().adversarial(seed));
         let x = within(&device, &numbers(25)).unwrap();
         let table = within(&device, &[1.0, 2.0, 4.0]).unwrap();
         let mut last = within(&device, &[3.0, 1.0]).unwrap();
@@ -116,7 +118,7 @@ fn halos_and_shared_data_end_with_the_part() {
 
 #[test]
 fn a_part_must_be_within_the_buffer() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut buffer = PinnedBuf::<u8>::zeroed(&device, 10).unwrap();
     assert_eq!((buffer.slice(..).unwrap().len(), buffer.slice(3..=9).unwrap().len()), (10, 7));
     assert!(buffer.slice(10..).unwrap().is_empty() && buffer.slice_mut(10..10).unwrap().is_empty());
@@ -130,8 +132,8 @@ fn a_part_must_be_within_the_buffer() {
         buffer.slice_mut(usize::MAX..).map(drop),
     ];
     for error in wrong.map(|result| result.unwrap_err()) {
-        assert!(matches!(error.kind(), ErrorKind::Range { len: 10, .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Range { len: 10, .. }), "{error}");
     }
-    let said = buffer.slice(8..12).unwrap_err().kind().to_string();
+    let said = buffer.slice(8..12).unwrap_err().detail().to_string();
     assert_eq!(said, "8..12 is no range of a buffer of 10 elements");
 }

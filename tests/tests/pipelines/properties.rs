@@ -1,4 +1,5 @@
-//! Random lengths, chunks, depths, shapes, parameters, kinds of memory and orders: always what a plain loop gives.
+//! Random lengths, chunks, depths, shapes, parameters, kinds of memory and orders: the result is always that
+//! of a plain loop.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -23,7 +24,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Two independent paths through the device, of which one has rows of `k` elements.
+    /// Two independent paths through the device; one has rows of `k` elements.
     pipeline Shaped {
         param k: usize;
         param copies: usize;
@@ -62,12 +63,12 @@ fn any_case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Runs `check` on a device for the case, and sees that it leaves no memory behind.
+/// Runs `check` on a device for the case, and checks that it leaves no memory behind.
 fn on_device(
     case: Case,
     check: impl FnOnce(&Device) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
-    let spec = Spec::default();
+    let spec = Simulation::default();
     let device = small(case.seed.map_or(spec.clone(), |seed| spec.adversarial(seed)));
     leaves_nothing(&device, || check(&device))
 }

@@ -40,16 +40,16 @@ stream_pipeline! {
     }
 }
 
-/// What [`SumRows`] gives.
+/// The result of [`SumRows`].
 fn sums_of_rows(rows: &[f32], k: usize) -> Vec<f32> {
     rows.chunks(k).flat_map(|row| [0.0, row.iter().sum()]).collect()
 }
 
-/// Slices, `Vec`s, boxed slices, arrays and pinned buffers, each with each.
+/// All pairs of slices, `Vec`s, boxed slices, arrays and pinned buffers.
 #[test]
-fn host_arguments_of_every_kind() -> Result<()> {
+fn host_arguments_of_every_kind() -> thalweg::Result<()> {
     const LEN: usize = 101;
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Saxpy::options(&device).chunk(10).build()?;
     let x: [f32; LEN] = numbers(LEN).try_into().unwrap();
     let expected: Vec<f32> = x.iter().map(|x| 3.0 * x).collect();
@@ -78,14 +78,14 @@ fn host_arguments_of_every_kind() -> Result<()> {
     with!(&x);
     with!(&Box::<[f32]>::from(x));
     with!(&pinned);
-    // Part of a pinned buffer is a slice like any other.
+    // A part of a pinned buffer is a slice like any other.
     with!(&pinned[..]);
     Ok(())
 }
 
 #[test]
-fn one_pipeline_runs_again_with_other_lengths() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn one_pipeline_runs_again_with_other_lengths() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = SumRows::options(&device).chunk(8).build()?;
     for (len, k) in [(100, 2), (3, 7), (0, 1), (1000, 1), (9, 30), (8, 30), (1, 1)] {
         let rows = numbers(len * k);
@@ -97,10 +97,10 @@ fn one_pipeline_runs_again_with_other_lengths() -> Result<()> {
     Ok(())
 }
 
-/// What an earlier, longer run has left in the staging and ring slots must not come back.
+/// Data that an earlier, longer run has left in the staging and ring slots must not come back.
 #[test]
-fn a_run_of_nothing_writes_nothing() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn a_run_of_nothing_writes_nothing() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Saxpy::options(&device).chunk(4).build()?;
     pipeline.run(1.0, &numbers(10), &mut numbers(10))?;
     let report = pipeline.run(1.0, &[], &mut [])?;
@@ -113,8 +113,8 @@ fn a_run_of_nothing_writes_nothing() -> Result<()> {
 }
 
 #[test]
-fn options_override_declarations() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn options_override_declarations() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let (x, mut sums) = (numbers(100), vec![0.0; 200]);
     let declared = SumRows::new(&device)?.run(1, &x, &mut sums)?;
     assert_eq!((declared.chunk, declared.depth, declared.chunks), (65, 3, 2));
@@ -126,8 +126,8 @@ fn options_override_declarations() -> Result<()> {
 }
 
 #[test]
-fn two_pipelines_on_one_device() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn two_pipelines_on_one_device() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let mut saxpy = Saxpy::options(&device).chunk(10).build()?;
     let mut add_one = AddOne::options(&device).chunk(7).build()?;
     let (x, mut y) = (numbers(50), numbers(50));
@@ -141,13 +141,13 @@ fn two_pipelines_on_one_device() -> Result<()> {
 
 /// An expression of a pipeline may run another one, on the same device and in the middle of a chunk.
 #[test]
-fn a_run_inside_a_run() -> Result<()> {
+fn a_run_inside_a_run() -> thalweg::Result<()> {
     fn ones(device: &Device, len: usize) -> f32 {
         let mut ones = vec![0.0; len];
         Saxpy::options(device).chunk(3).build().unwrap().run(1.0, &vec![1.0; len], &mut ones).unwrap();
         ones.iter().sum()
     }
-    thread_local!(static DEVICE: Device = Device::simulated(Spec::default().adversarial(1)));
+    thread_local!(static DEVICE: Device = Device::simulated(Simulation::default().adversarial(1)));
     stream_pipeline! {
         pipeline Outer {
             inout y: [f32];
@@ -168,7 +168,7 @@ fn a_run_inside_a_run() -> Result<()> {
 
 #[test]
 fn threads_share_a_device() {
-    for spec in [Spec::default(), Spec::default().adversarial(3)] {
+    for spec in [Simulation::default(), Simulation::default().adversarial(3)] {
         let device = Device::simulated(spec);
         let free = device.free_memory().unwrap();
         let barrier = std::sync::Barrier::new(4);
@@ -191,19 +191,19 @@ fn threads_share_a_device() {
     }
 }
 
-/// What `run` leaves in a copy of `x`, which is in pinned memory for every other thread.
+/// The result of `run` in a copy of `x`, which is in page-locked memory for every other thread.
 fn pinned_or_not(
     device: &Device,
     thread: usize,
     x: &[f32],
-    mut run: impl FnMut(&[f32], &mut [f32]) -> Result<Report>,
+    mut run: impl FnMut(&[f32], &mut [f32]) -> thalweg::Result<Report>,
 ) -> Vec<f32> {
     written!(device, thread.is_multiple_of(2), x.to_vec(), |y| run(x, y).unwrap()).1
 }
 
 #[test]
-fn one_pinned_input_serves_several_threads() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn one_pinned_input_serves_several_threads() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let x = PinnedBuf::from_slice(&device, &numbers(300))?;
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -220,13 +220,13 @@ fn one_pinned_input_serves_several_threads() -> Result<()> {
 
 #[test]
 fn a_device_is_itself_and_its_clones() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     assert!(device.same(&device.clone()));
-    // Equal in every number, but another device: neither can reach the other's memory.
-    assert!(!device.same(&Device::simulated(Spec::default())));
+    // The other device has the same properties, but neither device can reach the other's memory.
+    assert!(!device.same(&Device::simulated(Simulation::default())));
 }
 
-/// What is declared `pinned` is copied directly: nothing is staged.
+/// `pinned` data are copied directly: nothing is staged.
 #[test]
 fn pinned_data_is_never_staged() {
     stream_pipeline! {
@@ -238,7 +238,7 @@ fn pinned_data_is_never_staged() {
             stage all { copy x -> dx; copy y -> dy; copy dy -> y; copy dx -> z; }
         }
     }
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let x = PinnedBuf::from_slice(&device, &[7; 33]).unwrap();
     let mut y = PinnedBuf::from_slice(&device, &[8; 66]).unwrap();
     let mut z = PinnedBuf::zeroed(&device, 33).unwrap();
@@ -246,10 +246,10 @@ fn pinned_data_is_never_staged() {
     assert_eq!((&y[..], &z[..], report.bytes_staged), (&[8; 66][..], &[7; 33][..], 0));
 }
 
-/// No pipeline is `Clone`: what its options are is no matter of it.
+/// No pipeline is `Clone`, whatever its options are.
 #[test]
-fn options_serve_for_several_pipelines() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn options_serve_for_several_pipelines() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let options = AddOne::options(&device).chunk(10).depth(2);
     let (mut one, mut other) = (options.clone().build()?, options.build()?);
     let (mut y, mut z) = (vec![0.0; 25], vec![1.0; 35]);

@@ -1,5 +1,6 @@
-//! `resident` and `carry`: what the whole run shares.
+//! `resident` and `carry`: data that the whole run shares.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{accumulate, gather};
 
@@ -42,10 +43,11 @@ stream_pipeline! {
 
 const LENGTHS: [usize; 7] = [0, 1, 9, 10, 11, 97, 500];
 
-/// In time and in orders that only streams and events restrain; the simulated device reports any race.
+/// Runs in the order of time and in orders that only streams and events restrain; the simulated device
+/// reports any race.
 fn on_many_devices(check: impl Fn(&Device)) {
     for seed in 0..40 {
-        let spec = if seed == 0 { Spec::default() } else { Spec::default().adversarial(seed) };
+        let spec = if seed == 0 { Simulation::default() } else { Simulation::default().adversarial(seed) };
         check(&Device::simulated(spec));
     }
 }
@@ -104,10 +106,10 @@ fn a_table_of_any_length_is_there_for_every_chunk() {
     });
 }
 
-/// More than one piece of what stages it.
+/// The data have more than one piece of the staging memory.
 #[test]
 fn a_large_table() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let table: Vec<f32> = (0..5_000_000).map(|i| i as f32).collect();
     let index: Vec<u32> = (0..100).map(|i| i * 49_999).collect();
     let mut y = vec![0.0; 100];
@@ -121,18 +123,15 @@ fn the_wait_for_the_chunk_before_is_the_only_one_that_a_stream_per_slot_needs() 
     assert!(text.contains("wait all_done @ previous"), "{text}");
     assert_eq!(SumPerSlot::PLAN.waits.len(), 1);
     // Streams by stage order the kernels of different chunks by themselves.
-    assert!(Sum::PLAN.waits.iter().all(|wait| wait.distance != thalweg::Distance::Previous));
+    assert!(Sum::PLAN.waits.iter().all(|wait| wait.distance != thalweg::plan::Distance::Previous));
 }
 
 #[test]
 fn a_carry_of_another_length() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut sum = Sum::new(&device).unwrap();
     let error = sum.run(&[1, 2, 3], &mut [0; 3]).unwrap_err();
-    assert!(
-        matches!(error.kind(), ErrorKind::CarryLength { carry: "total", len: 3, declared: 2 }),
-        "{error}"
-    );
+    assert!(matches!(error.detail(), Detail::CarryLength { carry: "total", len: 3, declared: 2 }), "{error}");
     assert_eq!(error.place().pipeline, Some("Sum"));
     assert!(error.place().site.is_some());
     let mut total = [0; 2];
@@ -140,7 +139,7 @@ fn a_carry_of_another_length() {
     assert_eq!(total, [6, 3]);
 }
 
-/// A run that fails leaves what it was given as it was.
+/// A run that fails leaves its arguments as they were.
 #[test]
 fn what_a_failed_run_carried_is_not_given_back() {
     stream_pipeline! {
@@ -152,11 +151,11 @@ fn what_a_failed_run_carried_is_not_given_back() {
             stage all { copy x -> dx; accumulate<<<1, 32>>>(n, &dx, &mut total); }
         }
     }
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Fragile::new(&device).unwrap();
     let mut total = [5, 6];
     let error = pipeline.run(10, &[1; 25], &mut total).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Requires { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Requires { .. }), "{error}");
     assert_eq!((error.place().chunk, total), (Some(2), [5, 6]));
     pipeline.run(5, &[1; 25], &mut total).unwrap();
     assert_eq!(total, [5 + 15, 6 + 15]);
@@ -164,16 +163,16 @@ fn what_a_failed_run_carried_is_not_given_back() {
 
 #[test]
 fn a_table_that_does_not_fit() {
-    let device = Device::simulated(Spec::default().with_memory(1 << 20));
+    let device = Device::simulated(Simulation::default().with_memory(1 << 20));
     let mut pipeline = Gather::new(&device).unwrap();
     let error = pipeline.run(1, &vec![1.0; 1 << 20], &[0], &mut [0.0]).unwrap_err();
-    let ErrorKind::OutOfDeviceMemory { what, requested, .. } = error.kind() else { panic!("{error}") };
+    let Detail::OutOfDeviceMemory { what, requested, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((what.as_str(), *requested), ("`table`", 4 << 20));
     pipeline.run(1, &[1.0], &[0], &mut [0.0]).unwrap();
 }
 
 stream_pipeline! {
-    /// Everything but what is carried has a constant size.
+    /// Everything except the carry has a constant size.
     pipeline SumOf {
         param parts: usize;
         input x: [i64];
@@ -186,7 +185,7 @@ stream_pipeline! {
 
 #[test]
 fn what_is_carried_may_depend_on_a_parameter_alone() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut total = [0, 0, 9];
     SumOf::new(&device).unwrap().run(2, &[3, 4], &mut total, 2).unwrap();
     assert_eq!(total, [7, 2, 9]);

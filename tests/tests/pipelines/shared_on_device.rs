@@ -1,12 +1,13 @@
-//! `resident` and `carry` of what is on the device already: nothing is copied, in or out.
+//! `resident` and `carry` of data that are on the device already: nothing is copied, in or out.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{accumulate, gather};
 use thalweg_tests::{built, on_both_devices, read, written};
 
 // ANCHOR: shared
 stream_pipeline! {
-    /// A table that stays on the device looks up what each chunk asks for.
+    /// Each chunk looks up elements of a table that stays on the device.
     pipeline LookUp {
         param entries: u32;
         resident table: device [f32];
@@ -33,7 +34,7 @@ stream_pipeline! {
 // ANCHOR_END: shared
 
 stream_pipeline! {
-    /// From 100 each time, whatever was there.
+    /// Starts from 100 each time, whatever the memory held.
     pipeline AddUpFrom {
         param start: i64;
         input x: [i64];
@@ -81,20 +82,21 @@ on_both_devices! {
 
 #[test]
 fn what_is_on_the_device_is_checked() {
-    let (device, other) = (Device::simulated(Spec::default()), Device::simulated(Spec::default()));
+    let (device, other) =
+        (Device::simulated(Simulation::default()), Device::simulated(Simulation::default()));
     let mut add_up = AddUp::new(&device).unwrap();
     let mut run = |on: &Device, len| add_up.run(&[1], &mut DeviceBuf::zeroed(on, len).unwrap()).unwrap_err();
-    assert!(matches!(run(&device, 3).kind(), ErrorKind::CarryLength { carry: "total", len: 3, declared: 2 }));
+    assert!(matches!(run(&device, 3).detail(), Detail::CarryLength { carry: "total", len: 3, declared: 2 }));
     let error = run(&other, 2);
-    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "total", .. }));
+    assert!(matches!(error.detail(), Detail::OtherDevice { host: "total", .. }));
     assert_eq!(error.place().pipeline, Some("AddUp"));
     let table = DeviceBuf::zeroed(&other, 5).unwrap();
     let error = LookUp::new(&device).unwrap().run(5, &table, &[1], &mut [0.0]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "table", .. }));
-    // A table of nothing is one that no launch may look into.
+    assert!(matches!(error.detail(), Detail::OtherDevice { host: "table", .. }));
+    // No launch may look into a table without elements.
     let nothing = DeviceBuf::zeroed(&device, 0).unwrap();
     let error = LookUp::new(&device).unwrap().run(5, &nothing, &[1], &mut [0.0]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Requires { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Requires { .. }), "{error}");
 }
 
 #[test]
@@ -109,7 +111,7 @@ fn a_budget_does_not_count_what_is_there_already() {
             stage add { copy x -> dx; accumulate<<<1, 32>>>(c.len as u32, &dx, &mut total); }
         }
     }
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut total = DeviceBuf::zeroed(&device, 2).unwrap();
     Budgeted::new(&device).unwrap().run(&[1; 25], &mut total).unwrap();
     assert_eq!(total.to_vec().unwrap(), [25, 25]);

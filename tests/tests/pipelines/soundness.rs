@@ -1,10 +1,12 @@
-//! Programs without `unsafe` that leak, drop, panic and nest as they please. Run them under AddressSanitizer: `.ci/asan`.
+//! Programs without `unsafe` that leak, drop, panic and nest as they please. Run them under AddressSanitizer:
+//! `.ci/asan`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use rayon::prelude::*;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
 use thalweg_tests::kernels::{add_to, axpy_each};
@@ -30,7 +32,7 @@ fn works(device: &Device) {
     assert_eq!(y, x.iter().map(|x| 2.0 * x).collect::<Vec<_>>());
 }
 
-/// What is never dropped, where a leak checker sees it.
+/// Keeps values that are never dropped, where a leak checker sees them.
 fn keep(value: impl Any + Send) {
     static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
     KEPT.lock().unwrap().push(Box::new(value));
@@ -38,7 +40,7 @@ fn keep(value: impl Any + Send) {
 
 #[test]
 fn what_is_never_dropped() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     let mut pipeline = Saxpy::new(&device).unwrap();
     let mut y = pinned(&device, &numbers(30));
     pipeline.run(1.0, &numbers(30), &mut y).unwrap();
@@ -55,7 +57,7 @@ fn drops_in_every_order() {
         [|t| drop(t.0.take()), |t| drop(t.1.take()), |t| drop(t.2.take()), |t| drop(t.3.take())];
     let orders = [[0, 1, 2, 3], [0, 2, 1, 3], [1, 0, 2, 3], [1, 2, 0, 3], [2, 0, 1, 3], [3, 2, 1, 0]];
     for order in orders {
-        let device = small(Spec::default());
+        let device = small(Simulation::default());
         let mut pipeline = Saxpy::new(&device).unwrap();
         let mut y = pinned(&device, &numbers(30));
         let report = pipeline.run(1.0, &numbers(30), &mut y).unwrap();
@@ -63,7 +65,7 @@ fn drops_in_every_order() {
         let last = order[2];
         for which in order {
             drops[which](&mut things);
-            // What is left of them works.
+            // The remaining ones work.
             if let (Some(pipeline), Some(y)) = (&mut things.1, &mut things.2) {
                 pipeline.run(1.0, &numbers(30), y).unwrap();
             } else if let (Some(pipeline), true) = (&mut things.1, last == 1) {
@@ -75,7 +77,7 @@ fn drops_in_every_order() {
 
 #[test]
 fn drops_on_another_thread_and_while_unwinding() {
-    let device = small(Spec::default());
+    let device = small(Simulation::default());
     leaves_nothing(&device, || {
         let pipeline = Saxpy::new(&device).unwrap();
         let y = pinned(&device, &numbers(30));
@@ -135,11 +137,11 @@ stream_pipeline! {
     }
 }
 
-/// The caller's data is freed as soon as the panic arrives: nothing may write there later.
+/// The caller's data are freed as soon as the panic arrives: nothing may write there later.
 #[test]
 fn panics_in_every_expression() {
     const LEN: usize = 18;
-    let specs = (0..6).map(|seed| Spec::default().adversarial(seed)).chain([Spec::default()]);
+    let specs = (0..6).map(|seed| Simulation::default().adversarial(seed)).chain([Simulation::default()]);
     for (number, spec) in specs.enumerate() {
         let device = small(spec);
         leaves_nothing(&device, || {
@@ -153,7 +155,7 @@ fn panics_in_every_expression() {
                         pipeline.run(fuse, &x, &mut y).unwrap();
                     }
                 }));
-                // The first four are evaluated before the first chunk.
+                // The first four expressions are evaluated before the first chunk.
                 assert_eq!(bombed.is_err(), fuse.0 > 3 || fuse.1 == 0, "{fuse:?}");
             }
             let mut y = numbers(LEN);
@@ -163,12 +165,12 @@ fn panics_in_every_expression() {
     }
 }
 
-/// A host body may not run a pipeline, as no function that a stream calls may on a GPU. It is refused before anything is
-/// enqueued, so that nothing is lost.
+/// A host body may not run a pipeline, like any function that a stream of a GPU calls. The run is refused
+/// before anything is enqueued, so nothing is lost.
 mod a_run_in_a_host_body {
     use super::*;
 
-    /// What the host body of [`nested`] does.
+    /// The work of the host body of [`nested`].
     static BODY: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
     #[kernels("../../cu/elements.cu")]
@@ -196,13 +198,13 @@ mod a_run_in_a_host_body {
 
     #[test]
     fn is_refused_and_nothing_is_lost() {
-        let device = small(Spec::default());
+        let device = small(Simulation::default());
         let (inner_device, outcome) = (device.clone(), std::sync::Arc::new(Mutex::new(None)));
         let noted = outcome.clone();
         let mut inner = Saxpy::new(&device).unwrap();
         let (x, mut y) = (pinned(&device, &numbers(9)), numbers(9));
         *BODY.lock().unwrap() = Some(Box::new(move || {
-            // Nor is another one made.
+            // No other pipeline is made either.
             assert!(Saxpy::new(&inner_device).is_err());
             let error = inner.run(1.0, &x, &mut y).unwrap_err();
             *noted.lock().unwrap() = Some((inner, x, y, error));
@@ -213,10 +215,10 @@ mod a_run_in_a_host_body {
         assert_eq!(y, numbers(9).iter().map(|y| y + 1.0).collect::<Vec<_>>());
 
         let (mut inner, x, y, error) = outcome.lock().unwrap().take().unwrap();
-        assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.code == 800), "{error:?}");
+        assert!(matches!(error.detail(), Detail::Driver(error) if error.code == 800), "{error:?}");
         assert_eq!(y, numbers(9));
         assert!(!x.is_poisoned());
-        // Outside the body the same pipeline and buffer are good.
+        // Outside the body the same pipeline and buffer are usable.
         inner.run(1.0, &x, &mut numbers(9)).unwrap();
         drop((inner, x));
         works(&device);
@@ -224,7 +226,7 @@ mod a_run_in_a_host_body {
     }
 }
 
-/// Rayon's threads run one task while they wait for another, so that a run may come to nest in another one's copy.
+/// Rayon's threads run one task while they wait for another, so a run may come to nest in another run's copy.
 #[test]
 fn runs_on_rayons_threads() {
     stream_pipeline! {
@@ -236,7 +238,7 @@ fn runs_on_rayons_threads() {
             stage store { copy dy -> y; }
         }
     }
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let start = numbers(600_000);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
     pool.install(|| {
@@ -248,7 +250,8 @@ fn runs_on_rayons_threads() {
     });
 }
 
-/// A body that waits in rayon lets its thread take other tasks of its pool: they must not be runs on the same device.
+/// A body that waits in rayon lets its thread take other tasks of its pool: they must not be runs on the same
+/// device.
 #[test]
 fn runs_from_rayon_whose_bodies_use_rayon() {
     use rayon::prelude::*;
@@ -269,7 +272,7 @@ fn runs_from_rayon_whose_bodies_use_rayon() {
         }
     }
 
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     (0..64).into_par_iter().for_each(|seed: u32| {
         let x: Vec<f32> = (0..100_000).map(|i| (i + seed) as f32).collect();
         let mut y = vec![1.0; x.len()];

@@ -32,7 +32,7 @@ stream_pipeline! {
 const THREADS: u64 = 8;
 const RUNS: u64 = 1000;
 
-/// As many runs as there shall be, split among threads, each with pipelines and data of its own and all kinds of memory.
+/// Splits this number of runs among threads, each with pipelines and data of its own and all kinds of memory.
 fn many_runs(device: &Device) {
     thread::scope(|scope| {
         for number in 0..THREADS {
@@ -74,12 +74,12 @@ fn many_runs(device: &Device) {
 
 #[test]
 fn many_runs_on_the_simulated_device() {
-    let spec = Spec::h200().with_memory(1 << 30).with_pinned_memory(1 << 30);
+    let spec = Simulation::h200().with_memory(1 << 30).with_pinned_memory(1 << 30);
     let device = Device::simulated(spec);
     let before = device.free_memory().expect("a number");
     many_runs(&device);
     assert_eq!(device.free_memory().expect("a number"), before, "device memory is lost");
-    // All of the page-locked memory can be had.
+    // All of the page-locked memory is free.
     drop(PinnedBuf::<u8>::zeroed(&device, 1 << 30).expect("page-locked memory is lost"));
 }
 
@@ -88,7 +88,7 @@ fn many_runs_on_the_simulated_device() {
 fn many_runs_on_a_gpu() {
     static GPU: OnceLock<Device> = OnceLock::new();
     let device = GPU.get_or_init(|| Device::cuda(0).expect("a CUDA device"));
-    // Whatever is loaded once is loaded.
+    // Libraries and modules that are loaded once are loaded now.
     many_runs(device);
     let before = device.free_memory().expect("a number");
     many_runs(device);
@@ -96,9 +96,9 @@ fn many_runs_on_a_gpu() {
     assert!(lost <= 4 << 20, "{lost} bytes of device memory are lost");
 }
 
-/// Has a stream call a function, on a simulated device of its own.
+/// Makes a stream call a function, on a simulated device of its own.
 fn call(function: impl FnOnce() + Send + 'static) {
-    let stream = Stream::new(&Device::simulated(Spec::default())).expect("a stream");
+    let stream = Stream::new(&Device::simulated(Simulation::default())).expect("a stream");
     stream.host(function).expect("a function");
     stream.synchronize().expect("the device");
 }
@@ -135,7 +135,7 @@ fn a_function_that_waits_for_rayon_has_no_other_devices_function_inside() {
                     begun.send(()).expect("the test waits");
                     thread::sleep(Duration::from_millis(10));
                 };
-                // The first one lasts until another thread has taken the second.
+                // The first task lasts until another thread has taken the second.
                 rayon::join(|| thread::sleep(Duration::from_millis(2)), task);
             };
             thread::scope(|scope| {
@@ -147,7 +147,7 @@ fn a_function_that_waits_for_rayon_has_no_other_devices_function_inside() {
     });
 }
 
-/// Tasks that do not end, as many as there are threads, hold up nobody.
+/// Tasks that do not end, as many as there are threads, delay nobody.
 #[test]
 fn a_function_may_leave_tasks_behind() {
     in_time(|| {
@@ -156,7 +156,7 @@ fn a_function_may_leave_tasks_behind() {
         call(move || {
             for _ in 0..2 * rayon::current_num_threads() {
                 let stops = Arc::clone(&stops);
-                // Until the other end is dropped.
+                // The task lasts until the other end is dropped.
                 rayon::spawn(move || assert!(stops.lock().expect("no task panics").recv().is_err()));
             }
         });
@@ -170,12 +170,12 @@ fn a_function_may_leave_tasks_behind() {
     });
 }
 
-/// Of a device with one stream, which has gone by then.
+/// The device has one stream, which is dropped by then.
 #[test]
 fn a_function_drops_the_last_handle_of_its_device() {
     in_time(|| {
         for _ in 0..100 {
-            let device = Device::simulated(Spec::default());
+            let device = Device::simulated(Simulation::default());
             let stream = Stream::new(&device).expect("a stream");
             let buffer = DeviceBuf::from_slice(&device, &[1.0_f32; 100]).expect("memory");
             stream.host(move || drop((buffer, device))).expect("a function");

@@ -3,9 +3,9 @@
 
 use std::thread;
 
-use thalweg::Stream;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::streams::Graph;
+use thalweg::streams::{Graph, Stream};
 use thalweg_tests::kernels::{add_to, axpy_each};
 use thalweg_tests::two_devices::check_data_go_from_one_to_the_other;
 use thalweg_tests::{leaves_nothing, numbers};
@@ -32,7 +32,7 @@ stream_pipeline! {
 }
 
 fn two() -> [Device; 2] {
-    [(); 2].map(|()| Device::simulated(Spec::h200()))
+    [(); 2].map(|()| Device::simulated(Simulation::h200()))
 }
 
 fn buffer(device: &Device, data: &[f32]) -> PinnedBuf<f32> {
@@ -59,7 +59,7 @@ fn it_is_freed_after_both() {
                 second.upload(&host, &mut y).expect("a copy");
                 drop(host);
                 assert_eq!(y.to_vec().expect("a copy")[N - 1], turn as f32);
-                // Likely at the same address.
+                // This is likely at the same address.
                 let next = DeviceBuf::<f32>::from_slice(&other, &[-1.0; N]).expect("memory");
                 second.copy(&next, &mut y).expect("a copy");
             }
@@ -67,7 +67,7 @@ fn it_is_freed_after_both() {
             second.download(&y, vec.slice_mut(..N).expect("a part")).expect("a copy");
             let vec = vec.into_vec().expect("it is over");
             assert_eq!((vec[0], vec[N]), (-1.0, 1.0));
-            // A graph keeps it, and what is forgotten stays.
+            // A graph keeps the buffer, and forgotten memory stays.
             let host = buffer(&one, &[5.0; N]);
             let graph: Graph = second.capture(|second| second.upload(&host, &mut y)).expect("a graph");
             graph.launch_with(&second, &host).expect("a launch");
@@ -133,5 +133,5 @@ fn kernels_of_the_other_do_not_reach_it() {
     let stream = Stream::new(&other).expect("a stream");
     let add = add_to::load(&other).expect("a kernel");
     let error = add.launch(stream.config(1, 32, 0), 8, 1.0, &mut host).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::UnknownMemory), "{error}");
+    assert!(matches!(error.detail(), Detail::UnknownMemory), "{error}");
 }

@@ -1,10 +1,12 @@
-//! `out` promises that a kernel writes every element, and the simulated device holds it to that.
+//! `out` promises that a kernel writes every element, and the simulated device checks the promise.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use thalweg::__private::Detail;
+use thalweg::Options;
 use thalweg::explore::explore;
 use thalweg::prelude::*;
-use thalweg::{Options, Stream};
+use thalweg::streams::Stream;
 use thalweg_tests::book::{in_listing, recorded};
 use thalweg_tests::{numbers, pinned};
 
@@ -79,7 +81,7 @@ type Said = (usize, usize, usize, u32, u32, Option<u32>);
 
 #[track_caller]
 fn assert_unwritten(error: &Error, chunk: u64, expected: Said) {
-    let &ErrorKind::Unwritten { elements, unwritten, first, grid, block, enough, .. } = error.kind() else {
+    let &Detail::Unwritten { elements, unwritten, first, grid, block, enough, .. } = error.detail() else {
         panic!("{error}");
     };
     assert_eq!((elements, unwritten, first, grid[0], block[0], enough), expected, "{error}");
@@ -87,9 +89,9 @@ fn assert_unwritten(error: &Error, chunk: u64, expected: Said) {
     assert_eq!(error.place().stage, Some("work"), "{error}");
 }
 
-/// Devices that go by the order of time, and by other orders.
+/// Devices that follow the order of time, and other orders.
 fn devices() -> impl Iterator<Item = Device> {
-    let spec = |seed| if seed == 0 { Spec::default() } else { Spec::default().adversarial(seed) };
+    let spec = |seed| if seed == 0 { Simulation::default() } else { Simulation::default().adversarial(seed) };
     (0..4).map(move |seed| Device::simulated(spec(seed)))
 }
 
@@ -113,14 +115,14 @@ squares!(HalfAsMany, square, |c| blocks(c.len / 2, 256));
 squares!(Enough, square, |c| blocks(c.len, 256));
 squares!(TwoBlocksAtOnce, at_once::square, |c| 2);
 
-/// Runs it in streams and in graphs, from and to both kinds of memory, and gives each answer.
+/// Runs the pipeline in streams and in graphs, from and to both kinds of memory, and returns each answer.
 macro_rules! every_way {
     ($device:expr, $pipeline:ident, $len:expr, $check:expr) => {
         for graph in [false, true] {
             let options: Options<$pipeline> = $pipeline::options($device);
             let mut pipeline = if graph { options.graph() } else { options }.build().unwrap();
             let x = numbers($len);
-            // It runs twice, since a run that has failed leaves a pipeline as good as new.
+            // It runs twice, since a failed run leaves a pipeline usable.
             for _ in 0..2 {
                 let mut y = vec![0.0; $len];
                 let result = pipeline.run(&x, &mut y).map(drop);
@@ -136,13 +138,13 @@ macro_rules! every_way {
 #[test]
 fn a_grid_that_is_too_small() {
     for device in devices() {
-        every_way!(&device, TwoBlocks, 1000, |result: Result<()>, _| {
+        every_way!(&device, TwoBlocks, 1000, |result: thalweg::Result<()>, _| {
             assert_unwritten(&result.unwrap_err(), 0, (1000, 488, 512, 2, 256, Some(4)));
         });
-        every_way!(&device, HalfAsMany, 1000, |result: Result<()>, _| {
+        every_way!(&device, HalfAsMany, 1000, |result: thalweg::Result<()>, _| {
             assert_unwritten(&result.unwrap_err(), 0, (1000, 488, 512, 2, 256, Some(4)));
         });
-        every_way!(&device, TwoBlocksAtOnce, 1000, |result: Result<()>, _| {
+        every_way!(&device, TwoBlocksAtOnce, 1000, |result: thalweg::Result<()>, _| {
             assert_unwritten(&result.unwrap_err(), 0, (1000, 488, 512, 2, 256, Some(4)));
         });
     }
@@ -165,24 +167,24 @@ stream_pipeline! {
 /// The error names the operation's own line.
 #[test]
 fn what_it_says() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut y = [0.0; 1000];
     let error = Squares::new(&device).unwrap().run(&[1.0; 1000], &mut y).unwrap_err();
     recorded("checking-unwritten.txt", &in_listing(&error, file!(), "squares"));
 }
 
-/// 1000 elements are four blocks; 5 are one, of which most threads have nothing to do.
+/// 1000 elements are four blocks; 5 elements are one block, most of whose threads have nothing to do.
 #[test]
 fn whole_ragged_and_no_chunks_are_written() {
     for device in devices() {
         for len in [0, 1, 5, 1000, 1001, 3005] {
-            every_way!(&device, Enough, len, |result: Result<()>, y: Vec<f32>| {
+            every_way!(&device, Enough, len, |result: thalweg::Result<()>, y: Vec<f32>| {
                 result.unwrap();
                 assert!(y.iter().zip(numbers(len)).all(|(y, x)| *y == x * x));
             });
         }
         // Chunks of 5 fit two blocks.
-        every_way!(&device, TwoBlocks, 5, |result: Result<()>, _| result.unwrap());
+        every_way!(&device, TwoBlocks, 5, |result: thalweg::Result<()>, _| result.unwrap());
     }
 }
 
@@ -202,14 +204,14 @@ stream_pipeline! {
 #[test]
 fn items_of_several_elements() {
     for device in devices() {
-        every_way!(&device, Items, 4 * 2500, |result: Result<()>, _| {
+        every_way!(&device, Items, 4 * 2500, |result: thalweg::Result<()>, _| {
             assert_unwritten(&result.unwrap_err(), 0, (4000, 2976, 1024, 4, 256, Some(16)));
         });
     }
 }
 
 stream_pipeline! {
-    /// The last chunk is told of one element less.
+    /// The last chunk passes one element less.
     pipeline Ragged {
         input x: [f32];
         output y: [f32];
@@ -223,14 +225,14 @@ stream_pipeline! {
     }
 }
 
-/// One element is as good as many, and more threads do not help.
+/// One element is found as well as many, and more threads do not help.
 #[test]
 fn the_last_element_of_the_last_chunk() {
     for device in devices() {
-        every_way!(&device, Ragged, 2600, |result: Result<()>, _| {
+        every_way!(&device, Ragged, 2600, |result: thalweg::Result<()>, _| {
             assert_unwritten(&result.unwrap_err(), 2, (600, 1, 599, 3, 256, None));
         });
-        every_way!(&device, Ragged, 2000, |result: Result<()>, _| result.unwrap());
+        every_way!(&device, Ragged, 2000, |result: thalweg::Result<()>, _| result.unwrap());
     }
 }
 
@@ -287,7 +289,7 @@ stream_pipeline! {
     }
 }
 
-/// Where each block writes one element there must be as many blocks.
+/// If each block writes one element, there must be as many blocks as elements.
 #[test]
 fn results_by_chunk() {
     for device in devices() {
@@ -303,7 +305,7 @@ fn results_by_chunk() {
 /// Launches by hand are checked too, since the promise is the kernel's.
 #[test]
 fn on_streams_by_hand() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let (stream, square) = (Stream::new(&device).unwrap(), square::load(&device).unwrap());
     let x = DeviceBuf::from_slice(&device, &numbers(1000)).unwrap();
     let mut y = DeviceBuf::zeroed(&device, 1000).unwrap();
@@ -311,17 +313,17 @@ fn on_streams_by_hand() {
     stream.synchronize().unwrap();
     square.launch(stream.config(2, 256, 0), 1000, &x, &mut y).unwrap();
     let error = stream.synchronize().unwrap_err();
-    let &ErrorKind::Unwritten { kernel, elements, unwritten, first, enough, .. } = error.kind() else {
+    let &Detail::Unwritten { kernel, elements, unwritten, first, enough, .. } = error.detail() else {
         panic!("{error}");
     };
     assert_eq!((kernel, elements, unwritten, first, enough), ("square", 1000, 488, 512, Some(4)));
     assert!(error.place().site.is_some_and(|site| site.file.ends_with("unwritten.rs")), "{error}");
 }
 
-/// The host body is called once more to be sure of a single element; what it does to other memory is undone.
+/// The host body is called once more to be sure of a single element; its effects on other memory are undone.
 #[test]
 fn one_element_in_the_middle() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let (stream, square_but) = (Stream::new(&device).unwrap(), square_but::load(&device).unwrap());
     let x = DeviceBuf::from_slice(&device, &numbers(1000)).unwrap();
     let mut y = DeviceBuf::zeroed(&device, 1000).unwrap();
@@ -331,7 +333,7 @@ fn one_element_in_the_middle() {
     assert_eq!(runs[0], 1);
     square_but.launch(stream.config(1, 32, 0), 1000, 77, &x, &mut y, &mut runs).unwrap();
     let error = stream.synchronize().unwrap_err();
-    let &ErrorKind::Unwritten { unwritten: 1, first: 77, enough: None, .. } = error.kind() else {
+    let &Detail::Unwritten { unwritten: 1, first: 77, enough: None, .. } = error.detail() else {
         panic!("{error}");
     };
 }
@@ -349,10 +351,10 @@ stream_pipeline! {
     }
 }
 
-/// A byte that was written is whatever was there before once in 256 times, and no reason to ask again.
+/// Once in 256 times a byte that was written had that value before, and this is no reason to call again.
 #[test]
 fn bytes() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Negate::new(&device).unwrap();
     let x: Vec<u8> = (0..1_u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let mut y = vec![0; x.len()];

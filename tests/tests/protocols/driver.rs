@@ -1,4 +1,4 @@
-//! What the backends are given.
+//! The driver's types that the backends get.
 
 pub(crate) type DriverResult<T> = Result<T, crate::base::error::DriverError>;
 

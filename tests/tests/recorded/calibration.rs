@@ -1,11 +1,12 @@
-//! When a GPU is measured, without a GPU: by what a stub of CUDA's driver writes down.
+//! When a GPU is measured, without a GPU: a stub of CUDA's driver writes down the calls.
 
 use std::fs;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 
-use thalweg::DeviceModel;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
+use thalweg::sim::DeviceModel;
 use thalweg_kernels::saxpy;
 use thalweg_tests::stubs::{Stubs, is_child};
 
@@ -27,7 +28,7 @@ stream_pipeline! {
     }
 }
 
-/// A process of its own that does something, and how often it launched a graph: no run here does.
+/// Does something in a process of its own, and counts its launches of graphs: no run here launches one.
 fn measured(test: &str, variables: &[(&str, &str)]) -> usize {
     let calls = STUBS.run_again(test, variables);
     let launches = calls.lines().filter(|line| line.starts_with("cuGraphLaunch")).count();
@@ -58,14 +59,14 @@ fn a_device_is_measured_once_for_all_processes() {
     let once = measured(&kept);
     assert!(once > 0);
     assert_eq!(measured(&kept), 0);
-    // A file that is none is measured and written anew.
+    // A file that is not a calibration is measured and written anew.
     let file = calibration_in(&cache);
     let good = fs::read_to_string(&file).unwrap();
     fs::write(&file, &good[..good.len() / 2]).unwrap();
     assert_eq!([measured(&kept), measured(&kept)], [once, 0]);
-    // Another device.
+    // This is another device.
     assert_eq!(measured(&[&kept[..], &[("THALWEG_MEMORY", "2147483648")]].concat()), once);
-    // Where nothing is kept, each process measures.
+    // If nothing is kept, each process measures.
     let unkept = [kept[0], ("THALWEG_CACHE", "off")];
     assert_eq!([measured(&unkept), measured(&unkept)], [once, once]);
 }
@@ -109,7 +110,7 @@ fn a_given_calibration_is_taken() {
     assert_eq!(named("off", "simulated H200"), 0);
 }
 
-/// Whoever names a file means it. A simulated device is what its spec says, whatever the variable names.
+/// A named file is used. A simulated device is what its spec says, whatever file the variable names.
 #[test]
 fn a_calibration_that_cannot_be_used_is_an_error_when_a_gpu_is_opened() {
     let test = "a_calibration_that_cannot_be_used_is_an_error_when_a_gpu_is_opened";
@@ -117,10 +118,10 @@ fn a_calibration_that_cannot_be_used_is_an_error_when_a_gpu_is_opened() {
         let expected = std::env::var("EXPECTED").unwrap();
         let errors = [Device::open().unwrap_err(), Device::cuda(0).unwrap_err(), Device::all().unwrap_err()];
         for error in errors {
-            assert!(matches!(error.kind(), ErrorKind::Calibration { .. }), "{error}");
+            assert!(matches!(error.detail(), Detail::Calibration { .. }), "{error}");
             assert_eq!(error.to_string(), expected);
         }
-        assert_eq!(*Device::simulated(Spec::t4()).calibration(), DeviceModel::t4());
+        assert_eq!(*Device::simulated(Simulation::t4()).calibration(), DeviceModel::t4());
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -140,7 +141,7 @@ fn a_calibration_that_cannot_be_used_is_an_error_when_a_gpu_is_opened() {
     assert_eq!(refused("/none", "No such file or directory (os error 2)"), 0);
 }
 
-/// Wherever measuring fails, the run goes on with other figures, and nothing is freed that may be in use.
+/// Wherever measuring fails, the run goes on with other figures, and no memory is freed that may be in use.
 #[test]
 fn a_run_goes_on_where_measuring_fails() {
     let test = "a_run_goes_on_where_measuring_fails";
@@ -164,9 +165,10 @@ fn a_run_goes_on_where_measuring_fails() {
         let (taken, given_back) = frees(&format!("{call}:1:1"));
         assert_eq!(taken, given_back, "{call}");
     }
-    // Out of memory: with less, until there is none.
+    // Out of memory, it measures with less, until there is none.
     assert_eq!(frees("cuMemAlloc:2:2+"), ((1, 0), (1, 0)));
-    // A wait that fails once has waited; one that goes on failing has not, and everything is left to the device.
+    // A wait that fails once has waited. One that goes on failing has not, and everything is left to the
+    // device.
     let (taken, given_back) = frees("cuStreamSynchronize:700:3");
     assert_eq!(taken, given_back);
     let (taken, given_back) = frees("cuStreamSynchronize:700:3+");
@@ -190,7 +192,7 @@ stream_pipeline! {
     }
 }
 
-/// The device waits for the function meanwhile. What it is told is not what the process goes by from then on.
+/// The device waits for the function meanwhile. Its figures are not those that the process uses from then on.
 #[test]
 fn a_host_function_does_not_measure() {
     let test = "a_host_function_does_not_measure";

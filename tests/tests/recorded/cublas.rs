@@ -1,8 +1,10 @@
-//! The exact calls that pipelines make of cuBLAS and cuBLASLt, without a GPU: stubs of CUDA's libraries write them down.
+//! The exact calls that pipelines make of cuBLAS and cuBLASLt, without a GPU: stubs of CUDA's libraries write
+//! them down.
 
-use thalweg::cublas::{self, Gemm, Gemv};
+use thalweg::__private::Detail;
 use thalweg::half::f16;
 use thalweg::prelude::*;
+use thalweg_libraries::cublas::{self, Gemm, Gemv};
 use thalweg_tests::stubs::Stubs;
 
 const STUBS: Stubs = Stubs {
@@ -13,7 +15,7 @@ const STUBS: Stubs = Stubs {
     broken: &[],
 };
 
-/// The lines of cuBLAS, and of what is freed.
+/// The lines about cuBLAS and about freed memory.
 fn of_cublas(record: &str) -> Vec<&str> {
     record.lines().filter(|line| line.starts_with("cublas")).collect()
 }
@@ -41,7 +43,7 @@ stream_pipeline! {
     }
 }
 
-fn run(products: &mut Products, items: usize) -> Result<Report> {
+fn run(products: &mut Products, items: usize) -> thalweg::Result<Report> {
     let (x, z) = (vec![1.0; 4 * items], vec![f16::ONE; 4 * items]);
     let (mut y, mut u) = (vec![0.0; 2 * items], vec![0.0; 2 * items]);
     products.run(&x, &z, &[1.0; 8], &[f16::ONE; 8], &mut y, &mut u)
@@ -53,13 +55,13 @@ fn each_slot_and_stream_has_its_handle() {
         let mut products = Products::new(device).expect("the pipeline");
         run(&mut products, 8).expect("a run of three chunks");
         run(&mut products, 3).expect("a run of one chunk");
-        // Where no context is current.
+        // No context is current.
         std::thread::scope(|scope| {
             scope.spawn(move || drop(products));
         });
     });
     let Some(record) = record else { return };
-    // 32 MiB for each handle, as the stub's device has compute capability 9.0.
+    // Each handle has 32 MiB, as the stub's device has compute capability 9.0.
     let made = |handle: &str, stream: &str, workspace: &str| {
         [
             format!("cublasCreate {handle}"),
@@ -70,8 +72,9 @@ fn each_slot_and_stream_has_its_handle() {
     };
     let names: Vec<_> = record.lines().filter(|line| line.starts_with("cuMemAlloc")).collect();
     assert_eq!(names.iter().filter(|line| line.ends_with(" 33554432")).count(), 4, "{names:?}");
-    // What cuBLAS takes for `a` is `b`: in its order of columns each matrix is the transpose of ours, and so is the product.
-    // `y` and `u` are d1 and d2, `x` and `z` d3 and d4, `w` and `v` d5 and d6. 0 is `f32`, 2 is `f16`, 68 sums in `f32`.
+    // cuBLAS gets `b` as its `a`: in its column-major order each matrix is the transpose of ours, and so is
+    // the product. `y` and `u` are d1 and d2, `x` and `z` d3 and d4, `w` and `v` d5 and d6. 0 is `f32`, 2 is
+    // `f16`, 68 sums in `f32`.
     let first = |handle: &str, rows: u32, x: &str, y: &str| {
         format!(
             "cublasGemmEx {handle} op=0,0 m=2 n={rows} k=4 alpha=1.5 d5 type=0 ld=2 {x} type=0 ld=4 beta=0 {y} type=0 ld=2 \
@@ -99,7 +102,7 @@ fn each_slot_and_stream_has_its_handle() {
     expected.push(second("b2", 3, "d4", "d2"));
     expected.extend(["b1", "b2", "b3", "b4"].map(|handle| format!("cublasDestroy {handle}")));
     assert_eq!(of_cublas(&record), expected, "{record}");
-    // At the end, with the workspace after its handle, and before the streams.
+    // At the end the handles are destroyed before their workspaces, and these are freed before the streams.
     let end: Vec<_> = record.lines().skip_while(|line| !line.starts_with("cublasDestroy")).take(9).collect();
     let expected = [
         "cublasDestroy b1",
@@ -136,9 +139,9 @@ fn edges(
     beta: f32,
     x: DeviceSlice<'_, f32>,
     mut y: DeviceSliceMut<'_, f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let nothing = x.get(..0).expect("it is within the slice");
-    // Rows of 3 of 4 elements, of which the last row has no gap.
+    // Rows have 3 of 4 elements; the last row has no gap.
     let part = y.get_mut(..4 * rows - 1).expect("it is within the slice");
     cublas::gemm(queue, Gemm::new(rows, 3, 0).ldc(4), 1.0, nothing, nothing, beta, part)?;
     cublas::gemm(queue, Gemm::new(0, 4, 2), 1.0, nothing, x, beta, y.reborrow())?;
@@ -176,7 +179,7 @@ fn products_without_terms_scale() {
         ]
     };
     let mut expected: Vec<String> = Vec::new();
-    // With `beta` 0, what was there is not read: rows of three elements of four bytes are set to 0.
+    // With `beta` 0, the content before is not read: rows of three elements of four bytes are set to 0.
     expected.extend(["d2", "d2+16"].map(|row| format!("cuMemsetD8Async {row} 1 0 12 s2")));
     expected.extend(after("0"));
     expected
@@ -205,7 +208,7 @@ stream_pipeline! {
     }
 }
 
-fn layer(layer: &mut Layer) -> Result<Report> {
+fn layer(layer: &mut Layer) -> thalweg::Result<Report> {
     let (x, w) = ([f16::ONE; 8 * 8], [f16::ONE; 8 * 16]);
     layer.run(&x, &w, &[f16::ONE; 16], &mut [f16::ONE; 8 * 16])
 }
@@ -217,7 +220,8 @@ fn an_algorithm_is_chosen_once() {
         layer(&mut pipeline).expect("a run of two chunks");
     });
     let Some(record) = record else { return };
-    // The first operand is `w`, transposed, of 16-bit elements; the first result has 16 rows, one for each element of the bias.
+    // The first operand is `w`, transposed, of 16-bit elements; the first result has 16 rows, one for each
+    // element of the bias.
     let product = "cublasLtMatmul o1 o2 alpha=1 d3 o4 d2 o3 beta=0 d1 o5 d1 o5 d5 33554432 s2";
     let expected = [
         "cublasLtCreate o1",
@@ -261,10 +265,10 @@ fn no_algorithm_is_an_error() {
     });
 }
 
-/// Whatever call fails, all that was made is destroyed, and the next run works.
+/// Whichever call fails, everything that was made is destroyed, and the next run works.
 #[test]
 fn a_call_that_fails_says_so() {
-    // The second of each, and of the products the sixth: in each run before there was a first one.
+    // The second call of each kind fails, of the products the sixth: each run before had a first one.
     let fails =
         "cublasCreate:3:2,cublasSetStream:3:2,cublasSetWorkspace:3:2,cublasSetMathMode:3:2,cublasGemmEx:3:6";
     let record = STUBS.record("a_call_that_fails_says_so", &[("THALWEG_FAIL", fails)], |device| {
@@ -287,7 +291,7 @@ fn a_call_that_fails_says_so() {
     assert_eq!(count("cuMemFree d"), allocated, "{record}");
 }
 
-/// The library says that the device failed; the device says of what.
+/// The library says that the device failed; the device names the operation.
 #[test]
 fn a_fault_of_the_device_is_told() {
     let variables = [("THALWEG_FAIL", "cublasGemmEx:13:2,cuStreamSynchronize:700:4+")];
@@ -299,7 +303,7 @@ fn a_fault_of_the_device_is_told() {
             in pipeline `Products`, stage `second`, operation `call cublas::gemm_out`, chunk 0\n";
         assert!(error.to_string().starts_with(expected), "{error}");
         let again = run(&mut products, 3).expect_err("the device does not answer");
-        assert!(matches!(again.kind(), ErrorKind::PipelinePoisoned), "{again}");
+        assert!(matches!(again.detail(), Detail::PipelinePoisoned), "{again}");
     });
     let Some(record) = record else { return };
     assert!(!record.contains("cublasDestroy"), "what may still be at work is leaked: {record}");

@@ -1,10 +1,11 @@
-//! The exact driver calls of kernels with variables, clusters and grid-wide barriers, and what is said of those that cannot
-//! be loaded; without a GPU: a stub of CUDA's libraries writes the calls down.
+//! The exact driver calls of kernels with variables, clusters and grid-wide barriers, and the errors of those
+//! that cannot be loaded; without a GPU: a stub of CUDA's libraries writes the calls down.
 #![cfg(target_os = "linux")]
 
 use std::fs;
 use std::path::Path;
 
+use thalweg::__private::Detail;
 use thalweg::__private::{Function, KernelInfo, KernelModule, compilations};
 use thalweg::prelude::*;
 use thalweg_tests::loading::{BLOCK, Blur, BlurTwice, BlurWithItsInput, Either, Rotate, RotateFar, Total};
@@ -18,7 +19,7 @@ fn recorded(test: &str, variables: &[(&str, &str)], body: fn(&Device)) -> Option
     STUBS.record(test, variables, body)
 }
 
-/// The record's lines that have to do with modules, kernels and graphs, and with the copies of variables.
+/// The record's lines about modules, kernels and graphs, and about the copies of variables.
 fn of_kernels(record: &str) -> String {
     let is = |line: &&str| {
         ["cuModule", "cuLaunchKernel", "cuFuncSet", "cuGraphAddKernel", "cuGraphKernel", "cuGraphExecKernel"]
@@ -31,8 +32,8 @@ fn of_kernels(record: &str) -> String {
 
 const WEIGHTS: [f32; 3] = [1.0, 2.0, 3.0];
 
-/// Two runs of three chunks each: the variable is written once in each, on a stream that nothing else is on, and waited
-/// for. The module is the pipeline's own, and unloaded with it.
+/// Two runs of three chunks each: each run writes the variable once, on a stream of its own, and waits for
+/// that. The module is the pipeline's own, and unloaded with it.
 #[test]
 fn a_variable_is_written_once_a_run() {
     let calls = recorded("a_variable_is_written_once_a_run", &[], |device| {
@@ -58,7 +59,7 @@ cuModuleGetGlobal m1 weights d1 20
 {run}{run}cuModuleUnload m1
 "
     );
-    // Streams and memory have numbers in the order of their creation, which is not what this is about.
+    // Streams and memory have numbers in the order of their creation, which this test ignores.
     assert_eq!(renamed(&of_kernels(&calls)), renamed(&expected), "{calls}");
     let lines: Vec<_> = calls.lines().collect();
     let copy = lines.iter().position(|line| line.starts_with("cuMemcpyDtoD")).unwrap();
@@ -150,13 +151,13 @@ fn what_a_variable_cannot_hold_is_refused() {
         assert!(error.to_string().starts_with(said), "{error}");
         assert_eq!((error.place().stage, error.place().chunk), (Some("work"), Some(0)));
         let error = BlurWithItsInput::new(device).unwrap().run(&x, &mut y).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::SymbolNotResident { symbol: "weights", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::SymbolNotResident { symbol: "weights", .. }), "{error}");
         let error = BlurTwice::new(device).unwrap().run(&[1.0], &[1.0], &x, &mut y).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::SymbolChanged { symbol: "weights", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::SymbolChanged { symbol: "weights", .. }), "{error}");
         assert_eq!(error.place().stage, Some("two"));
     });
     let Some(calls) = calls else { return };
-    // The last pipeline's first launch was well, and its copy too.
+    // The last pipeline's first launch succeeded, and its copy too.
     assert_eq!(calls.lines().filter(|line| line.starts_with("cuMemcpyDtoD")).count(), 1, "{calls}");
     assert_eq!(calls.lines().filter(|line| line.starts_with("cuModuleUnload")).count(), 3, "{calls}");
 }
@@ -170,7 +171,7 @@ fn a_copy_that_fails_is_an_error_of_its_launch() {
                 let mut blur = Blur::new(device).unwrap();
                 let (x, mut y) = ([1.0; 10], [0.0; 10]);
                 let error = blur.run(1, &[1.0], &x, &mut y).unwrap_err();
-                let ErrorKind::Driver(driver) = error.kind() else { panic!("{error}") };
+                let Detail::Driver(driver) = error.detail() else { panic!("{error}") };
                 assert_eq!(driver.call, "cuMemcpyDtoDAsync");
                 blur.run(1, &[1.0], &x, &mut y).unwrap();
             });
@@ -188,7 +189,7 @@ fn a_lost_device_keeps_the_module() {
         let (x, mut y) = (pinned(device, 10), pinned(device, 10));
         blur.run(1, &[1.0], &x, &mut y).unwrap_err();
         let error = blur.run(1, &[1.0], &[0.0; 10], &mut [0.0; 10]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::PipelinePoisoned), "{error}");
+        assert!(matches!(error.detail(), Detail::PipelinePoisoned), "{error}");
     });
     let Some(calls) = calls else { return };
     assert!(calls.contains("cuLaunchKernel blur") && !calls.contains("cuModuleUnload"), "{calls}");
@@ -228,11 +229,11 @@ cuModuleUnload m1
     assert_eq!(renamed(&of_kernels(&calls)), renamed(expected), "{calls}");
 }
 
-/// A node's attributes cannot be changed: another kernel in its place is another graph.
+/// A node's attributes cannot be changed: for another kernel in its place the graph is built anew.
 #[test]
 fn a_node_with_clusters_is_not_given_another_kernel() {
     let calls = recorded("a_node_with_clusters_is_not_given_another_kernel", &[], |device| {
-        // Pageable, so that each chunk is a graph, the second in the place of the first.
+        // The data are pageable, so each chunk is a graph, the second in the place of the first.
         let mut either = Either::options(device).chunk(40).depth(1).graph().build().unwrap();
         either.run(&[0; 100], &mut [0; 100]).unwrap();
     });
@@ -251,7 +252,7 @@ fn cooperative_launches_say_so() {
         let (x, mut y) = (pinned(device, 100), pinned(device, 100));
         Total::options(device).chunk(100).build().unwrap().run(4, &x, &mut y).unwrap();
         Total::options(device).chunk(100).graph().build().unwrap().run(4, &x, &mut y).unwrap();
-        // 132 multiprocessors with 32 blocks each.
+        // There are 132 multiprocessors with 32 blocks each.
         let error = Total::new(device).unwrap().run(132 * 32 + 1, &x, &mut y).unwrap_err();
         let said = "kernel `total` cannot be launched: blocks of a cooperative launch is 4225, but the limit is 4224";
         assert!(error.to_string().starts_with(said), "{error}");
@@ -276,7 +277,7 @@ cuModuleUnload m1
 fn a_grid_must_fill_its_clusters() {
     recorded("a_grid_must_fill_its_clusters", &[], |device| {
         let error = Rotate::new(device).unwrap().run(3, 128, &[0; 96], &mut [0; 96]).unwrap_err();
-        let said = "kernel `rotate_2` cannot be launched: a grid of (3, 1, 1) blocks is no multiple of clusters of (2, 1, 1)";
+        let said = "kernel `rotate_2` cannot be launched: a grid of (3, 1, 1) blocks is not a multiple of clusters of (2, 1, 1)";
         assert!(error.to_string().starts_with(said), "{error}");
         let error = Rotate::new(device).unwrap().run(2, 232_449, &[0; 9], &mut [0; 9]).unwrap_err();
         let said = "kernel `rotate_2` cannot be launched: it needs 232449 bytes of shared memory (232449 of the launch and 0 that the kernel declares), but the limit is 232448";
@@ -284,7 +285,7 @@ fn a_grid_must_fill_its_clusters() {
     });
 }
 
-/// What a kernel of a module made for the test is refused with.
+/// The error with which a kernel of a module made for the test is refused.
 fn refusal(device: &Device, kernel: KernelInfo) -> Error {
     Function::load(device, Box::leak(Box::new(kernel))).expect_err("it cannot be loaded")
 }
@@ -322,7 +323,7 @@ fn a_driver_that_lacks_attributes_is_too_old_for_clusters_only() {
     let test = "a_driver_that_lacks_attributes_is_too_old_for_clusters_only";
     stubs.record(test, &[], |device| {
         let error = refusal(device, KernelInfo::new("k", module(K)).cooperative());
-        let ErrorKind::CudaDriverTooOld { symbol } = error.kind() else { panic!("{error}") };
+        let Detail::CudaDriverTooOld { symbol } = error.detail() else { panic!("{error}") };
         assert_eq!(*symbol, "cuLaunchKernelEx");
         let kernel: &'static KernelInfo = Box::leak(Box::new(KernelInfo::new("k", module(K))));
         Function::load(device, kernel).expect("an ordinary kernel");
@@ -343,7 +344,7 @@ fn the_sources_own_clusters_are_not_said_again() {
     assert!(!calls.contains("cuFuncSetAttribute k 14"), "four are portable: {calls}");
 }
 
-/// The lines about the kernel itself, questions among them.
+/// The lines about the kernel itself, including queries.
 fn of_functions(calls: &str) -> Vec<&str> {
     calls
         .lines()
@@ -370,7 +371,7 @@ fn a_second_pipeline_asks_nothing_of_its_kernels() {
         "cuFuncGetParamInfo _Zrotate_2_",
         "cuFuncGetParamInfo _Zrotate_2_",
         "cuFuncGetParamInfo _Zrotate_2_",
-        // Threads, shared memory, and the source's own clusters.
+        // These are threads, shared memory, and the source's own clusters.
         "cuFuncGetAttribute _Zrotate_2_",
         "cuFuncGetAttribute _Zrotate_2_",
         "cuFuncSetAttribute _Zrotate_2_ 8 232448",
@@ -381,8 +382,8 @@ fn a_second_pipeline_asks_nothing_of_its_kernels() {
     assert_eq!(of_functions(&calls), asked, "{calls}");
 }
 
-/// What blocks of a cluster, or of a grid with a barrier, the device can hold is asked when the launch is another one than
-/// before.
+/// The runtime asks how many blocks of a cluster, or of a grid with a barrier, the device can hold if the
+/// launch differs from the one before.
 #[test]
 fn launches_that_are_alike_are_asked_about_once() {
     let calls =
@@ -394,7 +395,7 @@ fn launches_that_are_alike_are_asked_about_once() {
                 total.run(grid, &x, &mut y).unwrap();
                 rotate.run(grid, 4 * BLOCK, &x, &mut y).unwrap();
             }
-            // What does not fit is said each time.
+            // The error about a launch that does not fit is repeated each time.
             for _ in 0..2 {
                 total.run(132 * 32 + 1, &x, &mut y).unwrap_err();
             }
@@ -406,7 +407,7 @@ fn launches_that_are_alike_are_asked_about_once() {
     assert_eq!(count("cuOccupancyMaxPotentialClusterSize _Zrotate_2_"), 2, "{calls}");
 }
 
-/// What went wrong on the device before is no fault of the launch that is asked about.
+/// An earlier error on the device is not blamed on the launch that is asked about.
 #[test]
 fn a_fault_that_a_question_reports_is_not_its_launchs() {
     let test = "a_fault_that_a_question_reports_is_not_its_launchs";
@@ -425,7 +426,8 @@ fn a_fault_that_a_question_reports_is_not_its_launchs() {
     }
 }
 
-/// A tool that lists what the driver refuses has nothing to list, unless the driver can tell it in no other way.
+/// A tool that lists refused calls of the driver has nothing to list, unless there is no other way to ask the
+/// driver.
 #[test]
 fn only_a_driver_that_does_not_count_parameters_is_asked_for_one_too_many() {
     let test = "only_a_driver_that_does_not_count_parameters_is_asked_for_one_too_many";
@@ -455,7 +457,7 @@ fn only_a_driver_that_does_not_count_parameters_is_asked_for_one_too_many() {
         let questions: Vec<_> =
             of_functions(&calls).into_iter().filter(|line| line.starts_with("cuFuncGetParamInfo")).collect();
         let count = questions.iter().filter(|line| line.contains("->")).count();
-        // Of the source's kernel none; of the three kernels in PTX one each.
+        // The source's kernel gives none; the three kernels in PTX give one each.
         assert_eq!((questions.len(), count), (8 + 3 * refused, 3 * refused), "{calls}");
     }
 }
@@ -467,7 +469,7 @@ fn parameters_are_compared_with_the_compiled_kernel() {
         let kernel = |sizes: &'static [usize]| KernelInfo::new("k", module(K)).parameters(sizes);
         Function::load(device, Box::leak(Box::new(kernel(&[4, 8])))).expect("the same parameters");
         let text = |sizes| refusal(device, kernel(sizes)).to_string();
-        // How many a kernel in CUDA C++ has, the macro has seen.
+        // The macro has counted those of a kernel in CUDA C++.
         let of_image =
             |sizes| refusal(device, KernelInfo::new("k", image("k.ptx", PTX)).parameters(sizes)).to_string();
         assert_eq!(of_image(&[4]), "kernel `k` is declared with 1 parameter, but in `k.ptx` it has 2");
@@ -520,7 +522,7 @@ fn files_that_are_no_images_never_reach_the_driver() {
     assert!(!calls.contains("nvrtc"), "{calls}");
 }
 
-/// What the driver says of an image, in the words of this crate and its own.
+/// The driver's error about an image, in the words of this crate and its own.
 #[test]
 fn the_drivers_refusals_of_an_image() {
     let test = "the_drivers_refusals_of_an_image";
@@ -539,17 +541,17 @@ fn the_drivers_refusals_of_an_image() {
         let error = load(PTX);
         let said = "`k.ptx` cannot be loaded: it is PTX 8.0, which is newer than this driver (for CUDA 12.8) can compile";
         assert!(error.to_string().starts_with(said), "{error}");
-        // The driver's word for PTX of a later device is that it is wrong.
+        // The driver calls PTX of a later device wrong.
         let error = load(b".version 8.8\n.target sm_120a\n");
-        assert!(matches!(error.kind(), ErrorKind::NoCodeForDevice { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::NoCodeForDevice { .. }), "{error}");
         assert!(error.to_string().contains("it holds PTX for sm_120, but"), "{error}");
-        // Something else altogether.
+        // This is something else altogether.
         let error = load(PTX);
         assert!(error.to_string().contains("CUDA_ERROR_OUT_OF_MEMORY"), "{error}");
     });
 }
 
-/// A process of its own that loads a kernel, and the compilations that it recorded.
+/// Loads a kernel in a process of its own, and returns the compilations that it recorded.
 fn compiled(test: &str, cache: &Path, variables: &[(&str, &str)]) -> usize {
     let cache = ("THALWEG_CACHE", cache.to_str().expect("a path"));
     let calls = STUBS.run_again(test, &[&[cache], variables].concat());
@@ -569,7 +571,7 @@ fn a_cache_where_others_may_write_is_an_error() {
         let device = Device::open().unwrap();
         let error = Rotate::new(&device).unwrap_err();
         let folder = std::env::var("THALWEG_CACHE").unwrap();
-        let ErrorKind::CacheFolder { folder: said, .. } = error.kind() else { panic!("{error}") };
+        let Detail::CacheFolder { folder: said, .. } = error.detail() else { panic!("{error}") };
         assert_eq!(*said, folder);
         assert!(error.to_string().contains("others may write into it (mode 777)"), "{error}");
         // An image is not compiled.
@@ -600,7 +602,7 @@ fn the_second_process_compiles_nothing() {
     let cache = folder.path().join("cache");
     let compiled = |variables: &[(&str, &str)]| compiled(test, &cache, variables);
     assert_eq!((compiled(&[]), compiled(&[])), (1, 0));
-    // Another compiler, another device.
+    // This is another compiler, then another device.
     assert_eq!([compiled(&[("THALWEG_NVRTC", "1")]), compiled(&[("THALWEG_NVRTC", "1")])], [1, 0]);
     assert_eq!(
         [compiled(&[("THALWEG_CAPABILITY", "100")]), compiled(&[("THALWEG_CAPABILITY", "100")])],
@@ -618,6 +620,6 @@ fn the_second_process_compiles_nothing() {
         fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     }
     assert_eq!((compiled(&[]), compiled(&[])), (1, 0));
-    // A folder that cannot be.
+    // This folder cannot exist.
     assert_eq!(compiled(&[("THALWEG_CACHE", "/proc/thalweg")]), 1);
 }

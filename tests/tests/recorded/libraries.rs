@@ -1,10 +1,11 @@
-//! The exact calls that pipelines make of cuFFT, cuRAND and cuDNN, without a GPU: stubs of CUDA's libraries write them down.
+//! The exact calls that pipelines make of cuFFT, cuRAND and cuDNN, without a GPU: stubs of CUDA's libraries
+//! write them down.
 
-use thalweg::cudnn::{self, Activation, Convolution, Softmax};
-use thalweg::cufft::{self, Complex, Fft};
-use thalweg::curand::{self, Philox};
 use thalweg::prelude::*;
-use thalweg::{ErrorKind, cufft::R2c};
+use thalweg_libraries::Error as Refused;
+use thalweg_libraries::cudnn::{self, Activation, Convolution, Softmax};
+use thalweg_libraries::cufft::{self, Complex, Fft, R2c};
+use thalweg_libraries::curand::{self, Philox};
 use thalweg_tests::stubs::Stubs;
 
 const STUBS: Stubs = Stubs {
@@ -15,7 +16,7 @@ const STUBS: Stubs = Stubs {
     broken: &[],
 };
 
-/// The lines that begin with one of these.
+/// The lines that begin with one of these words.
 fn of<'a>(record: &'a str, prefixes: &[&str]) -> Vec<&'a str> {
     record.lines().filter(|line| prefixes.iter().any(|prefix| line.starts_with(prefix))).collect()
 }
@@ -50,10 +51,13 @@ fn each_slot_and_stream_has_its_plans() {
         let error =
             filtered.run(Fft::r2c([2, 4]), &x, &mut y, &mut z).expect_err("its spectra have another length");
         assert!(
-            matches!(error.kind(), ErrorKind::Dimensions { argument: "spectrum", needed: 18, len: 15, .. }),
+            matches!(
+                Refused::of(&error),
+                Some(Refused::Dimensions { argument: "spectrum", needed: 18, len: 15, .. })
+            ),
             "{error}"
         );
-        // Where no context is current.
+        // No context is current.
         std::thread::scope(|scope| {
             scope.spawn(move || drop(filtered));
         });
@@ -70,7 +74,7 @@ fn each_slot_and_stream_has_its_plans() {
     let there = |plan: &str, work: &str, x: &str, s: &str| {
         [format!("cufftSetWorkArea {plan} {work}"), format!("cufftExecR2C {plan} {x} {s}")]
     };
-    // First from a copy, in the library's own memory; then from the spectra themselves.
+    // The first transform works on a copy, in the library's own memory; the second on the spectra themselves.
     let back = |plan: &str, bytes: u32, [copy, work]: [&str; 2], [s, y, z]: [&str; 3]| {
         [
             format!("cuMemcpyDtoDAsync {copy} {s} {bytes} s3"),
@@ -80,7 +84,8 @@ fn each_slot_and_stream_has_its_plans() {
             format!("cufftExecC2R {plan} {s} {z}"),
         ]
     };
-    // The ring is d1 to d4. 42 is from real to complex, 44 back. The last chunk is shorter: another plan in the memory of the first.
+    // The ring is d1 to d4. 42 is from real to complex, 44 back. The last chunk is shorter: it has another
+    // plan in the memory of the first.
     let mut expected = Vec::new();
     expected.extend(made("p1", 42, 3, "s2"));
     expected.extend(there("p1", "d5", "d4", "d1"));
@@ -112,14 +117,18 @@ fn each_slot_and_stream_has_its_plans() {
     let called: Vec<_> = of(&record, &["cufft", "cuMemcpyDtoD"]);
     let called: Vec<_> = called.into_iter().filter(|line| !line.starts_with("cufftDestroy")).collect();
     assert_eq!(called, expected, "{record}");
-    // Plans before what they work in, and before their streams.
+    // Plans are destroyed before the memory that they work in, and before their streams.
     let last: Vec<_> =
         record.lines().skip_while(|line| !line.starts_with("cufftDestroy")).take(end.len()).collect();
     assert_eq!(last, end, "{record}");
 }
 
-/// Transforms of one length after another, of the first elements; between them always that of one element.
-fn lengths(queue: &Enqueue<'_>, lengths: usize, mut x: DeviceSliceMut<'_, Complex<f32>>) -> Result<()> {
+/// Transforms of one length after another, of the first elements; between them always one of one element.
+fn lengths(
+    queue: &Enqueue<'_>,
+    lengths: usize,
+    mut x: DeviceSliceMut<'_, Complex<f32>>,
+) -> thalweg::Result<()> {
     for len in 2..2 + lengths {
         for len in [1, len] {
             let Some(part) = x.get_mut(..len) else { unreachable!() };
@@ -152,7 +161,7 @@ fn plans_make_room_when_their_stream_has_been_waited_for() {
     });
     let Some(record) = record else { return };
     let (mut live, mut made, mut most) = (Vec::new(), 0, 0);
-    // Since the last wait for the stream of the plans.
+    // This counts from the last wait for the stream of the plans.
     let mut used = Vec::new();
     for line in record.lines() {
         let words: Vec<_> = line.split(' ').collect();
@@ -174,9 +183,10 @@ fn plans_make_room_when_their_stream_has_been_waited_for() {
         }
         most = most.max(live.len());
     }
-    // 16 of the 41 lengths before the wait that fails; the second run finds them, and makes the others.
+    // The first run makes 16 of the 41 lengths before the wait that fails; the second run finds them, and
+    // makes the others.
     assert!(most == 16 && made > 40 && live.is_empty(), "{most} of {made}, {live:?}: {record}");
-    // The one of one element was always used a moment ago.
+    // The plan of one element was always used last.
     let of_one = record.lines().filter(|line| line.ends_with(" 1 type=41 batch=1 packed")).count();
     assert_eq!(of_one, 1, "{record}");
 }
@@ -205,13 +215,13 @@ stream_pipeline! {
 fn odd_chunks_are_made_in_pairs_and_copied() {
     let record = STUBS.record("odd_chunks_are_made_in_pairs_and_copied", &[], |device| {
         let mut random = Random::new(device).expect("the pipeline");
-        // Wide elements come to a turn of the generator's lanes within the second chunk.
+        // Wide elements reach a turn of the generator's lanes within the second chunk.
         random.run((1 << 18) - 8, &mut [0; 9], &mut [0.0; 9], &mut [0.0; 9]).expect("a run of two chunks");
     });
     let Some(record) = record else { return };
     let made = |generator: &str| {
         [
-            // Philox, in the ordering that stays as it is.
+            // The generator is Philox, in the ordering that does not change.
             format!("curandCreateGenerator {generator} 161"),
             format!("curandSetGeneratorOrdering {generator} 103"),
             format!("curandSetStream {generator} s1"),
@@ -225,7 +235,7 @@ fn odd_chunks_are_made_in_pairs_and_copied() {
     };
     let line = str::to_owned;
     let mut expected = Vec::new();
-    // Five elements from an even position: six are made, five copied.
+    // Five elements begin at an even position: six are made, five copied.
     expected.extend(made("g1"));
     expected.extend(at("g1", 7, 262_136));
     expected.push(line("curandGenerate g1 d1 5"));
@@ -235,7 +245,8 @@ fn odd_chunks_are_made_in_pairs_and_copied() {
     expected.extend(at("g1", 9, 262_136));
     expected.push(line("curandGenerateUniformDouble g1 d5 6"));
     expected.push(line("cuMemcpyDtoDAsync d3 d5 40 s1"));
-    // Four from an odd one; after 2^18 the lanes' second turn of wide elements begins, which is the third and fourth of others.
+    // Four begin at an odd one; after 2^18 the lanes' second turn of wide elements begins, which is the third
+    // and fourth turn of others.
     expected.extend(made("g2"));
     expected.extend(at("g2", 7, 262_141));
     expected.push(line("curandGenerate g2 d1+256 4"));
@@ -310,7 +321,7 @@ fn layers_share_a_handle_and_its_workspace() {
                 "cudnnSetConvolution2dDescriptor n{of} padding={padding},{padding} stride=1,1 dilation={dilation},{dilation} mode=1 type=0"
             ),
             format!("cudnnSetConvolutionGroupCount n{of} 1"),
-            // Not TF32.
+            // TF32 is not used.
             format!("cudnnSetConvolutionMathType n{of} 3"),
         ]
     };
@@ -363,13 +374,14 @@ fn layers_share_a_handle_and_its_workspace() {
         "cudnnConvolutionForward n7 alpha=1 d2+256 d3 algorithm=1 workspace=d6,4096 beta=0 d1+256",
     ));
     expected.extend(rest(7, 1, "d1+256"));
-    // The second run: the stub has only the plain algorithm for a dilated filter.
+    // This is the second run: the stub has only the plain algorithm for a dilated filter.
     expected.extend(described(1, 1, 1, 2));
     expected.push(size(1, 1) + " -> 3000");
     expected.push(size(1, 0));
     expected.push(line("cudnnConvolutionForward n1 alpha=1 d2 d3 algorithm=0 workspace=d5,0 beta=0 d1"));
     expected.extend(rest(1, 1, "d1"));
-    // The third: the first slot knows all. The second needs more memory, and keeps the old, which work may still use.
+    // This is the third: the first slot knows all. The second needs more memory, and keeps the old, which
+    // work may still use.
     expected.extend(described(1, 3, 0, 1));
     expected.push(line("cudnnConvolutionForward n1 alpha=1 d2 d3 algorithm=1 workspace=d5,12288 beta=0 d1"));
     expected.extend(rest(1, 3, "d1"));
@@ -414,7 +426,7 @@ fn a_call_that_fails_says_which_and_leaves_nothing_behind() {
 
         let mut random = Random::new(device).expect("the pipeline");
         let error = random.run(0, &mut [0; 9], &mut [0.0; 9], &mut [0.0; 9]).expect_err("the generator fails");
-        assert!(matches!(error.kind(), ErrorKind::Library { function: "curandSetStream", code: 101, .. }), "{error}");
+        assert!(matches!(Refused::of(&error), Some(Refused::Library { function: "curandSetStream", code: 101, .. })), "{error}");
         random.run(0, &mut [0; 9], &mut [0.0; 9], &mut [0.0; 9]).expect("once only");
     });
     let Some(record) = record else { return };

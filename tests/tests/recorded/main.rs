@@ -7,3 +7,4 @@ mod libraries;
 mod pipelines;
 mod repeated_names;
 mod repeated_runs;
+mod rust_kernels;

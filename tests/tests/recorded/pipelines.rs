@@ -5,6 +5,7 @@ mod graphs;
 mod lent;
 mod repeated;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
 use thalweg_tests::stubs::Stubs;
@@ -57,7 +58,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Nothing but fills: one word over and over, and patterns of several.
+    /// Only fills: one word over and over, and patterns of several.
     pipeline Fills {
         output bytes: [u8; 3];
         output floats: [f32];
@@ -95,8 +96,8 @@ fn recorded(test: &str, variables: &[(&str, &str)], body: fn(&Device)) -> Option
     STUBS.record(test, variables, body)
 }
 
-/// The record from creating the pipeline's memory to giving it back: streams, events and the context come before and
-/// after, in every test alike.
+/// The record from the allocation of the pipeline's memory to its release: streams, events and the context
+/// come before and after, in every test alike.
 fn body(record: &str) -> String {
     let lines = record.lines().skip_while(|line| !line.starts_with("cuMemAlloc"));
     lines.take_while(|line| !line.starts_with("cuStreamDestroy")).map(|line| format!("{line}\n")).collect()
@@ -123,8 +124,8 @@ fn three_streams_with_pinned_buffers() {
         ],
         "non-blocking streams with the device's greatest, default and least priority"
     );
-    // Two slots of 1,000 floats, each aligned to 256 bytes. Chunk 2 waits for the kernel and the copy of chunk 0, whose
-    // slot it takes.
+    // Two slots of 1,000 floats, each aligned to 256 bytes. Chunk 2 waits for the kernel and the copy of
+    // chunk 0, whose slot it takes.
     assert_eq!(
         body(&record),
         "\
@@ -214,12 +215,13 @@ fn pageable_data_goes_through_pinned_slots() {
         let mut pipeline = PerSlot::options(device).depth(1).build().expect("the pipeline");
         let (x, mut y) = (vec![1.0; 1500], vec![2.0; 1500]);
         pipeline.run(3.0, &x, &mut y).expect("a run");
-        // The stub's kernels do nothing: what comes back is what went in.
+        // The stub's kernels do nothing: the data come back unchanged.
         assert_eq!(y, [2.0; 1500]);
     });
     let Some(record) = record else { return };
     // h1 and h2 stage x and y on their way in, h3 y on its way out. Before a slot is used again, when a chunk
-    // begins, the host asks for the event recorded after the device's last copy from or to it, and the stub's device is always done.
+    // begins, the host asks for the event recorded after the device's last copy from or to it, and the stub's
+    // device is always done.
     let copies: Vec<_> =
         body(&record).lines().filter(|line| !line.contains("EventCreate")).map(str::to_owned).collect();
     assert_eq!(
@@ -253,8 +255,8 @@ fn pageable_data_goes_through_pinned_slots() {
     );
 }
 
-/// While a run waits for the slot that a source is to fill next, the device may come to be done with it: the source is asked once all
-/// the same.
+/// While a run waits for the slot that a source is to fill next, the device may finish with it: the source is
+/// asked only once all the same.
 #[test]
 fn sources_are_asked_once_for_each_chunk() {
     for every in ["2", "3", "5"] {
@@ -281,7 +283,7 @@ fn what_does_not_fit_is_given_back_and_a_smaller_pipeline_runs() {
         |device| {
             // The first buffer's two slots of 400,000 bytes fit, the second's do not.
             let error = Saxpy::options(device).chunk(100_000).build().expect_err("more memory than there is");
-            let ErrorKind::OutOfDeviceMemory { what, requested, free } = error.kind() else {
+            let Detail::OutOfDeviceMemory { what, requested, free } = error.detail() else {
                 panic!("{error}")
             };
             assert_eq!((what.as_str(), *requested, *free), ("`dy`", 800_256, 199_744));
@@ -301,7 +303,7 @@ fn what_does_not_fit_is_given_back_and_a_smaller_pipeline_runs() {
 
 #[test]
 fn memory_of_a_device_that_no_longer_answers_is_never_freed() {
-    // Every synchronisation fails as after an illegal address: nothing tells whether the copies are over.
+    // Every synchronisation fails as after an illegal address: nothing shows whether the copies are over.
     let record = recorded(
         "memory_of_a_device_that_no_longer_answers_is_never_freed",
         &[("THALWEG_FAIL", "cuStreamSynchronize:700:1+")],
@@ -310,13 +312,14 @@ fn memory_of_a_device_that_no_longer_answers_is_never_freed() {
             let x = PinnedBuf::from_slice(device, &[1.0; 2500]).expect("pinned memory");
             let mut y = vec![2.0; 2500];
             let error = saxpy.run(3.0, &x, &mut y).expect_err("a lost device");
-            assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.code == 700), "{error}");
+            assert!(matches!(error.detail(), Detail::Driver(error) if error.code == 700), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::DeviceLost(_)), "{error}");
             assert_eq!(error.complete()[0].chunks, 3, "delivered as soon as the device was done");
             assert!(x.is_poisoned() && x.is_empty());
             let again = saxpy.run(3.0, &x, &mut y).expect_err("a poisoned buffer");
-            assert!(matches!(again.kind(), ErrorKind::Poisoned { host: "x" }), "{again}");
+            assert!(matches!(again.detail(), Detail::Poisoned { host: "x" }), "{again}");
             let again = saxpy.run(3.0, &vec![1.0; 10], &mut vec![2.0; 10]).expect_err("a poisoned pipeline");
-            assert!(matches!(again.kind(), ErrorKind::PipelinePoisoned), "{again}");
+            assert!(matches!(again.detail(), Detail::PipelinePoisoned), "{again}");
         },
     );
     let Some(record) = record else { return };
@@ -338,7 +341,7 @@ fn a_buffer_of_another_gpu_names_both() {
     });
 }
 
-/// Page-locked memory is portable: streams and pipelines of one GPU copy that of another one.
+/// Page-locked memory is portable: streams and pipelines of one GPU copy from and to memory of another one.
 #[test]
 fn page_locked_memory_of_another_gpu_is_copied() {
     let test = "page_locked_memory_of_another_gpu_is_copied";
@@ -363,7 +366,7 @@ fn a_copy_that_is_refused_names_its_operation_and_chunk() {
             let (x, mut y) = (vec![1.0; 2500], vec![2.0; 2500]);
             let error = saxpy.run(3.0, &x, &mut y).expect_err("a refused copy");
             assert!(
-                matches!(error.kind(), ErrorKind::Driver(error) if error.call == "cuMemcpyDtoHAsync"),
+                matches!(error.detail(), Detail::Driver(error) if error.call == "cuMemcpyDtoHAsync"),
                 "{error}"
             );
             let place = error.place();
@@ -400,8 +403,8 @@ fn fills_are_memsets() {
     );
 }
 
-/// Enqueues nothing: what it says is that it might have.
-fn enqueues(queue: &Enqueue<'_>, _: DeviceSlice<'_, f32>) -> Result<()> {
+/// Enqueues nothing, but the run cannot know that.
+fn enqueues(queue: &Enqueue<'_>, _: DeviceSlice<'_, f32>) -> thalweg::Result<()> {
     assert!(queue.cuda_stream().is_some());
     Ok(())
 }
@@ -413,7 +416,7 @@ stream_pipeline! {
     }
 }
 
-/// A routine enqueues by itself, so that it is waited for where it returns.
+/// A routine enqueues by itself, so the run waits for it where it returns.
 #[test]
 fn thalweg_sync_waits_for_routines() {
     let variables = [("THALWEG_SYNC", "1"), ("THALWEG_FAIL", "cuStreamSynchronize:700:2+")];

@@ -10,7 +10,7 @@ use thalweg_tests::stubs::Stubs;
 const STUBS: Stubs =
     Stubs::driver(module_path!(), concat!(env!("CARGO_TARGET_TMPDIR"), "/attacked-by-names-stubs"));
 
-/// Gives another value each time.
+/// Returns another value each time.
 fn tick() -> u32 {
     static TICKS: AtomicU32 = AtomicU32::new(1);
     TICKS.fetch_add(1, Ordering::Relaxed)
@@ -49,7 +49,8 @@ macro_rules! filled {
     )*};
 }
 
-/// Runs it three times, and returns what it has filled its argument with, and whether each was a repetition.
+/// Runs the pipeline three times, and returns the values in its argument, and whether each run was a
+/// repetition.
 macro_rules! three_runs {
     ($device:expr, $($name:path),*) => {
         [$({
@@ -65,7 +66,7 @@ macro_rules! three_runs {
     };
 }
 
-/// Each run has asked anew.
+/// Each run has evaluated it anew.
 fn are_asked(pipelines: &[(&str, [(f32, bool); 3])]) {
     let is_kept = |runs: &[(f32, bool); 3]| runs.windows(2).any(|runs| runs[0].0 >= runs[1].0);
     let kept: Vec<_> = pipelines.iter().filter(|(_, runs)| is_kept(runs)).collect();
@@ -195,7 +196,7 @@ fn modules_called_like_numbers_are_asked_in_every_run() {
     });
 }
 
-/// A type of the user's with the name of a number's, as others' parameters.
+/// A type of the user's with the name of a number's type, used for parameters.
 mod of_types {
     use super::{PinnedBuf, STUBS, tick};
 
@@ -306,13 +307,13 @@ fn a_parameter_called_like_a_constant_is_compared() {
     });
 }
 
-/// Numbers' own, beside traits of the user's that have the same names.
+/// Numbers' own methods, beside traits of the user's with the same names.
 mod of_numbers {
     use thalweg::prelude::blocks;
 
     use super::tick;
 
-    /// It is for all types that have no method of the name.
+    /// It is for all types without a method of the name.
     #[allow(dead_code, reason = "numbers' own come before them")]
     trait Noise: Copy {
         fn sqrt(self) -> f32 {
@@ -555,7 +556,7 @@ mod requirements {
                     MAY.store(false, Relaxed);
                     match asking.run(&x, &mut y) {
                         Ok(_) => kept.push(stringify!($name)),
-                        Err(error) => assert!(matches!(error.kind(), ErrorKind::Requires { .. }), "{error}"),
+                        Err(error) => thalweg_tests::is!(error, Requires { .. }),
                     }
                     MAY.store(true, Relaxed);
                     asking.run(&x, &mut y).expect("a run");
@@ -577,7 +578,7 @@ mod requirements {
             let mut y = DeviceBuf::from_slice(device, &[2.0; 100]).expect("device memory");
             let mut saxpy = OfSlices::new(device).expect("the pipeline");
             let error = saxpy.run(&x, &mut y).expect_err("there are 100");
-            assert!(matches!(error.kind(), ErrorKind::Requires { .. }), "{error}");
+            thalweg_tests::is!(error, Requires { .. });
         });
     }
 

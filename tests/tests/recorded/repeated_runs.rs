@@ -1,19 +1,19 @@
-//! Attacks on runs that repeat the one before: programs whose runs are not what they seem to be, memory that comes and goes in
-//! between, and runs that fail. A stub of CUDA's libraries stands in for the GPU.
+//! Attacks on runs that repeat the one before: programs whose runs are not what they seem to be, memory that
+//! comes and goes in between, and runs that fail. A stub of CUDA's libraries stands in for the GPU.
 
 use std::ops::{Add, Deref};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use thalweg::__private::{Build, ChunkSize, HostPlan, Pipeline, Purpose, Settings, Size};
+use thalweg::__private::{Build, ChunkSize, Detail, HostPlan, Pipeline, Purpose, Settings, Size};
+use thalweg::plan::{BufferKind, BufferPlan, OperationKind};
 use thalweg::prelude::*;
-use thalweg::{BufferKind, BufferPlan, OperationKind};
 use thalweg_kernels::add_f32;
 use thalweg_tests::plans::{operation, stream};
 use thalweg_tests::stubs::Stubs;
 
 const STUBS: Stubs = Stubs::driver(module_path!(), concat!(env!("CARGO_TARGET_TMPDIR"), "/attacked-stubs"));
 
-/// Likewise where streams can write words.
+/// The same for streams that can write words.
 const WRITES: Stubs = Stubs {
     module: module_path!(),
     folder: concat!(env!("CARGO_TARGET_TMPDIR"), "/attacked-stubs-that-write"),
@@ -21,18 +21,18 @@ const WRITES: Stubs = Stubs {
     ..STUBS
 };
 
-/// Gives another value each time.
+/// Returns another value each time.
 fn tick() -> u32 {
     static TICKS: AtomicU32 = AtomicU32::new(1);
     TICKS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What the program sees as `blocks`.
+/// The function that the program calls `blocks`.
 fn blocks(_items: usize, _block: u32) -> u32 {
     tick()
 }
 
-/// Behind a pointer, behind an operator.
+/// Its number, another one each time, is behind a pointer, and behind an operator.
 struct Ticking;
 
 impl Deref for Ticking {
@@ -57,7 +57,7 @@ impl Ticking {
     }
 }
 
-/// Behind a pointer that a field is looked for behind.
+/// Its field is behind a pointer.
 struct Fields;
 
 struct Inner {
@@ -72,7 +72,7 @@ impl Deref for Fields {
     }
 }
 
-/// Of a number's type.
+/// An associated function of a number's type.
 trait Now {
     fn now() -> f32;
 }
@@ -114,7 +114,7 @@ filled! {
     Constant(base, c): base + HALF * f32::sqrt(c.len as f32) - f32::MAX.min(0.0);
 }
 
-/// Runs it three times, and returns what it has filled its argument with.
+/// Runs the pipeline three times, and returns the values in its argument.
 macro_rules! three_runs {
     ($device:expr, $($name:ident),*) => {
         [$({
@@ -169,7 +169,7 @@ mod generic {
     }
 }
 
-/// Likewise, through a pointer.
+/// The same, through a pointer.
 mod pointed_to {
     use std::sync::LazyLock;
 
@@ -197,7 +197,7 @@ fn a_function_of_the_users_called_blocks_may_be_generic() {
     });
 }
 
-/// Whether the kernel may be launched: the condition of one.
+/// Whether the kernel may be launched: its condition.
 static MAY: AtomicBool = AtomicBool::new(true);
 
 #[kernels("../../../kernels/cu/saxpy.cu")]
@@ -255,7 +255,7 @@ stream_pipeline! {
 /// A run that does not come about has given the ring other memory, or none.
 #[test]
 fn kernels_are_not_launched_on_a_ring_that_is_gone() {
-    // Of the arguments there are four, of the ring two, and of a larger ring the second is refused.
+    // The arguments have four allocations, the ring has two, and the second of a larger ring is refused.
     let refused = [("THALWEG_FAIL", "cuMemAlloc_v2:2:8")];
     let record = STUBS.record("kernels_are_not_launched_on_a_ring_that_is_gone", &refused, |device| {
         let mut scratch = Scratch::options(device).chunk(usize::MAX).build().expect("the pipeline");
@@ -288,10 +288,10 @@ stream_pipeline! {
     }
 }
 
-/// Of graphs that were not launched nothing has arrived.
+/// Nothing has arrived from graphs that were not launched.
 #[test]
 fn what_a_repeated_run_has_not_launched_is_not_complete() {
-    // Of each run the first graph has 768 chunks, the second one the rest.
+    // In each run the first graph has 768 chunks, the second one the rest.
     let refused = [("THALWEG_FAIL", "cuGraphLaunch:700:4")];
     STUBS.record("what_a_repeated_run_has_not_launched_is_not_complete", &refused, |device| {
         let mut copied = Copied::new(device).expect("the pipeline");
@@ -318,7 +318,8 @@ stream_pipeline! {
 
 fn look(_: &[f32]) {}
 
-/// While a stream waits for a function, an allocation may wait for the stream, and hold what the function asks the driver for.
+/// While a stream waits for a function, an allocation may wait for the stream, and hold the lock that the
+/// function needs.
 #[test]
 fn nothing_is_allocated_while_a_stream_waits_for_a_function() {
     let record = WRITES.record("nothing_is_allocated_while_a_stream_waits_for_a_function", &[], |device| {
@@ -344,7 +345,7 @@ stream_pipeline! {
     }
 }
 
-/// Whatever comes between two runs that are given the same.
+/// Different things happen between two runs with the same arguments.
 #[test]
 fn a_run_is_itself_whatever_comes_between() {
     STUBS.record("a_run_is_itself_whatever_comes_between", &[], |device| {
@@ -374,7 +375,7 @@ fn a_run_is_itself_whatever_comes_between() {
         });
         check(&mut divided, &mut y, "coming back");
         for _ in 0..3 {
-            // Most likely where the one before was.
+            // This is most likely at the address of the one before.
             drop(y);
             y = PinnedBuf::zeroed(device, 150).expect("pinned memory");
             check(&mut divided, &mut y, "other memory");
@@ -383,43 +384,44 @@ fn a_run_is_itself_whatever_comes_between() {
 }
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
-    HostPlan { name, reads: !writes, writes, line: 1, column: 1 }
+    HostPlan::new(name, !writes, writes, 1, 1)
 }
 
-const RAW: Plan = Plan {
-    pipeline: "Raw",
-    file: "attacks_repeated.rs",
-    line: 1,
-    column: 1,
-    streams: &[stream("s")],
-    stages: &["all"],
-    hosts: &[host("x", false), host("y", true)],
-    buffers: &[BufferPlan { name: "d", kind: BufferKind::Ring, line: 1, column: 1 }],
-    operations: &[
+const RAW: Plan = Plan::new(
+    "Raw",
+    "attacks_repeated.rs",
+    1,
+    1,
+    &[stream("s")],
+    &["all"],
+    &[host("x", false), host("y", true)],
+    &[BufferPlan::new("d", BufferKind::Ring, 1, 1)],
+    &[
         operation("copy x -> d", OperationKind::Upload { host: 0, buffer: 0 }),
         operation("copy d -> y", OperationKind::Download { host: 1, buffer: 0 }),
     ],
-    events: &[],
-    waits: &[],
-};
+    &[],
+    &[],
+);
 
 struct Raw(Pipeline);
 
 impl Build for Raw {
-    fn build(settings: Settings<'_>) -> Result<Self> {
+    fn build(settings: Settings<'_>) -> thalweg::Result<Self> {
         Ok(Self(Pipeline::new(settings, &RAW, 2)?.with_graph()))
     }
 }
 
 impl Raw {
-    /// Runs it with this word, and says whether the body was asked, which enqueues everything or nothing.
+    /// Runs the pipeline with this word, and returns whether the body was called, which enqueues everything
+    /// or nothing.
     fn run(
         &mut self,
         word: u64,
         x: &PinnedBuf<f32>,
         y: &mut PinnedBuf<f32>,
         all: bool,
-    ) -> (bool, Result<()>) {
+    ) -> (bool, thalweg::Result<()>) {
         let mut call = self.0.call(Purpose::Run);
         let x = call.input::<f32>(1, x).expect("an argument");
         let y = call.output::<f32>(1, y).expect("an argument");
@@ -439,7 +441,8 @@ impl Raw {
     }
 }
 
-/// What is written by hand may say anything. Then a run does what the one before has done, on the same memory.
+/// Code that is written by hand may claim anything. Then a run does what the one before has done, on the same
+/// memory.
 #[test]
 fn a_body_that_is_not_asked_does_no_harm() {
     STUBS.record("a_body_that_is_not_asked_does_no_harm", &[], |device| {
@@ -451,7 +454,7 @@ fn a_body_that_is_not_asked_does_no_harm() {
         assert!(matches!(raw.run(7, &x, &mut y, false), (false, Ok(()))));
         assert!(y.iter().all(|value| *value == 2.0));
 
-        // Now that is read which was written, and nobody may write it.
+        // Now the memory that was written is read, and nobody may write it.
         let mut call = raw.0.call(Purpose::Run);
         let (input, output) = (call.input::<f32>(1, &x).expect("it"), call.input::<f32>(1, &y).expect("it"));
         let d = call.device::<f32>(1).expect("a buffer");
@@ -466,7 +469,8 @@ fn a_body_that_is_not_asked_does_no_harm() {
         }));
         assert!(y.iter().all(|value| *value == 2.0));
 
-        // After a run that failed, with other words, without the ring that it had, and with no end of words.
+        // These runs come after a failed run, with other words, and without the ring that it had. The last
+        // call is given words twice.
         assert!(matches!(raw.run(7, &x, &mut y, false), (true, Err(_))));
         assert!(matches!(raw.run(7, &x, &mut y, true), (true, Ok(()))));
         assert!(matches!(raw.run(8, &x, &mut y, false), (true, Err(_))));
@@ -485,7 +489,7 @@ fn a_body_that_is_not_asked_does_no_harm() {
     });
 }
 
-fn is_refused<T: std::fmt::Debug>(outcome: Result<T>) {
+fn is_refused<T: std::fmt::Debug>(outcome: thalweg::Result<T>) {
     let error = outcome.expect_err("it was lent to be read");
-    assert!(matches!(error.kind(), ErrorKind::Skipped), "{error}");
+    assert!(matches!(error.detail(), Detail::Skipped), "{error}");
 }

@@ -1,12 +1,15 @@
-//! Programs that try to read too early, to free under the device, to wait for ever, or to be refused for nothing.
+//! Programs that try to read too early, to free under the device, to wait for ever, or to be refused for
+//! nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{DriverCall, Effect, Event, Fault, Stream};
+use thalweg::sim::{DriverCall, Effect, Fault};
+use thalweg::streams::{Event, Stream};
 use thalweg_tests::kernels::{add_to, double_all};
 use thalweg_tests::waiting::in_time;
 
@@ -56,7 +59,7 @@ fn what_is_refused_orders_nothing(device: &Device) {
         blocking.fill(&mut x, 1.0).expect("a fill");
     }
     blocking.download(&x, &mut y).expect("a copy");
-    // Where the first is over already, it is no race.
+    // If the first is over already, it is not a race.
     let _ = null.fill(&mut z, 2.0);
     null.synchronize().expect("the device");
     assert!(y.iter().all(|&y| y == 1.0), "it was not there yet");
@@ -85,7 +88,7 @@ fn operations_of_nothing_order_nothing(device: &Device) {
     }
 }
 
-/// That a stream captures is nothing to what is pending on it.
+/// Operations that were pending on a stream are waited for as usual while it captures.
 fn what_was_pending_before_a_capture_is_waited_for(device: &Device) {
     let stream = stream(device);
     let (mut x, mut h) = (buffer(device), pinned(device));
@@ -127,7 +130,7 @@ fn buffers_that_go_within_a_function(device: &Device) {
             other.host(move || drop((graph, x, y))).expect("a function");
         }
         other.synchronize().expect("the device");
-        // What was freed elsewhere is, by the time that a later callback has returned.
+        // Memory that was freed elsewhere is free by the time that a later callback has returned.
         other.then(|_| ()).expect("a callback");
         other.synchronize().expect("the device");
     }
@@ -143,7 +146,7 @@ fn a_capture_that_fails_gives_its_buffers_back(device: &Device) {
     let failed = stream.capture(|stream| {
         stream.fill(&mut x, 2.0)?;
         stream.record(&event)?;
-        Err(ErrorKind::Skipped.into())
+        Err(Detail::Skipped.into())
     });
     assert!(failed.is_err());
     drop(x);
@@ -152,7 +155,7 @@ fn a_capture_that_fails_gives_its_buffers_back(device: &Device) {
     event.synchronize().expect("the device");
 }
 
-/// They would wait for what waits for them.
+/// They would wait for the stream, which waits for them.
 fn functions_may_not_enqueue(device: &Device) {
     let (stream, event) = (stream(device), Event::new(device).expect("an event"));
     let (mut x, clone) = (buffer(device), stream.clone());
@@ -170,7 +173,8 @@ fn functions_may_not_enqueue(device: &Device) {
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), [true; 4]);
 }
 
-/// Whoever uses it may be made to wait for what waits for them. What they drop goes all the same.
+/// A function that used the device might wait for what waits for it. Handles that it drops are released all
+/// the same.
 fn functions_may_not_use_the_device(device: &Device) {
     for _ in 0..20 {
         let (stream, other, event) =
@@ -221,7 +225,7 @@ stream_pipeline! {
 
 static HELD: AtomicBool = AtomicBool::new(false);
 
-/// A graph needs nobody's leave to write device memory, but for that of a run.
+/// A graph needs nobody's permission to write device memory, except that of a run.
 fn a_run_has_its_arguments_to_itself(device: &Device) {
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -239,7 +243,7 @@ fn a_run_has_its_arguments_to_itself(device: &Device) {
             doubled.run(&mut x, hold).expect("a run")
         });
         let begun = Instant::now();
-        // It is refused as soon as the run has begun, and until that is over.
+        // It is refused from the start of the run until its end.
         let error = loop {
             match graph.launch(&stream) {
                 Ok(()) => stream
@@ -249,7 +253,7 @@ fn a_run_has_its_arguments_to_itself(device: &Device) {
             }
             assert!(begun.elapsed() < Duration::from_secs(20), "the run has no hold of it");
         };
-        assert!(matches!(error.kind(), ErrorKind::HeldByRun), "{error}");
+        assert!(matches!(error.detail(), Detail::HeldByRun), "{error}");
         HELD.store(false, Ordering::SeqCst);
         running.join().expect("no panic");
     });
@@ -296,7 +300,7 @@ fn a_callback_may_free_and_go_on(device: &Device) {
     }
 }
 
-/// Its roots come after the null stream, each of them.
+/// Each of its roots comes after the null stream.
 fn a_graph_on_a_blocking_stream(device: &Device) {
     let (blocking, other) = (Stream::blocking(device).expect("a stream"), stream(device));
     let null = Stream::null(device).expect("a stream");
@@ -315,7 +319,7 @@ fn a_graph_on_a_blocking_stream(device: &Device) {
     assert_eq!((x.to_vec().expect("a copy")[0], y.to_vec().expect("a copy")[0]), (1.0, 2.0));
 }
 
-/// Nobody takes a stream that is just going for one that cannot be waited for.
+/// A stream that is just going is not taken for one that cannot be waited for.
 fn streams_that_go_while_others_look(device: &Device) {
     for turn in 0..30 {
         let (mut x, mut y) = (buffer(device), pinned(device));
@@ -330,7 +334,7 @@ fn streams_that_go_while_others_look(device: &Device) {
     }
 }
 
-/// What is waited for is what is known to be over then.
+/// After a wait, only the operations that were waited for are known to be over.
 fn events_that_others_record_meanwhile(device: &Device) {
     let (one, idle) = (stream(device), stream(device));
     let (event, stop) = (Arc::new(Event::new(device).expect("an event")), AtomicBool::new(false));
@@ -354,7 +358,7 @@ fn events_that_others_record_meanwhile(device: &Device) {
     });
 }
 
-/// A simulated device that one thread lets go on a little goes on for the others as far as they wait.
+/// If one thread lets a simulated device go on a little, it goes on for the others as far as they wait.
 fn streams_that_are_asked_while_others_wait(device: &Device) {
     let done = AtomicBool::new(false);
     in_time(|| {
@@ -390,7 +394,7 @@ fn an_empty_vec_is_given_back(device: &Device) {
     drop(PinnedBuf::register(device, roomy).expect("pages"));
 }
 
-/// Somebody adds callbacks without end, and never waits.
+/// A thread adds callbacks without end, and never waits.
 fn callbacks_come_though_more_are_added(device: &Device) {
     let (stream, called) = (stream(device), Arc::new(AtomicBool::new(false)));
     let begun = Instant::now();
@@ -402,10 +406,10 @@ fn callbacks_come_though_more_are_added(device: &Device) {
     }
 }
 
-/// A device that is lost calls nothing any more, and nobody waits for it.
+/// A lost device no longer calls anything, and nobody waits for it.
 #[test]
 fn callbacks_of_a_lost_device_are_not_waited_for() {
-    let device = kept(Spec::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Lost)));
+    let device = kept(Simulation::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Lost)));
     let (done, waited) = mpsc::channel();
     thread::spawn(move || {
         let (stream, mut x) = (stream(&device), buffer(&device));
@@ -416,7 +420,7 @@ fn callbacks_of_a_lost_device_are_not_waited_for() {
     assert_eq!(waited.recv_timeout(Duration::from_secs(20)), Ok(true));
 }
 
-/// While somebody asks, the device does not run ahead of the host's time.
+/// While a thread asks, the device does not run ahead of the host's time.
 #[test]
 fn asking_does_not_change_what_overlaps() {
     let time = |asks: bool| {
@@ -454,15 +458,15 @@ fn a_stream_whose_capture_is_over_carries_out() {
     .expect("a graph");
     add.launch(other.config(blocks(N, 256), 256, 0), N as u32, 1.0, &mut x).expect("a launch");
     assert_eq!(x.to_vec().expect("a copy")[0], 1.0);
-    assert!(matches!(fork.elapsed(&fork).unwrap_err().kind(), ErrorKind::Capturing { .. }));
+    assert!(matches!(fork.elapsed(&fork).unwrap_err().detail(), Detail::Capturing { .. }));
 }
 
-/// Whoever asks for a result is told that it is none: of a launch, a copy, or a device that is lost.
+/// Each request for a result that is not valid returns an error: of a launch, a copy, or a lost device.
 #[test]
 fn results_of_what_has_failed_are_errors() {
     for effect in [Effect::Fails, Effect::Lost] {
         for (call, n) in [(DriverCall::Launch, 0), (DriverCall::Copy, 0)] {
-            let device = kept(Spec::h200().with_fault(Fault::nth(call, n, effect)));
+            let device = kept(Simulation::h200().with_fault(Fault::nth(call, n, effect)));
             let add = add_to::load(&device).expect("a kernel");
             let (mut x, mut y) = (buffer(&device), pinned(&device));
             let one = stream(&device);
@@ -474,11 +478,11 @@ fn results_of_what_has_failed_are_errors() {
             if call == DriverCall::Launch {
                 assert!(x.to_vec().is_err(), "{effect:?}");
             }
-            // And so are the device and the stream, whoever asks first.
+            // So do the device and the stream, whichever is asked first.
             assert!(device.synchronize().is_err());
             if effect == Effect::Fails {
                 one.synchronize().expect("it was told");
-                // What is written anew is well.
+                // Data that are written anew are valid.
                 one.fill(&mut x, 3.0).expect("a fill");
                 one.download(&x, &mut y).expect("a copy");
                 assert_eq!((x.to_vec().expect("a copy")[0], y.wait().expect("a copy")[N - 1]), (3.0, 3.0));
@@ -489,10 +493,10 @@ fn results_of_what_has_failed_are_errors() {
     }
 }
 
-/// Also of a stream that is gone.
+/// It reports the failure of a stream that is gone, too.
 #[test]
 fn a_device_tells_what_its_streams_did_not() {
-    let device = kept(Spec::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Fails)));
+    let device = kept(Simulation::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Fails)));
     let mut x = buffer(&device);
     stream(&device).fill(&mut x, 1.0).expect("it fails on the device");
     let error = device.synchronize().unwrap_err();
@@ -501,14 +505,14 @@ fn a_device_tells_what_its_streams_did_not() {
     assert!(x.to_vec().is_err());
 }
 
-/// A race that nobody asks for is found all the same, and in place of the panic that it causes.
+/// A race that nobody asks for is found all the same, and reported in place of the panic that it causes.
 #[test]
 fn exploring_finds_what_nobody_asks_for() {
     for (asks, asserts) in [(false, false), (true, false), (false, true)] {
-        let explored = thalweg::explore(3, 20, |device| {
+        let explored = thalweg::explore::explore(3, 20, |device| {
             let add = add_to::load(device)?;
             let (one, other) = (Stream::new(device)?, Stream::new(device)?);
-            // SAFETY: the simulated device carries nothing out that races.
+            // SAFETY: the simulated device carries out nothing that races.
             let other = unsafe { other.unchecked() };
             let mut x = DeviceBuf::zeroed(device, 100)?;
             let h = PinnedBuf::from_slice(device, &[1.0_f32; 100])?;
@@ -523,7 +527,7 @@ fn exploring_finds_what_nobody_asks_for() {
             Ok(())
         });
         let error = explored.unwrap_err();
-        let ErrorKind::Schedule { cause, .. } = error.kind() else { panic!("{error}") };
-        assert!(matches!(**cause, ErrorKind::Race { .. }), "{asks} {asserts}: {error}");
+        let Detail::Schedule { cause, .. } = error.detail() else { panic!("{error}") };
+        assert!(matches!(**cause, Detail::Race { .. }), "{asks} {asserts}: {error}");
     }
 }

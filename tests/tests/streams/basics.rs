@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use thalweg::streams::Priority;
-use thalweg::{Device, DeviceBuf, ErrorKind, Event, PinnedBuf, Stream, blocks};
+use thalweg::__private::Detail;
+use thalweg::kernel::blocks;
+use thalweg::streams::{Event, Priority, Stream};
+use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::{add_to, axpy_each, double_all};
 
 use super::{on_both, simulated};
@@ -51,14 +53,14 @@ fn a_program_of_two_streams(device: &Device) {
     }
 }
 
-/// Without a wait: whoever reads it waits.
+/// There is no wait: reading the memory waits.
 fn a_result_that_is_read_is_there(device: &Device) {
     let stream = Stream::new(device).expect("a stream");
     let mut x = PinnedBuf::from_slice(device, &numbers(N)).expect("memory");
     let mut on_device = DeviceBuf::<f32>::zeroed(device, N).expect("memory");
     let double = double_all::load(device).expect("a kernel");
     stream.upload(&x, &mut on_device).expect("a copy");
-    // The upload may still read it: writing waits.
+    // The upload may still read it, so writing waits.
     x.fill(-1.0);
     double.launch(stream.config(blocks(N, 128), 128, 0), N as u32, &mut on_device).expect("a launch");
     stream.download(&on_device, &mut x).expect("a copy");
@@ -80,14 +82,14 @@ fn events_order_and_tell_the_time(device: &Device) {
         event.synchronize().expect("never recorded");
     }
     let error = start.elapsed(&stop).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NeverRecorded), "{error}");
-    assert!(matches!(start.elapsed(&order).unwrap_err().kind(), ErrorKind::NoTiming));
+    assert!(matches!(error.detail(), Detail::NeverRecorded), "{error}");
+    assert!(matches!(start.elapsed(&order).unwrap_err().detail(), Detail::NoTiming));
     stream.record(&start).expect("a record");
     stream.fill(&mut x, 1.0).expect("a fill");
     stream.record(&stop).expect("a record");
     stop.synchronize().expect("the device");
     let time = start.elapsed(&stop).expect("both are complete");
-    // 64 MiB: no memory is quicker than 16 TB/s.
+    // These are 64 MiB: no memory is faster than 16 TB/s.
     assert!((Duration::from_micros(4)..Duration::from_secs(1)).contains(&time), "{time:?}");
     assert_eq!(stop.elapsed(&start).expect("both are complete"), Duration::ZERO);
     assert!(stop.query().expect("no failure"));
@@ -266,25 +268,24 @@ fn arguments_that_do_not_fit() {
     let mut x = DeviceBuf::<f32>::zeroed(&device, 8).expect("memory");
     let mut h = PinnedBuf::<f32>::zeroed(&device, 9).expect("memory");
     let error = stream.upload(&h, &mut x).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::CopyLength { from: 9, to: 8 }), "{error}");
-    assert_eq!(error.kind().to_string(), "the copy's source has 9 elements, but its destination 8");
+    assert!(matches!(error.detail(), Detail::CopyLength { from: 9, to: 8 }), "{error}");
+    assert_eq!(error.detail().to_string(), "the copy's source has 9 elements, but its destination 8");
     for error in [
         foreign.download(&x, h.slice_mut(..8).expect("a part")).unwrap_err(),
         foreign.fill(&mut x, 1.0).unwrap_err(),
         foreign.record(&Event::new(&device).expect("one")).unwrap_err(),
         foreign.wait_stream(&stream).unwrap_err(),
     ] {
-        let is_other =
-            matches!(error.kind(), ErrorKind::StreamOfOtherDevice { .. } | ErrorKind::UnknownMemory);
+        let is_other = matches!(error.detail(), Detail::StreamOfOtherDevice { .. } | Detail::UnknownMemory);
         assert!(is_other, "{error}");
     }
     let add = add_to::load(&device).expect("a kernel");
     let error = add.launch(stream.config(1, 2048, 0), 8, 1.0, &mut x).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::LaunchLimit { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::LaunchLimit { .. }), "{error}");
     assert!(error.to_string().contains("operation `add_to`"), "{error}");
     assert!(error.to_string().contains("basics.rs"), "{error}");
     let error = add.launch(foreign.config(1, 32, 0), 8, 1.0, &mut x).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::StreamOfOtherDevice { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::StreamOfOtherDevice { .. }), "{error}");
     assert!(device.priorities().contains(&0) && device.priorities().start() <= device.priorities().end());
     let urgent = Stream::with_priority(&device, Priority::High).expect("one");
     assert_eq!(urgent.priority(), *device.priorities().start());

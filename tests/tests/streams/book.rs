@@ -4,8 +4,9 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use thalweg::streams::Priority;
-use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Result, Stream, blocks};
+use thalweg::kernel::blocks;
+use thalweg::streams::{Event, Priority, Stream};
+use thalweg::{Device, DeviceBuf, PinnedBuf, Result};
 use thalweg_kernels::saxpy;
 // ANCHOR_END: uses
 use thalweg_tests::book::recorded;
@@ -38,7 +39,7 @@ fn first_program(device: &Device, n: usize) -> Result<Vec<f32>> {
     math.wait(&loaded)?;
     saxpy.launch(math.config(blocks(n, 256), 256, 0), n as u32, 3.0, &dx, &mut dy)?;
     math.download(&dy, &mut y)?;
-    // Waits for the copy, and says if something has failed on the way.
+    // This waits for the copy, and reports an error that came on the way.
     Ok(y.wait()?.to_vec())
 }
 // ANCHOR_END: first
@@ -67,7 +68,7 @@ fn events_tell_the_time(device: &Device) {
 }
 
 // ANCHOR: kinds
-/// Every kind of stream there is.
+/// Every kind of stream that exists.
 fn every_kind(device: &Device) -> Result<[Stream; 6]> {
     Ok([
         Stream::new(device)?,                           // cudaStreamNonBlocking
@@ -98,7 +99,7 @@ struct Batches {
 }
 
 impl Batches {
-    /// Launches a batch, and has the next one launched when this one is done.
+    /// Launches a batch, and launches the next one when this one is done.
     fn launch(mut self, left: u32) -> Result<()> {
         let n = self.x.len();
         let config = self.stream.config(blocks(n, 256), 256, 0);
@@ -152,7 +153,7 @@ fn frames_are_graphs(device: &Device) {
     assert_eq!(frames(device, &data).expect("frames"), [10.0; 300]);
 }
 
-/// What is said where the wait of the first program is left out.
+/// The error of the first program without its wait.
 #[test]
 fn the_race_that_is_shown() {
     let device = &simulated();
@@ -162,7 +163,7 @@ fn the_race_that_is_shown() {
     let [mut dx, mut dy] = [(); 2].map(|()| DeviceBuf::zeroed(device, 100).expect("memory"));
     copies.upload(&x, &mut dx).expect("a copy");
     let race = is_race(saxpy.launch(math.config(1, 128, 0), 100, 3.0, &dx, &mut dy));
-    // Its lines are the page's.
+    // The error's lines are the page's.
     let lines = |text: &str| {
         let mut sites = [("14:12", 14), ("19:23", 19)].into_iter();
         let text = text.split("tests/tests/streams/book.rs:").enumerate().map(|(index, part)| {

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use thalweg::{Device, DeviceBuf, ErrorKind, PinnedBuf, Stream, blocks};
+use thalweg::__private::Detail;
+use thalweg::kernel::blocks;
+use thalweg::streams::Stream;
+use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::add_to;
 
 use super::on_both;
@@ -99,7 +102,7 @@ fn a_callback_sees_what_came_before(device: &Device) {
     assert_eq!(sums, (0..8).map(|turn| (turn * N) as f32).collect::<Vec<_>>());
 }
 
-/// What comes after a function sees what it has done.
+/// Operations after a function see its results.
 fn a_function_holds_its_stream_up(device: &Device) {
     let (stream, count) = (Stream::new(device).expect("a stream"), Arc::new(AtomicUsize::new(0)));
     for turn in 0..10 {
@@ -119,15 +122,15 @@ fn panics_are_errors(device: &Device) {
     let stream = Stream::new(device).expect("a stream");
     stream.then(|_| panic!("in a callback")).expect("a callback");
     let error = stream.synchronize().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Callback { message } if message == "in a callback"), "{error}");
+    assert!(matches!(error.detail(), Detail::Callback { message } if message == "in a callback"), "{error}");
     assert!(error.to_string().contains("callbacks.rs"), "{error}");
     stream.host(|| panic!("in a function")).expect("a function");
     let error = stream.synchronize().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Callback { message } if message == "in a function"), "{error}");
+    assert!(matches!(error.detail(), Detail::Callback { message } if message == "in a function"), "{error}");
     stream.synchronize().expect("it was reported");
 }
 
-/// Device memory too, which is freed elsewhere.
+/// The same for device memory, which is freed elsewhere.
 fn what_a_function_has_is_dropped(device: &Device) {
     let before = device.free_memory().expect("a number");
     let stream = Stream::new(device).expect("a stream");
@@ -141,7 +144,7 @@ fn what_a_function_has_is_dropped(device: &Device) {
         stream.then(move |_| drop((x, held))).expect("a callback");
     }
     stream.synchronize().expect("the device");
-    // What was freed elsewhere is, by the time that a later callback has returned.
+    // Memory that was freed elsewhere is free by the time that a later callback has returned.
     stream.then(|_| ()).expect("a callback");
     stream.synchronize().expect("the device");
     assert_eq!(Arc::strong_count(&dropped), 1);
@@ -158,12 +161,12 @@ fn a_function_may_not_wait(device: &Device) {
     assert!(errors.recv().expect("it was called").is_err());
 }
 
-/// Of a stream in which something has failed: they are told.
+/// Callbacks of a stream in which something has failed get the error.
 #[test]
 fn callbacks_are_told_of_failures() {
-    use thalweg::{DriverCall, Effect, Fault, Spec};
+    use thalweg::sim::{DriverCall, Effect, Fault, Simulation};
     let fault = Fault::nth(DriverCall::Fill, 1, Effect::Fails);
-    let device = Device::simulated(Spec::h200().with_fault(fault));
+    let device = Device::simulated(Simulation::h200().with_fault(fault));
     let stream = Stream::new(&device).expect("a stream");
     let mut x = DeviceBuf::<f32>::zeroed(&device, N).expect("memory");
     let (sender, arrivals) = mpsc::channel();

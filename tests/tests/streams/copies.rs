@@ -1,7 +1,9 @@
 //! Rows, and the kinds of page-locked memory.
 
-use thalweg::streams::Rectangle;
-use thalweg::{Device, DeviceBuf, ErrorKind, PinnedBuf, Stream, blocks};
+use thalweg::__private::Detail;
+use thalweg::kernel::blocks;
+use thalweg::streams::{Rectangle, Stream};
+use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::{add_to, axpy_each};
 
 use super::{is_race, on_both, simulated};
@@ -34,7 +36,7 @@ fn rows_go_there_and_back(device: &Device) {
         assert_eq!(out[..20], image[from..from + 20]);
         assert_eq!(out[20..], [0; 12]);
     }
-    // Nothing of something, and something of nothing.
+    // Nothing of something is copied, and something of nothing.
     for (width, height) in [(0, 10), (10, 0)] {
         let nothing = Rectangle { width, height, from_pitch: 20, to_pitch: 32 };
         stream.download_2d(&tile, &mut back, nothing).expect("a copy of nothing");
@@ -42,7 +44,7 @@ fn rows_go_there_and_back(device: &Device) {
     stream.synchronize().expect("the device");
 }
 
-/// Interleaved columns are no race, and those that overlap are.
+/// Interleaved columns are not a race, and overlapping ones are.
 fn columns_of_two_streams(device: &Device) {
     let (one, other) = (Stream::new(device).expect("a stream"), Stream::new(device).expect("a stream"));
     let host = PinnedBuf::from_slice(device, &[3_u8; 100]).expect("memory");
@@ -75,9 +77,9 @@ fn rectangles_that_do_not_fit() {
     ];
     for rectangle in wrong {
         let error = stream.upload_2d(&host, &mut x, rectangle).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Rectangle { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Rectangle { .. }), "{error}");
     }
-    // One row may have any pitch.
+    // A single row may have any pitch.
     stream.upload_2d(&host, &mut x, Rectangle { height: 1, from_pitch: usize::MAX, ..fits }).expect("a row");
 }
 
@@ -103,18 +105,18 @@ fn a_vec_is_registered_and_given_back(device: &Device) {
     stream.upload(&x, &mut y).expect("a copy");
     stream.fill(&mut y, 2.5).expect("a fill");
     stream.download(&y, &mut x).expect("a copy");
-    // It waits.
+    // The drop waits.
     let back = x.into_vec().expect("it was registered");
     assert_eq!((back.as_ptr(), back.capacity(), back.len()), (ptr, capacity, 1 << 20));
     assert!(back.iter().all(|&x| x == 2.5));
-    // Dropped, and none.
+    // One buffer is dropped; another has no elements.
     drop(PinnedBuf::register(device, vec![1_u64; 100_000]).expect("pages"));
     assert_eq!(PinnedBuf::register(device, Vec::<u8>::new()).expect("nothing").len(), 0);
     let error = PinnedBuf::<f32>::zeroed(device, 4).expect("memory").into_vec().unwrap_err();
     assert_eq!(error.kind().to_string(), "this `PinnedBuf` was not made by `register`");
 }
 
-/// Without a copy: over the link.
+/// The kernel uses the memory without a copy, over the link.
 fn kernels_reach_mapped_memory(device: &Device) {
     let stream = Stream::new(device).expect("a stream");
     let (axpy, add) = (axpy_each::load(device).expect("a kernel"), add_to::load(device).expect("a kernel"));

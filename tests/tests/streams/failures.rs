@@ -1,7 +1,9 @@
 //! Reads of memory that a failed operation was to write return its error until the memory is written anew.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{DriverCall, Effect, Event, Fault, Stream};
+use thalweg::sim::{DriverCall, Effect, Fault};
+use thalweg::streams::{Event, Stream};
 use thalweg_tests::kernels::{axpy_each, double_all, through_shared};
 use thalweg_tests::waiting::in_time;
 
@@ -24,7 +26,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Takes page-locked memory in, and what is there already.
+    /// Reads page-locked memory, and memory on the device.
     pipeline ThroughHost {
         input x: [f32];
         output y: [f32];
@@ -47,7 +49,7 @@ struct Two {
 impl Two {
     /// `x` is all ones, the others are zero.
     fn new() -> Self {
-        let device = kept(Spec::h200());
+        let device = kept(Simulation::h200());
         let x = DeviceBuf::from_slice(&device, &[1.0; N]).expect("memory");
         Self {
             stream: Stream::new(&device).expect("a stream"),
@@ -82,7 +84,7 @@ impl Two {
 }
 
 #[track_caller]
-fn is_injected<T>(result: Result<T>) {
+fn is_injected<T>(result: thalweg::Result<T>) {
     let Err(error) = result else { panic!("an operation has failed") };
     assert!(error.to_string().contains("a fault was injected"), "{error}");
 }
@@ -170,7 +172,7 @@ fn a_run_clears_no_more_than_it_writes() {
     pipeline.run(host.slice(10..).expect("a part"), &mut [0.0; N - 10], &x).expect("that part is well");
 }
 
-/// A user who has put other data there can say so.
+/// A user can declare that the CPU has put other data there.
 #[test]
 fn page_locked_memory_that_the_cpu_has_written_is_well() {
     let Two { device, x, mut host, .. } = Two::failed_download();
@@ -208,7 +210,7 @@ fn failures_in_turn_are_all_known() {
     assert_eq!(two.d.to_vec().expect("that is well"), [7.0; N]);
 }
 
-/// Reading it once more does not clear the failure.
+/// Reading it again does not clear the failure.
 #[test]
 fn a_later_read_does_not_clear_a_failure() {
     let two = Two::failed();
@@ -255,7 +257,7 @@ fn a_refused_write_does_not_clear_a_failure() {
     two.stream.fill(&mut two.d, 7.0).expect_err("it is refused");
     is_injected(two.d.to_vec());
 
-    // The same holds where the failure is not known yet.
+    // The same holds if the failure is not known yet.
     let mut two = Two::new();
     two.next(DriverCall::Copy, Effect::Fails);
     two.stream.copy(&two.x, &mut two.d).expect("it fails on the device");
@@ -273,12 +275,12 @@ fn a_refused_write_does_not_clear_a_failure() {
     assert_eq!(two.d.to_vec().expect("nothing was to write it"), [0.0; N]);
 }
 
-/// A copy from the CPU that cannot be made says so, and changes nothing.
+/// A copy from the CPU that cannot be made returns an error, and changes nothing.
 #[test]
 fn a_copy_of_a_wrong_length_does_not_clear_a_failure() {
     let mut two = Two::failed();
     let error = two.d.copy_from_slice(&[7.0; N - 1]).expect_err("it is too short");
-    assert!(matches!(error.kind(), ErrorKind::DeviceBufLength { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::DeviceBufLength { .. }), "{error}");
     is_injected(two.d.to_vec());
     two.next(DriverCall::Copy, Effect::Refused);
     two.d.copy_from_slice(&[7.0; N]).expect_err("it is refused");
@@ -340,7 +342,7 @@ fn a_failure_of_another_threads_stream_is_known() {
     }
 }
 
-/// What a kernel changes in place it has read, and it need not have changed all of it.
+/// A kernel that changes memory in place has read it, and need not have changed all of it.
 #[test]
 fn what_is_changed_in_place_is_not_written_anew() {
     for elements in [0, 1, N] {
@@ -355,14 +357,14 @@ fn what_is_changed_in_place_is_not_written_anew() {
         graph.expect("a graph").launch(&two.stream).expect("a launch");
         is_injected(two.d.to_vec());
 
-        // What is written without being read is well.
+        // Memory that is written without being read is valid.
         let through = through_shared::load(&two.device).expect("a kernel");
         through.launch(two.stream.config(8, 128, 512), N as u32, &two.x, &mut two.d).expect("a launch");
         assert_eq!(two.d.to_vec().expect("it is written anew"), [1.0; N]);
     }
 }
 
-/// Two threads wait for a stream that has failed. One of them is told by the device, and both know.
+/// Two threads wait for a stream that has failed. The device reports that to one of them, and both know it.
 #[test]
 fn two_threads_know_of_a_failure() {
     in_time(|| {
@@ -380,7 +382,8 @@ fn two_threads_know_of_a_failure() {
     });
 }
 
-/// A stream that goes while its memory is asked for: on another thread, and within a function, from where it goes a little later.
+/// A stream is dropped while its memory is asked for: on another thread, and within a function, where it is
+/// dropped a little later.
 #[test]
 fn a_failure_of_a_stream_that_goes_is_known() {
     in_time(|| {

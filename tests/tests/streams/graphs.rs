@@ -1,6 +1,9 @@
 //! Graphs that are captured.
 
-use thalweg::{Device, DeviceBuf, ErrorKind, Event, PinnedBuf, Stream, blocks};
+use thalweg::__private::Detail;
+use thalweg::kernel::blocks;
+use thalweg::streams::{Event, Stream};
+use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::{add_to, axpy_each, double_all};
 
 use super::{is_race, on_both, simulated};
@@ -58,7 +61,7 @@ fn streams_join_a_graph(device: &Device) {
         other.wait(&forked)?;
         other.fill(&mut y, 5.0)?;
         double.launch(one.config(blocks(N, 128), 128, 0), N as u32, &mut x)?;
-        // The other stream has nothing to do with `x` as long as nothing orders it.
+        // The other stream is independent of `x` as long as nothing orders it.
         is_race(double.launch(other.config(blocks(N, 128), 128, 0), N as u32, &mut x));
         other.record(&joined)?;
         one.wait(&joined)?;
@@ -67,11 +70,11 @@ fn streams_join_a_graph(device: &Device) {
     let graph = graph.expect("a graph");
     assert_eq!(graph.len(), 4);
     graph.launch(&one).expect("a launch");
-    // They have left: this is carried out.
+    // The streams have left the capture: this is carried out.
     other.wait_stream(&one).expect("a wait");
     other.fill(&mut x, 9.0).expect("a fill");
     assert_eq!((y.to_vec().expect("a copy")[N - 1], x.to_vec().expect("a copy")[0]), (7.0, 9.0));
-    assert!(matches!(other.wait(&joined).unwrap_err().kind(), ErrorKind::NotInGraph { .. }));
+    assert!(matches!(other.wait(&joined).unwrap_err().detail(), Detail::NotInGraph { .. }));
 }
 
 fn a_graph_keeps_what_it_uses(device: &Device) {
@@ -86,12 +89,12 @@ fn a_graph_keeps_what_it_uses(device: &Device) {
         });
         graph.expect("a graph")
     };
-    // What others allocate is elsewhere.
+    // Memory that others allocate is elsewhere.
     let other = DeviceBuf::from_slice(device, &[77.0_f32; N]).expect("memory");
     for _ in 0..3 {
         graph.launch(&stream).expect("a launch");
     }
-    // Dropped while it is under way.
+    // The graph is dropped while it is under way.
     drop(graph);
     assert_eq!(total.to_vec().expect("a copy"), [2.0 + 3.0 + 4.0; N]);
     assert_eq!(other.to_vec().expect("a copy"), [77.0; N]);
@@ -110,7 +113,7 @@ fn a_graph_is_ordered_with_streams(device: &Device) {
     assert_eq!(x.to_vec().expect("a copy"), [1.0; N]);
 }
 
-/// Nobody may have references to what a graph writes.
+/// Nobody may have references to memory that a graph writes.
 fn what_is_on_the_host_is_lent(device: &Device) {
     let stream = Stream::new(device).expect("a stream");
     let x = PinnedBuf::from_slice(device, &[3.0_f32; N]).expect("memory");
@@ -127,7 +130,7 @@ fn what_is_on_the_host_is_lent(device: &Device) {
         graph.launch_with(&stream, (&x, &y)).unwrap_err(),
         graph.launch_with(&stream, &mut y).unwrap_err(),
     ] {
-        assert!(matches!(error.kind(), ErrorKind::NotLent { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::NotLent { .. }), "{error}");
     }
     let error = graph.launch_with(&stream, (&x, &y)).unwrap_err().to_string();
     assert!(error.contains("the graph's `download` writes a `PinnedBuf` that is not lent"), "{error}");
@@ -156,7 +159,7 @@ fn what_a_graph_cannot_have(device: &Device) {
     });
     assert!(graph.expect("an empty graph").is_empty());
     for error in refused {
-        let is_refused = matches!(error.kind(), ErrorKind::Capturing { .. } | ErrorKind::NotInGraph { .. });
+        let is_refused = matches!(error.detail(), Detail::Capturing { .. } | Detail::NotInGraph { .. });
         assert!(is_refused, "{error}");
     }
     stream.synchronize().expect("it captures no more");
@@ -165,8 +168,8 @@ fn what_a_graph_cannot_have(device: &Device) {
 fn a_capture_that_fails_is_over(device: &Device) {
     let stream = Stream::new(device).expect("a stream");
     let mut x = DeviceBuf::<f32>::zeroed(device, N).expect("memory");
-    let error = stream.capture(|_| Err(ErrorKind::Skipped.into())).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Skipped));
+    let error = stream.capture(|_| Err(Detail::Skipped.into())).unwrap_err();
+    assert!(matches!(error.detail(), Detail::Skipped));
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _ = stream.capture(|_| panic!("in a capture"));
     }));
@@ -192,5 +195,5 @@ fn a_graph_of_another_device() {
     let (device, other) = (simulated(), simulated());
     let graph = Stream::new(&device).expect("a stream").capture(|_| Ok(())).expect("a graph");
     let error = graph.launch(&Stream::new(&other).expect("a stream")).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::StreamOfOtherDevice { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::StreamOfOtherDevice { .. }), "{error}");
 }

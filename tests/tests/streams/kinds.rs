@@ -1,8 +1,11 @@
-//! The null stream, those that wait for it, and those of threads.
+//! The null stream, streams that wait for it, and those of threads.
 
 use std::thread;
 
-use thalweg::{Device, DeviceBuf, ErrorKind, PinnedBuf, Stream, blocks};
+use thalweg::__private::Detail;
+use thalweg::kernel::blocks;
+use thalweg::streams::Stream;
+use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::add_to;
 
 use super::{is_race, on_both, simulated};
@@ -16,7 +19,8 @@ on_both!(
 
 const N: usize = 20_000;
 
-/// A launch on a blocking stream, one on the null stream and one on another blocking stream come one after another.
+/// A launch on a blocking stream, one on the null stream and one on another blocking stream come one after
+/// another.
 fn the_null_stream_orders_blocking_streams(device: &Device) {
     let null = Stream::null(device).expect("a stream");
     let (one, other) =
@@ -60,11 +64,11 @@ fn a_thread_has_a_stream_of_its_own(device: &Device) {
             for error in
                 [own.fill(&mut x, 3.0).unwrap_err(), own.synchronize().unwrap_err(), own.query().unwrap_err()]
             {
-                assert!(matches!(error.kind(), ErrorKind::StreamOfAnotherThread), "{error}");
+                assert!(matches!(error.detail(), Detail::StreamOfAnotherThread), "{error}");
             }
             let its = Stream::per_thread(device).expect("another stream");
             is_race(its.fill(&mut x, 3.0));
-            // What this thread looks at, it waits for, whoever has enqueued it.
+            // Looking at the memory waits for the stream, whichever thread has enqueued the copy.
             assert_eq!(x.to_vec().expect("a copy")[..2], [2.0; 2]);
             its.fill(&mut x, 4.0).expect("that is over");
             // The null stream waits for it, too.
@@ -89,7 +93,8 @@ fn handles_of_one_stream(device: &Device) {
 
 #[test]
 fn a_launch_on_the_null_stream_takes_longer_when_others_are_blocked() {
-    // Two kernels on non-blocking streams overlap, and those on blocking streams with one on the null stream between them do not.
+    // Two kernels on non-blocking streams overlap; those on blocking streams with one on the null stream
+    // between them do not.
     let time = |blocking: bool| {
         let device = simulated();
         let stream =
@@ -98,8 +103,8 @@ fn a_launch_on_the_null_stream_takes_longer_when_others_are_blocked() {
         let [mut x, mut y, mut z] =
             [(); 3].map(|()| DeviceBuf::<f32>::zeroed(&device, 1 << 20).expect("memory"));
         let (start, stop) = (
-            thalweg::Event::with_timing(&device).expect("one"),
-            thalweg::Event::with_timing(&device).expect("one"),
+            thalweg::streams::Event::with_timing(&device).expect("one"),
+            thalweg::streams::Event::with_timing(&device).expect("one"),
         );
         device.synchronize().expect("the device");
         one.record(&start).expect("a record");

@@ -1,4 +1,5 @@
-//! The last handles of something go at the same time, one of them in a function of a stream, where nobody may wait. What they have is
+//! The last handles of an object are dropped at the same time, one of them in a function of a stream, where
+//! nobody may wait. Their memory is given back once, and nobody waits for ever.
 //! given back once, and nobody waits for ever.
 
 use std::any::Any;
@@ -6,7 +7,9 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use thalweg::{Device, DeviceBuf, ErrorKind, PinnedBuf, Stream};
+use thalweg::__private::Detail;
+use thalweg::streams::Stream;
+use thalweg::{Device, DeviceBuf, PinnedBuf};
 
 use super::on_both;
 
@@ -26,7 +29,7 @@ fn stream(device: &Device) -> Stream {
     Stream::new(device).expect("a stream")
 }
 
-/// Does something that must not take for ever.
+/// Does something that must end in time.
 fn limited(work: impl FnOnce()) {
     let (done, is_done) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
@@ -56,12 +59,12 @@ fn drop_both(device: &Device, in_function: impl Send + 'static, elsewhere: impl 
             meeting.wait();
             drop(elsewhere);
         });
-        // A simulated device goes on while somebody waits for it.
+        // A simulated device goes on while a thread waits for it.
         runner.synchronize().expect("the device");
     });
 }
 
-/// Waits for what was dropped in functions: by then a later callback has returned.
+/// Waits for the handles that were dropped in functions: by then a later callback has returned.
 fn settle(device: &Device) {
     let stream = stream(device);
     stream.then(|_| ()).expect("a callback");
@@ -121,7 +124,7 @@ fn the_last_graphs_of_memory(device: &Device) {
     }
 }
 
-/// A graph that is gone has no memory, though the thread that waits for its launches has not come to it.
+/// A dropped graph has no memory, even if the thread that waits for its launches has not reached it.
 fn a_vec_comes_back_though_its_graph_went_in_a_function(device: &Device) {
     limited(|| {
         let (busy, runner) = (stream(device), stream(device));
@@ -129,7 +132,7 @@ fn a_vec_comes_back_though_its_graph_went_in_a_function(device: &Device) {
         let mut on_device = DeviceBuf::<f32>::zeroed(device, N).expect("memory");
         let graph = runner.capture(|stream| stream.upload(&x, &mut on_device)).expect("a graph");
         graph.launch_with(&runner, &x).expect("a launch");
-        // The thread for callbacks has something else to do.
+        // The thread for callbacks is busy.
         let ((entered, is_entered), (go, wait)) = (mpsc::channel::<()>(), mpsc::channel::<()>());
         let callback = move |_| {
             drop(entered);
@@ -162,7 +165,7 @@ fn a_function_that_panics_gives_back_what_it_has(device: &Device) {
         runner.host(function).expect("a function");
         let error = runner.synchronize().unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Callback { message } if message == "in a function"),
+            matches!(error.detail(), Detail::Callback { message } if message == "in a function"),
             "{error}"
         );
         settle(device);
@@ -173,7 +176,7 @@ fn a_function_that_panics_gives_back_what_it_has(device: &Device) {
 }
 
 fn what_a_forgotten_graph_uses_stays(device: &Device) {
-    // Never dropped, as by `std::mem::forget`; but a leak checker finds it.
+    // It is never dropped, as by `std::mem::forget`; but a leak checker finds it.
     static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
     limited(|| {
         let one = stream(device);
@@ -185,7 +188,7 @@ fn what_a_forgotten_graph_uses_stays(device: &Device) {
         KEPT.lock().expect("no panic").push(Box::new((graph, one)));
         drop(x);
         let error = y.into_vec().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotAVec { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::NotAVec { .. }), "{error}");
         assert!(!device.is_simulated() || device.free_memory().expect("a number") == before);
     });
 }

@@ -1,9 +1,11 @@
-//! Buffers, streams and graphs that go, or are forgotten, while the device uses them.
+//! Buffers, streams and graphs that are dropped, or forgotten, while the device uses them.
 
 use std::any::Any;
 use std::sync::Mutex;
 
-use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Stream, blocks};
+use thalweg::kernel::blocks;
+use thalweg::streams::{Event, Stream};
+use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::add_to;
 
 use super::{kept, on_both};
@@ -19,7 +21,7 @@ on_both!(
 
 const N: usize = 1 << 18;
 
-/// Never drops it, as `std::mem::forget`; but a leak checker finds it.
+/// Never drops the value, like `std::mem::forget`; but a leak checker finds it.
 fn forget<T: Send + 'static>(value: T) {
     static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
     KEPT.lock().expect("no panic").push(Box::new(value));
@@ -118,10 +120,10 @@ fn many_buffers_come_and_go(device: &Device) {
     }
 }
 
-/// When something fails on the device, what used it is over, or the buffer is poisoned.
+/// When something fails on the device, the operations on a buffer are over, or the buffer is poisoned.
 #[test]
 fn failures_leave_nothing_in_flight() {
-    use thalweg::{DriverCall, Effect, Fault, Spec};
+    use thalweg::sim::{DriverCall, Effect, Fault, Simulation};
     for effect in [Effect::Fails, Effect::Refused, Effect::Lost] {
         for (call, n) in [
             (DriverCall::Fill, 1),
@@ -129,7 +131,7 @@ fn failures_leave_nothing_in_flight() {
             (DriverCall::Synchronize, 1),
             (DriverCall::Record, 0),
         ] {
-            let device = kept(Spec::h200().with_fault(Fault::nth(call, n, effect)));
+            let device = kept(Simulation::h200().with_fault(Fault::nth(call, n, effect)));
             let attempt = || -> thalweg::Result<()> {
                 let mut x = DeviceBuf::<f32>::zeroed(&device, N)?;
                 let mut y = PinnedBuf::<f32>::zeroed(&device, N)?;

@@ -1,4 +1,5 @@
-//! Streams, events and the rest by hand: what each does, on the simulated device and, where that is asked for, on a GPU.
+//! Streams, events and the rest by hand: what each does, on the simulated device and, if that is asked for,
+//! on a GPU.
 
 mod attacks;
 mod basics;
@@ -17,22 +18,25 @@ mod planted;
 use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use thalweg::{Device, ErrorKind, Spec};
+use thalweg::__private::Detail;
+use thalweg::Device;
+use thalweg::sim::Simulation;
 
 fn simulated() -> Device {
-    Device::simulated(Spec::h200())
+    Device::simulated(Simulation::h200())
 }
 
-/// A simulated device that is kept for good, so that a leak checker finds what is left to it when it is lost.
-fn kept(spec: Spec) -> Device {
+/// A simulated device that is kept for good, so that a leak checker finds the memory that is left to it when
+/// it is lost.
+fn kept(spec: Simulation) -> Device {
     static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
     let device = Device::simulated(spec);
     KEPT.lock().expect("no panic").push(device.clone());
     device
 }
 
-/// The first GPU, once for all tests, of which one has it at a time: what the host has not waited for yet, another test's
-/// synchronisation of the null stream might have.
+/// The first GPU, once for all tests; one test has it at a time. Another test's synchronisation of the null
+/// stream might wait for operations that this test's host has not waited for.
 struct Gpu(MutexGuard<'static, Option<Device>>);
 
 fn gpu() -> Gpu {
@@ -51,7 +55,7 @@ impl Deref for Gpu {
     }
 }
 
-/// A test of each device: `on_both!(name, function)`, where the function takes the device.
+/// A test on each device: `on_both!(name, function)`, where the function takes the device.
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {
         mod on_the_simulated_device {
@@ -71,10 +75,10 @@ macro_rules! on_both {
 }
 use on_both;
 
-/// The error of a race, and nothing else.
+/// Checks for the error of a race.
 #[track_caller]
 fn is_race<T: std::fmt::Debug>(result: thalweg::Result<T>) -> String {
     let error = result.expect_err("it is a race");
-    assert!(matches!(error.kind(), ErrorKind::Race { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Race { .. }), "{error}");
     error.to_string()
 }

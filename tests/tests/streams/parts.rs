@@ -1,9 +1,12 @@
-//! Parts of device memory are arguments wherever the whole is one.
+//! Parts of device memory are arguments wherever the whole memory is one.
 
 use std::thread;
 
+use thalweg::__private::Detail;
+use thalweg::kernel::{DeviceSlice, DeviceSliceMut};
 use thalweg::prelude::*;
-use thalweg::{DeviceSlice, DeviceSliceMut, DriverCall, Effect, Event, Fault, Stream};
+use thalweg::sim::{DriverCall, Effect, Fault};
+use thalweg::streams::{Event, Stream};
 use thalweg_tests::kernels::{add_to, axpy_each, double_all};
 
 use super::{is_race, kept, on_both, simulated};
@@ -86,9 +89,9 @@ fn check(pipeline: &mut OnDevice, device: &Device) {
     assert_eq!(y.to_vec().expect("a copy")[9..21], [[1.0].as_slice(), &[6.0; 10], &[1.0]].concat());
     let too_long = y.slice_mut(10..21).expect("a part");
     let error = pipeline.run(&whole, too_long, &mut z, &table, &mut sums).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Length { host: "y", items: 11, .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Length { host: "y", items: 11, .. }), "{error}");
     let error = sums.slice(1..3).expect_err("it has two");
-    assert!(matches!(error.kind(), ErrorKind::Range { start: 1, end: 3, len: 2 }), "{error}");
+    assert!(matches!(error.detail(), Detail::Range { start: 1, end: 3, len: 2 }), "{error}");
 }
 
 fn parts_are_arguments_of_runs(device: &Device) {
@@ -123,7 +126,7 @@ fn parts_are_arguments_of_streams(device: &Device) {
     high.get(..2).expect("within").copy_to_slice(&mut back).expect("a copy");
     assert_eq!((back, low.to_vec().expect("a copy")), ([105.0, 106.0], vec![1.0; 5]));
     let error = low.copy_from_slice(&[1.0; 6]).expect_err("it is too long");
-    assert!(matches!(error.kind(), ErrorKind::DeviceBufLength { len: 5, slice: 6 }), "{error}");
+    assert!(matches!(error.detail(), Detail::DeviceBufLength { len: 5, slice: 6 }), "{error}");
     assert!(high.get(..0).expect("within").to_vec().expect("nothing").is_empty());
 }
 
@@ -174,7 +177,7 @@ fn uses_of_a_part_are_the_whole_buffers(device: &Device) {
     one.fill(y.slice_mut(7..).expect("a part"), 5.0).expect("a fill");
     let _forgotten = std::mem::ManuallyDrop::new(y.slice_mut(..).expect("a part"));
     assert_eq!(y.to_vec().expect("a copy")[6..8], [4.0, 5.0]);
-    // It is freed after what a part is used for.
+    // The buffer is freed after the operations that use a part of it.
     let event = Event::new(device).expect("an event");
     one.fill(y.slice_mut(7..).expect("a part"), 6.0).expect("a fill");
     one.record(&event).expect("a record");
@@ -185,7 +188,7 @@ fn uses_of_a_part_are_the_whole_buffers(device: &Device) {
 /// A failure belongs to its bytes, for copies and runs of parts too.
 #[test]
 fn a_part_of_what_has_failed() {
-    let device = kept(Spec::h200());
+    let device = kept(Simulation::h200());
     let stream = Stream::new(&device).expect("a stream");
     let (x, mut y) = (buffer(&device, &[1.0; N]), buffer(&device, &[0.0; N]));
     device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails)).expect("it is simulated");
@@ -206,12 +209,16 @@ fn a_part_of_what_has_failed() {
 /// it is one.
 #[test]
 fn a_routine_cannot_give_its_slices_to_another_run() {
-    fn inner(queue: &Enqueue<'_>, x: DeviceSlice<'_, f32>, mut y: DeviceSliceMut<'_, f32>) -> Result<()> {
+    fn inner(
+        queue: &Enqueue<'_>,
+        x: DeviceSlice<'_, f32>,
+        mut y: DeviceSliceMut<'_, f32>,
+    ) -> thalweg::Result<()> {
         let refused = [x.to_vec().map(drop), y.copy_from_slice(&[0.0; 8]), {
             Add::new(queue.device()).and_then(|mut add| add.run(1.0, y.reborrow())).map(drop)
         }];
         for error in refused.map(|refused| refused.expect_err("it is the run's")) {
-            assert!(matches!(error.kind(), ErrorKind::OfARun), "{error}");
+            assert!(matches!(error.detail(), Detail::OfARun), "{error}");
         }
         queue.simulate((x, y), |(x, y)| y.copy_from_slice(x))
     }

@@ -1,11 +1,14 @@
-//! Programs by hand with one mistake each: streams refuse them, and where streams do not look, the simulated device finds them
-//! in every order. The two know nothing of each other.
+//! Programs by hand with one mistake each: streams refuse them. If the streams do not check, the simulated
+//! device finds the mistake in every order. The two share no code.
 
 use std::cell::Cell;
 
-use thalweg::explore::Explore;
-use thalweg::streams::Rectangle;
-use thalweg::{Device, DeviceBuf, ErrorKind, Event, PinnedBuf, Result, Spec, Stream, blocks, explore};
+use thalweg::__private::Detail;
+use thalweg::explore::{Explore, explore};
+use thalweg::kernel::blocks;
+use thalweg::sim::Simulation;
+use thalweg::streams::{Event, Rectangle, Stream};
+use thalweg::{Device, DeviceBuf, PinnedBuf, Result};
 use thalweg_tests::kernels::{add_to, axpy_each};
 use thalweg_tests::random::Random;
 
@@ -20,7 +23,7 @@ macro_rules! say {
 const N: usize = 64;
 const ORDERS: u64 = 40;
 
-/// A device whose streams look, or do not.
+/// A device whose streams check, or do not.
 struct Rig<'a> {
     device: &'a Device,
     checked: bool,
@@ -34,7 +37,7 @@ impl Rig<'_> {
     }
 
     fn look(&self, stream: Stream) -> Stream {
-        // SAFETY: the simulated device carries nothing out that races, and says so.
+        // SAFETY: the simulated device carries out nothing that races, and reports it.
         if self.checked { stream } else { unsafe { stream.unchecked() } }
     }
 
@@ -64,7 +67,7 @@ impl Rig<'_> {
         if self.correct { second.wait_stream(first) } else { Ok(()) }
     }
 
-    /// Waits for all of them, and gives what went wrong first.
+    /// Waits for all of them, and returns the first error.
     fn finish(&self, streams: &[&Stream]) -> Result<()> {
         let outcomes: Vec<_> = streams.iter().map(|stream| stream.synchronize()).collect();
         outcomes.into_iter().collect()
@@ -311,17 +314,17 @@ const PROGRAMS: &[(&str, Program)] = &[
     }),
 ];
 
-/// Whether it is a race and nothing else that is wrong.
+/// Whether the error is a race.
 #[track_caller]
 fn races(outcome: &Result<()>) -> bool {
     match outcome {
         Ok(()) => false,
         Err(error) => {
-            let kind = match error.kind() {
-                ErrorKind::Schedule { cause, .. } => cause,
+            let kind = match error.detail() {
+                Detail::Schedule { cause, .. } => cause,
                 kind => kind,
             };
-            let ErrorKind::Race { earlier, later } = kind else { panic!("{error}") };
+            let Detail::Race { earlier, later } = kind else { panic!("{error}") };
             for touch in [earlier, later] {
                 let site = touch.place.site.expect("both lines are known");
                 assert!(site.file.ends_with("planted.rs") && site.line > 1, "{error}");
@@ -335,7 +338,7 @@ fn races(outcome: &Result<()>) -> bool {
 fn every_mistake_is_found_by_streams_and_by_the_device() {
     let (mut refused, mut caught, mut passed) = (0, 0, 0);
     for (name, program) in PROGRAMS {
-        let device = Device::simulated(Spec::h200());
+        let device = Device::simulated(Simulation::h200());
         let rig = |checked, correct| Rig { device: &device, checked, correct };
         refused += usize::from(races(&program(&rig(true, false))));
         assert!(
@@ -349,7 +352,7 @@ fn every_mistake_is_found_by_streams_and_by_the_device() {
         caught += usize::from(races(&explored(false)));
         assert!(!races(&explored(true)), "{name}, corrected");
         passed += 1;
-        // In the order of time too.
+        // The order of time is tried too.
         assert!(races(&program(&rig(false, false))), "{name}");
     }
     let planted = PROGRAMS.len();
@@ -360,8 +363,9 @@ fn every_mistake_is_found_by_streams_and_by_the_device() {
     assert_eq!((refused, caught, passed), (planted, planted, planted));
 }
 
-/// What a random program does: on which stream, with which buffers or events. It does not ask how far streams are: what is known
-/// to be over then, and so need not be waited for, is not the same in every order.
+/// The steps of a random program: on which stream, with which buffers or events. It does not ask how far
+/// streams are: operations that are then known to be over need no wait, and they are not the same in every
+/// order.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Axpy(usize, usize, usize),
@@ -410,7 +414,7 @@ struct State {
 impl State {
     fn new(device: &Device, checked: bool) -> Self {
         let rig = Rig { device, checked, correct: true };
-        // One of them waits for the null stream, which is another.
+        // One of them waits for the null stream, which is another stream.
         let mut streams = vec![
             rig.look(Stream::blocking(device).expect("a stream")),
             rig.look(Stream::null(device).expect("a stream")),
@@ -451,7 +455,7 @@ impl State {
     }
 }
 
-/// Two judges that share no code: what streams refuse, the device finds, and nothing else.
+/// Two checks that share no code: the device finds exactly the programs that streams refuse.
 #[test]
 fn streams_and_the_device_agree_about_random_programs() {
     const PROGRAMS: u64 = 3000;
@@ -459,9 +463,9 @@ fn streams_and_the_device_agree_about_random_programs() {
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
         let steps: Vec<Step> = (0..4 + random.below(20)).map(|_| step(&mut random)).collect();
-        let device = Device::simulated(Spec::h200());
+        let device = Device::simulated(Simulation::h200());
         let mut checked = State::new(&device, true);
-        // Up to the first that is refused: what comes then would depend on whether that one is there.
+        // The program runs up to the first refused operation: what comes then would depend on it.
         let first = steps.iter().position(|&step| {
             let outcome = checked.run(step);
             races_here(&outcome)
@@ -472,7 +476,7 @@ fn streams_and_the_device_agree_about_random_programs() {
         for stream in &checked.streams {
             stream.synchronize().unwrap_or_else(|error| panic!("{seed}: {steps:?}: {error}"));
         }
-        // The device has nothing to say of what was accepted, in any order.
+        // The device finds nothing in the accepted programs, in any order.
         let explored = Explore::new(seed, 8).run(|device| {
             let mut state = State::new(device, false);
             for &step in &steps[..good] {
@@ -481,7 +485,7 @@ fn streams_and_the_device_agree_about_random_programs() {
             state.streams.iter().try_for_each(Stream::synchronize)
         });
         explored.unwrap_or_else(|error| panic!("{seed}: {:?}: {error}", &steps[..good]));
-        // And of what was refused it says the same.
+        // It finds the same in the refused ones.
         if let Some(first) = first {
             refused += 1;
             let mut state = State::new(&device, false);
@@ -505,7 +509,7 @@ fn streams_and_the_device_agree_about_random_programs() {
 #[track_caller]
 fn races_here(outcome: &Result<()>) -> bool {
     outcome.as_ref().is_err_and(|error| {
-        assert!(matches!(error.kind(), ErrorKind::Race { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Race { .. }), "{error}");
         true
     })
 }

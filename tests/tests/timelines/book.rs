@@ -1,9 +1,11 @@
-//! The book's page on timelines: its code, and what it prints on the simulated device. `BLESS=1` writes that anew.
+//! The book's page on timelines: its code, and what it prints on the simulated device. `BLESS=1` writes that
+//! anew.
 
 use std::path::Path;
 
 // ANCHOR: uses
-use thalweg::{Cause, Finding, Timeline};
+use thalweg::Timeline;
+use thalweg::timeline::{Cause, Finding};
 // ANCHOR_END: uses
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -30,8 +32,8 @@ stream_pipeline! {
 }
 
 // ANCHOR: both
-/// What a run would be like, and what it was like.
-fn both(saxpy: &mut Saxpy, x: &PinnedBuf<f32>, y: &mut PinnedBuf<f32>) -> Result<[Timeline; 2]> {
+/// The prediction of a run, and its profile.
+fn both(saxpy: &mut Saxpy, x: &PinnedBuf<f32>, y: &mut PinnedBuf<f32>) -> thalweg::Result<[Timeline; 2]> {
     let predicted = saxpy.predict(2.0, x, &mut *y)?; // computes nothing
     let measured = saxpy.profile(2.0, x, y)?; // a run, and when each operation was
     Ok([predicted, measured])
@@ -40,14 +42,14 @@ fn both(saxpy: &mut Saxpy, x: &PinnedBuf<f32>, y: &mut PinnedBuf<f32>) -> Result
 
 const LEN: usize = 4 << 20;
 
-fn data(device: &Device) -> Result<[PinnedBuf<f32>; 2]> {
+fn data(device: &Device) -> thalweg::Result<[PinnedBuf<f32>; 2]> {
     let x: Vec<f32> = (0..LEN).map(|i| (i % 1000) as f32).collect();
     Ok([PinnedBuf::from_slice(device, &x)?, PinnedBuf::from_slice(device, &vec![1.0; LEN])?])
 }
 
 #[test]
-fn a_timeline() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_timeline() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let [x, mut y] = data(&device)?;
     let mut saxpy = Saxpy::options(&device).chunk(LEN / 8).build()?;
     let [predicted, measured] = both(&mut saxpy, &x, &mut y)?;
@@ -58,8 +60,8 @@ fn a_timeline() -> Result<()> {
 }
 
 #[test]
-fn what_a_run_lost_time_to() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn what_a_run_lost_time_to() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let [x, mut y] = data(&device)?;
     // ANCHOR: findings
     let timeline = Saxpy::options(&device).chunk(8 << 10).build()?.profile(2.0, &x, &mut y)?;
@@ -76,8 +78,8 @@ fn what_a_run_lost_time_to() -> Result<()> {
 }
 
 #[test]
-fn a_comparison() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_comparison() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let [x, mut y] = data(&device)?;
     // ANCHOR: compare
     let predicted = Saxpy::new(&device)?.predict(2.0, &x, &mut y)?;
@@ -99,8 +101,8 @@ fn write(predicted: &Timeline, measured: &Timeline, folder: &Path) -> std::io::R
 // ANCHOR_END: pictures
 
 #[test]
-fn pictures() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn pictures() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let [x, mut y] = data(&device)?;
     let mut saxpy = Saxpy::new(&device)?;
     let [predicted, measured] = both(&mut saxpy, &x, &mut y)?;

@@ -1,9 +1,10 @@
-//! What keeps a pipeline from its limit gets its right name: each of these is slow for one reason.
+//! Findings name what keeps a pipeline from its limit: each of these is slow for one reason.
 
 use std::time::Duration;
 
+use thalweg::Timeline;
 use thalweg::prelude::*;
-use thalweg::{Cause, Timeline};
+use thalweg::timeline::Cause;
 use thalweg_tests::kernels::{accumulate, add_to, axpy_each, double_all, weigh};
 
 stream_pipeline! {
@@ -113,7 +114,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Each chunk adds to what the one before has left.
+    /// Each chunk adds to the result of the one before.
     pipeline Total {
         input x: [i64];
         carry total: [i64; 2] = 0;
@@ -126,7 +127,7 @@ stream_pipeline! {
 
 const LEN: usize = 16 << 20;
 
-/// What costs most, and all that is found.
+/// The costliest finding, and all findings.
 fn first_of(timeline: &Timeline) -> Cause {
     let findings = timeline.findings();
     findings.iter().for_each(|finding| println!("  {finding}"));
@@ -141,12 +142,12 @@ fn first_of(timeline: &Timeline) -> Cause {
     first.cause
 }
 
-fn pinned(device: &Device) -> Result<PinnedBuf<f32>> {
+fn pinned(device: &Device) -> thalweg::Result<PinnedBuf<f32>> {
     PinnedBuf::from_slice(device, &vec![1.0; LEN])
 }
 
 /// Both a profile and a prediction find it.
-fn finds(cause: Cause, mut timeline: impl FnMut(bool) -> Result<Timeline>) -> Result<()> {
+fn finds(cause: Cause, mut timeline: impl FnMut(bool) -> thalweg::Result<Timeline>) -> thalweg::Result<()> {
     println!("{}:", cause.name());
     assert_eq!(first_of(&timeline(false)?), cause);
     assert_eq!(first_of(&timeline(true)?), cause);
@@ -160,15 +161,15 @@ macro_rules! either {
 }
 
 #[test]
-fn pageable_source() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn pageable_source() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut add, mut y) = (Add::new(&device)?, vec![1.0; LEN]);
     finds(Cause::PageableSource, either!(add, 1.0, &mut y))
 }
 
 #[test]
-fn too_few_copy_threads() -> Result<()> {
-    let mut spec = Spec::h200();
+fn too_few_copy_threads() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
     spec.model.host_memcpy = 2.0 * spec.model.thread_memcpy;
     let device = Device::simulated(spec);
     let (mut add, mut y) = (Add::new(&device)?, vec![1.0; LEN]);
@@ -176,51 +177,51 @@ fn too_few_copy_threads() -> Result<()> {
 }
 
 #[test]
-fn link_contention() -> Result<()> {
-    let device = Device::simulated(Spec::a100());
+fn link_contention() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::a100());
     let (mut add, mut y) = (Add::new(&device)?, pinned(&device)?);
     finds(Cause::LinkContention, either!(add, 1.0, &mut y))
 }
 
 #[test]
-fn chunk_too_small() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn chunk_too_small() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut add, mut y) = (Add::options(&device).chunk(4 << 10).build()?, pinned(&device)?);
     finds(Cause::ChunkTooSmall, either!(add, 1.0, &mut y))
 }
 
 #[test]
-fn chunk_too_large() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn chunk_too_large() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut add, mut y) = (Add::options(&device).chunk(LEN / 2).build()?, pinned(&device)?);
     finds(Cause::ChunkTooLarge, either!(add, 1.0, &mut y))
 }
 
 #[test]
-fn kernel_too_small() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn kernel_too_small() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut step, x, mut z) = (OneBlock::new(&device)?, pinned(&device)?, pinned(&device)?);
     finds(Cause::KernelTooSmall, either!(step, &x, &mut z))
 }
 
 #[test]
-fn null_stream() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn null_stream() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut double, mut y) = (OnTheNullStream::new(&device)?, pinned(&device)?);
     finds(Cause::NullStream, either!(double, &mut y))
 }
 
 #[test]
-fn one_stream() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn one_stream() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut double, mut y) = (OnOneStream::new(&device)?, pinned(&device)?);
     finds(Cause::OneStream, either!(double, &mut y))
 }
 
-/// Operations that are on one stream without an `on` are in one stage.
+/// Operations on one stream without an `on` are in one stage.
 #[test]
-fn the_advice_is_for_what_is_written() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn the_advice_is_for_what_is_written() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device)?;
     let advice = |timeline: Timeline| {
         let found = timeline.findings();
@@ -245,8 +246,8 @@ fn the_advice_is_for_what_is_written() -> Result<()> {
 }
 
 #[test]
-fn host_function() -> Result<()> {
-    let mut spec = Spec::h200();
+fn host_function() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
     spec.model.host_memcpy = 20e9;
     let device = Device::simulated(spec);
     let (mut through, mut y) = (ThroughTheCpu::new(&device)?, pinned(&device)?);
@@ -254,30 +255,31 @@ fn host_function() -> Result<()> {
 }
 
 #[test]
-fn depth_too_small() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn depth_too_small() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut add, mut y) = (Add::options(&device).chunk(1 << 20).depth(1).build()?, pinned(&device)?);
     finds(Cause::DepthTooSmall, either!(add, 1.0, &mut y))
 }
 
-/// What some of the chunks show is what all of them do.
+/// All chunks behave like those that were timed.
 #[test]
-fn a_few_timed_chunks_are_enough() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
-    let mut spec = Spec::h200();
+fn a_few_timed_chunks_are_enough() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
+    let mut spec = Simulation::h200();
     spec.model.host_memcpy = 20e9;
     let slow = Device::simulated(spec);
     let mut on_slow = pinned(&slow)?;
     let (mut y, mut z, mut ordinary) = (pinned(&device)?, pinned(&device)?, vec![1.0; LEN]);
-    let check = |cause: Cause, timeline: &mut dyn FnMut(f64) -> Result<Timeline>| -> Result<()> {
-        for share in [1.0, 0.02, 0.0] {
-            let timeline = timeline(share)?;
-            println!("{} of {} chunks:", timeline.timed_chunks(), timeline.report.chunks);
-            assert_eq!(timeline.timed_chunks() == timeline.report.chunks, share == 1.0);
-            assert_eq!(first_of(&timeline), cause, "{share}");
-        }
-        Ok(())
-    };
+    let check =
+        |cause: Cause, timeline: &mut dyn FnMut(f64) -> thalweg::Result<Timeline>| -> thalweg::Result<()> {
+            for share in [1.0, 0.02, 0.0] {
+                let timeline = timeline(share)?;
+                println!("{} of {} chunks:", timeline.timed_chunks(), timeline.report.chunks);
+                assert_eq!(timeline.timed_chunks() == timeline.report.chunks, share == 1.0);
+                assert_eq!(first_of(&timeline), cause, "{share}");
+            }
+            Ok(())
+        };
     macro_rules! profile {
         ($pipeline:ident, $device:expr, $chunk:expr, $depth:expr, $($argument:expr),*) => {
             &mut |share| {
@@ -296,22 +298,22 @@ fn a_few_timed_chunks_are_enough() -> Result<()> {
 }
 
 #[test]
-fn chunks_that_wait_for_each_other() -> Result<()> {
-    let mut spec = Spec::h200();
-    // Each hands on over an event, which takes that long here.
+fn chunks_that_wait_for_each_other() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
+    // Each stage hands on over an event, which takes that long here.
     spec.model.event_latency = Duration::from_millis(1);
     let device = Device::simulated(spec);
     let x = PinnedBuf::from_slice(&device, &vec![1_i64; LEN / 4])?;
     let (mut sum, mut total) = (Total::new(&device)?, [0; 2]);
     println!("{}:", Cause::Carry.name());
-    // Measured, the wait is part of what comes after it: no event can tell them apart.
+    // In a measurement the wait is part of the operation after it: no event can separate them.
     assert_eq!(first_of(&sum.predict(&x, &mut total)?), Cause::Carry);
     Ok(())
 }
 
 #[test]
-fn what_is_as_good_as_it_can_be_has_no_finding_but_the_link() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn what_is_as_good_as_it_can_be_has_no_finding_but_the_link() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut add, mut y) = (Add::new(&device)?, PinnedBuf::from_slice(&device, &vec![1.0; 8 * LEN])?);
     let findings = add.profile(1.0, &mut y)?.findings();
     assert!(findings.iter().all(|finding| finding.cause == Cause::LinkContention), "{findings:?}");
@@ -319,8 +321,8 @@ fn what_is_as_good_as_it_can_be_has_no_finding_but_the_link() -> Result<()> {
 }
 
 #[test]
-fn a_run_of_nothing_has_none() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_run_of_nothing_has_none() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut add = Add::new(&device)?;
     assert_eq!(add.profile(1.0, &mut [][..])?.findings(), []);
     assert_eq!(add.predict(1.0, &mut [][..])?.findings(), []);
@@ -329,8 +331,8 @@ fn a_run_of_nothing_has_none() -> Result<()> {
 
 /// A gap between a good pipeline and a bad one is named too.
 #[test]
-fn a_gap_has_a_cause() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_gap_has_a_cause() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device)?;
     let good = Add::new(&device)?.predict(1.0, &mut y)?;
     let bad = Add::options(&device).chunk(4 << 10).build()?.profile(1.0, &mut y)?;
@@ -346,7 +348,7 @@ fn a_gap_has_a_cause() -> Result<()> {
 }
 
 stream_pipeline! {
-    /// Something for the whole run beside what comes in chunks.
+    /// Data for the whole run, beside the data in chunks.
     pipeline AddFirst {
         resident first: [f32];
         inout y: [f32];
@@ -358,7 +360,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// What each chunk sees of its neighbours is made up at both ends.
+    /// At both ends, the halo is made up.
     pipeline Near {
         input x: [f32] halo 1 = clamp;
         output z: [f32];
@@ -370,10 +372,10 @@ stream_pipeline! {
     }
 }
 
-/// A little that is staged hides nothing: neither what the whole run shares nor a halo is what the chunks wait for.
+/// A little staging hides nothing: the chunks wait neither for what the whole run shares nor for a halo.
 #[test]
-fn chunks_are_too_small_whatever_else_is_staged() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn chunks_are_too_small_whatever_else_is_staged() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut y, first) = (pinned(&device)?, vec![1.0; 4]);
     let mut add = AddFirst::options(&device).chunk(4 << 10).build()?;
     finds(Cause::ChunkTooSmall, either!(add, &first, &mut y))?;
@@ -395,10 +397,10 @@ stream_pipeline! {
     }
 }
 
-/// What is page-locked is not said to be ordinary.
+/// Page-locked memory is not called pageable.
 #[test]
-fn only_what_is_staged_is_named() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn only_what_is_staged_is_named() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (x, mut z) = (pinned(&device)?, vec![1.0; LEN]);
     let mut step = Steps::new(&device)?;
     for timeline in [step.predict(&x, &mut z)?, step.profile(&x, &mut z)?] {
@@ -406,18 +408,21 @@ fn only_what_is_staged_is_named() -> Result<()> {
         let staged = findings.iter().find(|finding| finding.cause == Cause::PageableSource);
         let staged = staged.unwrap_or_else(|| panic!("{findings:?}"));
         assert!(staged.note.starts_with("`z` is in ordinary memory"), "{staged}");
-        let is_staged = |span: &thalweg::Span| span.staged;
+        let is_staged = |span: &thalweg::timeline::Span| span.staged;
         assert!(
-            timeline.spans.iter().all(|span| is_staged(span) == (span.engine == thalweg::Engine::ToHost))
+            timeline
+                .spans
+                .iter()
+                .all(|span| is_staged(span) == (span.engine == thalweg::timeline::Engine::ToHost))
         );
     }
     Ok(())
 }
 
-/// A lot that the run shares is waited for before the first chunk.
+/// The first chunk waits for large data that the run shares.
 #[test]
-fn what_the_run_shares_is_staged_too() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn what_the_run_shares_is_staged_too() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut y, first) = (PinnedBuf::from_slice(&device, &vec![1.0; 1 << 16])?, vec![1.0; LEN]);
     let mut add = AddFirst::new(&device)?;
     for timeline in [add.predict(&first, &mut y)?, add.profile(&first, &mut y)?] {
@@ -428,10 +433,10 @@ fn what_the_run_shares_is_staged_too() -> Result<()> {
     Ok(())
 }
 
-/// What the runtime chooses already is no advice.
+/// There is no advice about what the runtime already chooses.
 #[test]
-fn help_says_what_could_be_done() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn help_says_what_could_be_done() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device)?;
     let help = |timeline: &Timeline, cause: Cause| {
         let findings = timeline.findings();
@@ -452,10 +457,11 @@ fn help_says_what_could_be_done() -> Result<()> {
     Ok(())
 }
 
-/// The size of a chunk is no finding where it was left to the runtime, nor where something else lets it show.
+/// The size of a chunk is not a finding if it was left to the runtime, or if something else explains the
+/// time.
 #[test]
-fn a_chunk_is_not_to_blame_for_everything() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_chunk_is_not_to_blame_for_everything() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let of_the_chunk = |timeline: &Timeline| {
         let causes = timeline.findings().into_iter().map(|finding| finding.cause);
         causes
@@ -463,7 +469,7 @@ fn a_chunk_is_not_to_blame_for_everything() -> Result<()> {
             .collect::<Vec<_>>()
     };
     let mut short = PinnedBuf::from_slice(&device, &vec![1.0; 1 << 18])?;
-    // Of what the runtime chose itself only that is said which can be done.
+    // Of the runtime's own choices only those are mentioned that can be changed.
     let auto = Add::new(&device)?.predict(1.0, &mut short)?.findings();
     assert!(
         auto.iter().all(|finding| !finding.help.is_empty() && !finding.help.contains("chunk")),
@@ -496,10 +502,10 @@ stream_pipeline! {
     }
 }
 
-/// What comes from a source is in no ordinary memory of the caller's, and a few bytes are not what a run waits for.
+/// Data of a source are in no pageable memory of the caller's, and a run does not wait for a few bytes.
 #[test]
-fn sources_and_sinks_are_no_pageable_memory() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn sources_and_sinks_are_no_pageable_memory() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let causes = |timeline: &Timeline| -> Vec<_> {
         timeline.findings().into_iter().map(|finding| finding.cause).collect()
     };
@@ -511,7 +517,7 @@ fn sources_and_sinks_are_no_pageable_memory() -> Result<()> {
     let few = partial.profile(&x, &mut kept)?;
     assert!(!causes(&few).contains(&Cause::PageableSource), "{few}");
 
-    let mut spec = Spec::h200();
+    let mut spec = Simulation::h200();
     spec.model.host_memcpy = 20e9;
     let device = Device::simulated(spec);
     let mut z = PinnedBuf::zeroed(&device, LEN)?;
@@ -536,10 +542,11 @@ stream_pipeline! {
     }
 }
 
-/// A kernel's time goes by its bytes in a prediction, as long as no profile has shown it, and in no measurement.
+/// A prediction derives a kernel's time from its bytes until a profile has shown it; a measurement never
+/// does.
 #[test]
-fn by_its_bytes_is_said_of_what_is() -> Result<()> {
-    let mut spec = Spec::h200();
+fn by_its_bytes_is_said_of_what_is() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
     spec.model.launch_latency = Duration::from_micros(500);
     let device = Device::simulated(spec);
     let mut y = pinned(&device)?;
@@ -547,11 +554,13 @@ fn by_its_bytes_is_said_of_what_is() -> Result<()> {
     let guessed = add.predict(1.0, &mut y)?;
     let measured = add.profile(1.0, &mut y)?;
     let learnt = add.predict(1.0, &mut y)?;
-    // Another device gets through it in another time.
+    // Another device takes another time.
     let mut quick = measured.clone();
-    quick.spans.iter_mut().filter(|span| span.engine == thalweg::Engine::Compute).for_each(|span| {
-        span.end = span.start + span.time() / 2;
-    });
+    quick.spans.iter_mut().filter(|span| span.engine == thalweg::timeline::Engine::Compute).for_each(
+        |span| {
+            span.end = span.start + span.time() / 2;
+        },
+    );
     let says = |one: &Timeline, other: &Timeline| one.compare(other).to_string().contains("by its bytes");
     assert!(says(&guessed, &quick), "{}", guessed.compare(&quick));
     assert!(says(&quick, &guessed), "{}", quick.compare(&guessed));
@@ -561,28 +570,29 @@ fn by_its_bytes_is_said_of_what_is() -> Result<()> {
     Ok(())
 }
 
-/// The same mistakes on a GPU, as far as one can make them there.
+/// The same mistakes on a GPU, as far as they can be made there.
 #[test]
 #[ignore = "needs a CUDA device"]
-fn on_a_gpu() -> Result<()> {
+fn on_a_gpu() -> thalweg::Result<()> {
     const LEN: usize = 64 << 20;
     let device = Device::cuda(0)?;
     let values: Vec<f32> = (0..LEN).map(|i| (i * 31 % 1024) as f32).collect();
     let mut y = PinnedBuf::from_slice(&device, &values)?;
     let mut missed = Vec::new();
-    // The first run allocates, the second one has chosen streams, the third one is profiled.
-    let mut check = |cause: Cause, timeline: &mut dyn FnMut() -> Result<Timeline>| -> Result<()> {
-        timeline()?;
-        timeline()?;
-        let timeline = timeline()?;
-        println!("{}: {:.3} ms", cause.name(), timeline.time().as_secs_f64() * 1e3);
-        let found = timeline.findings();
-        found.iter().for_each(|finding| println!("  {finding}"));
-        if found.first().is_none_or(|first| first.cause != cause) {
-            missed.push(cause);
-        }
-        Ok(())
-    };
+    // The first run allocates, the second has chosen streams, the third is profiled.
+    let mut check =
+        |cause: Cause, timeline: &mut dyn FnMut() -> thalweg::Result<Timeline>| -> thalweg::Result<()> {
+            timeline()?;
+            timeline()?;
+            let timeline = timeline()?;
+            println!("{}: {:.3} ms", cause.name(), timeline.time().as_secs_f64() * 1e3);
+            let found = timeline.findings();
+            found.iter().for_each(|finding| println!("  {finding}"));
+            if found.first().is_none_or(|first| first.cause != cause) {
+                missed.push(cause);
+            }
+            Ok(())
+        };
     let mut add = Add::options(&device).chunk(16 << 10).build()?;
     check(Cause::ChunkTooSmall, &mut || add.profile(1.0, &mut y))?;
     let mut add = Add::options(&device).chunk(LEN / 2).build()?;
@@ -601,7 +611,8 @@ fn on_a_gpu() -> Result<()> {
     check(Cause::KernelTooSmall, &mut || step.profile(&y, &mut z))?;
     let stepped = |x: f32| x.mul_add(0.999, 0.001).to_bits();
     assert!(y.iter().zip(z.iter()).all(|(&x, z)| stepped(x) == z.to_bits()));
-    // With two cores, of which the process may be given no more, it is the threads; with many the link is nearly full.
+    // On two cores (the process may be given no more) the threads limit the run; with many cores the link is
+    // nearly full.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores <= 4 {
         let (mut add, mut ordinary) = (Add::new(&device)?, values);

@@ -1,4 +1,4 @@
-//! What is seen of a run: timelines, findings, times, progress, `tracing` and NVTX.
+//! Observing a run: timelines, findings, times, progress, `tracing` and NVTX.
 
 mod book;
 mod findings;

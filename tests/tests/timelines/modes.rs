@@ -1,9 +1,12 @@
-//! `predict` and `profile` of graphs, of what a run shares, and of whatever else is no plain run on streams.
+//! `predict` and `profile` of graphs, of data that a run shares, and of all other runs that are not plain
+//! runs on streams.
 
 use std::time::Duration;
 
+use thalweg::Timeline;
 use thalweg::prelude::*;
-use thalweg::{DriverCall, Effect, Fault, Span, Timeline};
+use thalweg::sim::{DriverCall, Effect, Fault};
+use thalweg::timeline::Span;
 use thalweg_tests::kernels::{accumulate, add_to, count_up};
 
 stream_pipeline! {
@@ -78,7 +81,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Likewise one kernel, on one stream.
+    /// One kernel on the host's memory, on one stream.
     pipeline InPlaceAlone {
         param a: f32;
         inout y: mapped [f32];
@@ -89,7 +92,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// What is no kernel, and a kernel that the first chunks leave out, beside one on the host's memory.
+    /// Other operations, a kernel that the first chunks leave out, and one on the host's memory.
     pipeline InPlaceWithMore {
         param a: f32;
         inout y: mapped [f32];
@@ -108,22 +111,22 @@ stream_pipeline! {
 const LEN: usize = 4 << 20;
 const CHUNKS: usize = 8;
 
-fn pinned(device: &Device, len: usize) -> Result<PinnedBuf<f32>> {
+fn pinned(device: &Device, len: usize) -> thalweg::Result<PinnedBuf<f32>> {
     PinnedBuf::from_slice(device, &vec![1.0; len])
 }
 
-/// One is about as long as the other.
+/// Both times are about equal.
 #[track_caller]
 fn is_near(predicted: &Timeline, run: &Report) {
     let off = predicted.time().as_secs_f64() / run.time.as_secs_f64();
     assert!((0.98..1.02).contains(&off), "{off}: {} {run}", predicted.report);
 }
 
-/// Launches take their time, of which there is one for a run, or for a chunk where the CPU has a part in it; a graph begins when it
-/// is launched.
+/// Launches take their time: there is one for a run, or one for a chunk if the CPU has a part in it. A graph
+/// begins when it is launched.
 #[test]
-fn as_many_graphs_as_a_run_launches() -> Result<()> {
-    let mut spec = Spec::h200();
+fn as_many_graphs_as_a_run_launches() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
     (spec.model.graph_launch, spec.model.graph_update) = (Duration::from_millis(1), Duration::ZERO);
     for chunks in [1, CHUNKS] {
         let device = Device::simulated(spec.clone());
@@ -144,8 +147,8 @@ fn as_many_graphs_as_a_run_launches() -> Result<()> {
 
 /// A long run is several graphs, one after another.
 #[test]
-fn a_long_run_is_several_graphs() -> Result<()> {
-    let mut spec = Spec::h200();
+fn a_long_run_is_several_graphs() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
     (spec.model.graph_launch, spec.model.graph_update) = (Duration::from_millis(5), Duration::ZERO);
     let device = Device::simulated(spec);
     let mut y = pinned(&device, LEN)?;
@@ -155,16 +158,16 @@ fn a_long_run_is_several_graphs() -> Result<()> {
     Ok(())
 }
 
-/// What no graph can hold is in no graph, and so is what the whole run shares.
+/// Operations that no graph can hold are in no graph, and neither is what the whole run shares.
 #[test]
-fn only_what_a_graph_holds_is_changed_in_it() -> Result<()> {
-    let mut spec = Spec::h200();
+fn only_what_a_graph_holds_is_changed_in_it() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
     (spec.model.graph_launch, spec.model.graph_update) = (Duration::ZERO, Duration::from_millis(1));
     let device = Device::simulated(spec);
     let mut y = pinned(&device, LEN)?;
     let mut through = ThroughTheCpu::options(&device).chunk(LEN).graph().build()?;
     let changed = |timeline: Timeline| timeline.report.enqueuing.as_millis();
-    // Of five operations one is a function.
+    // One of five operations is a function.
     assert_eq!(changed(through.predict(&mut y)?), 4);
     let x = PinnedBuf::from_slice(&device, &[1_i64; 100])?;
     let mut filled = Filled::options(&device).graph().build()?;
@@ -173,9 +176,9 @@ fn only_what_a_graph_holds_is_changed_in_it() -> Result<()> {
 }
 
 #[test]
-fn what_is_carried_is_filled_first() -> Result<()> {
-    let mut spec = Spec::h200();
-    // So that a fill takes its time.
+fn what_is_carried_is_filled_first() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
+    // The fill is large enough to take time.
     spec.model.memory_rate = 1e9;
     let device = Device::simulated(spec);
     let x = PinnedBuf::from_slice(&device, &[1_i64; 100])?;
@@ -186,19 +189,19 @@ fn what_is_carried_is_filled_first() -> Result<()> {
     Ok(())
 }
 
-/// A stream that watches another one is a hardware queue more, of which there are eight.
+/// A stream that watches another one takes one more hardware queue, of eight.
 #[test]
-fn few_streams_watch() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn few_streams_watch() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device, LEN)?;
-    // Of its three streams two copy.
+    // Two of its three streams copy.
     let mut add = Add::options(&device).chunk(LEN / 16).build()?;
     let third = device.inject(Fault::nth(DriverCall::CreateStream, 2, Effect::Refused))?;
     let [predicted, profiled] = [add.predict(1.0, &mut y)?, add.profile(1.0, &mut y)?];
     assert!(!third.struck());
     is_near(&predicted, &profiled.report);
-    // Eight are all there are.
-    let device = Device::simulated(Spec::h200());
+    // There are no more than eight.
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device, LEN)?;
     let mut add = PerSlot::options(&device).chunk(LEN / 16).build()?;
     let second = device.inject(Fault::nth(DriverCall::CreateStream, 1, Effect::Refused))?;
@@ -214,11 +217,11 @@ fn few_streams_watch() -> Result<()> {
     Ok(())
 }
 
-/// A profile of graphs is one of streams: so it is reported, and so the streams are.
+/// A profile of graphs is made on streams: the report and the streams say so.
 #[test]
-fn a_profile_of_graphs_is_of_streams() -> Result<()> {
-    let mut spec = Spec::h200();
-    // Kernels are what is waited for.
+fn a_profile_of_graphs_is_of_streams() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
+    // The run waits for kernels.
     spec.model.memory_rate = 5e9;
     let device = Device::simulated(spec);
     device.calibration();
@@ -230,7 +233,7 @@ fn a_profile_of_graphs_is_of_streams() -> Result<()> {
         let by_slot = profiled.rows.iter().any(|row| row.slot.is_some());
         assert_eq!((profiled.report.stream_per_slot, by_slot), (expected, expected), "{profiled}");
     }
-    // Neither does a graph, or the prediction of one, have a stream for each slot.
+    // A graph, or its prediction, does not have a stream for each slot either.
     assert!(!placed.run(1.0, &mut y)?.stream_per_slot);
     let predicted = placed.predict(1.0, &mut y)?;
     assert!(predicted.report.graph && !predicted.report.stream_per_slot);
@@ -240,11 +243,11 @@ fn a_profile_of_graphs_is_of_streams() -> Result<()> {
 
 /// A few thousand events are kept for the next profile.
 #[test]
-fn not_all_events_are_kept() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn not_all_events_are_kept() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device, LEN)?;
     let mut add = Add::options(&device).chunk(LEN / 2048).build()?;
-    let creates = |add: &mut Add, y: &mut PinnedBuf<f32>| -> Result<bool> {
+    let creates = |add: &mut Add, y: &mut PinnedBuf<f32>| -> thalweg::Result<bool> {
         let created = device.inject(Fault::nth(DriverCall::CreateEvent, 0, Effect::Slow(Duration::ZERO)))?;
         add.profile(1.0, y)?;
         Ok(created.struck())
@@ -257,13 +260,13 @@ fn not_all_events_are_kept() -> Result<()> {
     Ok(())
 }
 
-/// Kernels on the host's memory copy as engines do.
+/// Kernels on the host's memory copy like engines.
 #[test]
-fn kernels_on_the_hosts_memory() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn kernels_on_the_hosts_memory() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device, LEN)?;
     let mut z = PinnedBuf::<u64>::zeroed(&device, LEN)?;
-    let mut compare = |chunks: usize| -> Result<()> {
+    let mut compare = |chunks: usize| -> thalweg::Result<()> {
         let mut both = InPlace::options(&device).chunk(LEN / chunks).build()?;
         let mut alone = InPlaceAlone::options(&device).chunk(LEN / chunks).build()?;
         let pairs = [
@@ -289,10 +292,10 @@ fn kernels_on_the_hosts_memory() -> Result<()> {
     [1, 3, 4, 16, 64].into_iter().try_for_each(&mut compare)
 }
 
-/// On the device a fill is much quicker than a kernel over the link.
+/// On the device a fill is much faster than a kernel over the link.
 #[test]
-fn each_has_its_own_time() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn each_has_its_own_time() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device, LEN)?;
     let mut pipeline = InPlaceWithMore::options(&device).chunk(LEN / 12).build()?;
     let (predicted, profiled) = (pipeline.predict(1.0, &mut y)?, pipeline.profile(1.0, &mut y)?);

@@ -1,9 +1,9 @@
-//! NVTX ranges, as a tool gets them: a stub of one writes them down.
+//! NVTX ranges, as a tool gets them: a stub of a tool writes them down.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use thalweg::prelude::*;
-use thalweg::{Effect, Fault};
+use thalweg::sim::{Effect, Fault};
 use thalweg_kernels::saxpy;
 use thalweg_tests::stubs::{self, Stubs};
 
@@ -45,12 +45,12 @@ const TOOL: (&str, &str) =
     ("NVTX_INJECTION64_PATH", concat!(env!("CARGO_TARGET_TMPDIR"), "/nvtx/libnvtx.so"));
 const SIMULATED: (&str, &str) = ("THALWEG_DEVICE", "sim");
 
-/// What the tool is told of what `body` does.
+/// The record of a tool while `body` runs.
 fn recorded(test: &str, body: fn(&Device)) -> Option<String> {
     STUBS.record(test, &[TOOL, SIMULATED], body)
 }
 
-fn run(device: &Device, items: usize, panics_at: usize) -> Result<Report> {
+fn run(device: &Device, items: usize, panics_at: usize) -> thalweg::Result<Report> {
     Saxpy::new(device)?.run(3.0, panics_at, &vec![1.0; items], &mut vec![2.0; items])
 }
 
@@ -84,7 +84,7 @@ pop
     assert_eq!(record, expected);
 }
 
-/// The stub aborts at a pop of nothing, and indents by what is pushed.
+/// The stub aborts at a pop of nothing, and indents by the number of pushed ranges.
 fn all_popped(record: &str) {
     let pushed = record.lines().filter(|line| line.trim_start().starts_with("Saxpy")).count();
     let popped = record.lines().filter(|line| line.trim_start() == "pop").count();
@@ -96,7 +96,7 @@ fn they_pair_up_where_a_run_fails() {
     let body = |device: &Device| {
         device.inject(Fault::at(&Saxpy::PLAN, "axpy", 1, Effect::Fails).unwrap()).unwrap();
         run(device, 5000, NOWHERE).unwrap_err();
-        // Lengths that do not fit are no run.
+        // Arguments whose lengths do not fit start no run.
         let mut saxpy = Saxpy::new(device).unwrap();
         saxpy.run(3.0, NOWHERE, &[1.0; 3], &mut [2.0; 2]).unwrap_err();
         run(device, 0, NOWHERE).unwrap();
@@ -118,7 +118,7 @@ fn they_pair_up_where_an_expression_panics() {
     assert!(record.ends_with("\n  Saxpy load 2: copy y -> dy (2)\n  pop\npop\n"), "{record}");
 }
 
-/// What an `if` leaves out is not shown, and a prediction enqueues nothing.
+/// Operations that an `if` leaves out are not shown, and a prediction enqueues nothing.
 #[test]
 fn what_is_not_enqueued_has_no_range() {
     let body = |device: &Device| {
@@ -133,12 +133,12 @@ fn what_is_not_enqueued_has_no_range() {
     assert_eq!((ranges("\nSaxpy\n"), ranges(" load "), ranges(" axpy "), ranges(" store ")), (1, 20, 9, 10));
 }
 
-/// Where there is no tool, or none that can be used, a run is as always.
+/// Without a tool, or with one that cannot be used, a run is as always.
 #[test]
 fn without_a_tool_there_are_no_ranges() {
     if stubs::is_child() {
         run(&Device::open().unwrap(), 1500, NOWHERE).unwrap();
-        // The record is there, as of a tool that was told of nothing.
+        // The record exists, as for a tool that has received nothing.
         std::fs::File::options()
             .create(true)
             .append(true)
@@ -151,7 +151,7 @@ fn without_a_tool_there_are_no_ranges() {
         ("NVTX_INJECTION64_PATH", String::new()),
         ("NVTX_INJECTION64_PATH", format!("{folder}/nowhere.so")),
         ("NVTX_INJECTION64_PATH", format!("{folder}/libbroken.so")),
-        // A library, but no tool.
+        // This is a library, but not a tool.
         ("NVTX_INJECTION64_PATH", "libc.so.6".to_owned()),
     ] {
         let record = STUBS.run_again("without_a_tool_there_are_no_ranges", &[(variable, &path), SIMULATED]);

@@ -1,9 +1,11 @@
-//! Progress: what is told of a run while it is under way, and that telling changes nothing.
+//! Progress: the reports of a run while it is under way; and reporting changes nothing.
 
 use std::sync::{Arc, Mutex};
 
+use thalweg::Options;
 use thalweg::prelude::*;
-use thalweg::{Effect, Fault, Options, Progress};
+use thalweg::report::Progress;
+use thalweg::sim::{Effect, Fault};
 use thalweg_kernels::saxpy;
 
 stream_pipeline! {
@@ -22,7 +24,7 @@ stream_pipeline! {
     }
 }
 
-/// What was told, in order.
+/// The reports, in order.
 type Told = Arc<Mutex<Vec<Progress>>>;
 
 fn told_by(options: Options<Saxpy>) -> (Saxpy, Told) {
@@ -32,17 +34,17 @@ fn told_by(options: Options<Saxpy>) -> (Saxpy, Told) {
 }
 
 fn device() -> Device {
-    Device::simulated(Spec::default())
+    Device::simulated(Simulation::default())
 }
 
-/// The items that were done, call by call; nothing else differs.
+/// The number of items that were done, call by call; nothing else differs.
 fn take(told: &Told, total: usize) -> Vec<usize> {
     let told = std::mem::take(&mut *told.lock().unwrap());
     assert!(told.iter().all(|told| told.pipeline == "Saxpy" && told.total == total), "{told:?}");
     told.iter().map(|told| told.done).collect()
 }
 
-fn run(pipeline: &mut Saxpy, items: usize) -> Result<Report> {
+fn run(pipeline: &mut Saxpy, items: usize) -> thalweg::Result<Report> {
     let mut y = vec![2.0; items];
     let report = pipeline.run(3.0, &vec![1.0; items], &mut y)?;
     assert!(y.iter().all(|&y| y == 5.0));
@@ -54,7 +56,7 @@ fn it_counts_up_to_all_items() {
     let (mut pipeline, told) = told_by(Saxpy::options(&device()));
     for (items, counted) in [
         (550, vec![0, 100, 200, 300, 550]),
-        // A run again begins again.
+        // A second run begins anew.
         (550, vec![0, 100, 200, 300, 550]),
         (200, vec![0, 200]),
         (1, vec![0, 1]),
@@ -67,7 +69,7 @@ fn it_counts_up_to_all_items() {
     assert!(told.lock().unwrap().last().unwrap().is_complete());
 }
 
-/// In graph mode a graph is a chunk, or the whole run; the same graphs again are told of too.
+/// In graph mode a graph is a chunk, or the whole run; repeated graphs are reported too.
 #[test]
 fn it_counts_in_every_mode() {
     let (mut pipeline, told) = told_by(Saxpy::options(&device()).graph());
@@ -104,10 +106,10 @@ fn what_is_done_has_arrived_on_a_gpu() {
     check_arrivals(&Device::cuda(0).unwrap());
 }
 
-/// A chunk that is told to be done is in the caller's memory, where results are staged.
+/// A chunk that is reported as done is in the caller's memory, if results are staged.
 fn check_arrivals(device: &Device) {
     struct Shared(*const f32);
-    // SAFETY: the test reads only what is not written any more.
+    // SAFETY: the test reads only memory that is no longer written.
     unsafe impl Send for Shared {}
     // SAFETY: as above.
     unsafe impl Sync for Shared {}
@@ -135,7 +137,7 @@ fn check_arrivals(device: &Device) {
         let options = Saxpy::options(device).progress_with(check);
         let mut pipeline = if graph { options.graph() } else { options }.build().unwrap();
         pipeline.run(3.0, &vec![1.0; 1000], &mut y).unwrap();
-        // Of ten chunks seven are told of before the end: those whose slots others have taken over.
+        // Seven of ten chunks are reported before the end: those whose slots others have taken over.
         assert_eq!(*checked.lock().unwrap(), (1..=7).sum::<usize>() * 100 + 1000);
     }
 }
@@ -148,14 +150,15 @@ fn after_an_error_nothing_is_told() {
     run(&mut pipeline, 1000).unwrap_err();
     let counted = take(&told, 1000);
     assert!(counted.is_sorted() && *counted.last().unwrap() < 1000, "{counted:?}");
-    // What does not begin is not told of.
+    // A run that does not begin is not reported.
     pipeline.run(3.0, &[1.0; 7], &mut [2.0; 8]).unwrap_err();
     assert!(told.lock().unwrap().is_empty());
     run(&mut pipeline, 200).unwrap();
     assert_eq!(take(&told, 200), [0, 200]);
 }
 
-/// A callback that panics, at any of its calls, ends the run like an expression that does; the pipeline goes on.
+/// A callback that panics, at any of its calls, ends the run like an expression that panics; the pipeline
+/// goes on.
 #[test]
 fn a_callback_may_panic() {
     for at in [0, 100, 300, 550] {
@@ -173,12 +176,12 @@ fn a_callback_may_panic() {
     }
 }
 
-/// Whoever watches sees the same run, on the simulated device to the nanosecond.
+/// A run with progress is the same run, on the simulated device to the nanosecond.
 #[test]
 fn telling_changes_no_schedule() {
     let plain = |options: Options<Saxpy>| run(&mut options.build().unwrap(), 5000).unwrap();
     let report = plain(Saxpy::options(&device()));
     assert_eq!(run(&mut told_by(Saxpy::options(&device())).0, 5000).unwrap(), report);
-    // Standard error may be a terminal here: then this draws.
+    // If standard error is a terminal, this draws.
     assert_eq!(plain(Saxpy::options(&device()).progress()), report);
 }

@@ -1,16 +1,19 @@
-//! Profiles that time some of the chunks, and work out when the operations of the others were.
+//! Profiles that time some of the chunks, and estimate the times of the others.
 
 use std::time::Duration;
 
+use thalweg::Timeline;
+use thalweg::kernel::DeviceSliceMut;
 use thalweg::prelude::*;
-use thalweg::{DeviceSliceMut, Engine, Enqueue, Span, Timeline};
+use thalweg::routine::Enqueue;
+use thalweg::timeline::{Engine, Span};
 use thalweg_tests::kernels::{add_to, axpy_each};
 
 fn halve(h: &mut [f32]) {
     h.iter_mut().for_each(|h| *h /= 2.0);
 }
 
-fn twice(queue: &Enqueue<'_>, y: DeviceSliceMut<'_, f32>) -> Result<()> {
+fn twice(queue: &Enqueue<'_>, y: DeviceSliceMut<'_, f32>) -> thalweg::Result<()> {
     queue.simulate((y,), |(y,)| y.iter_mut().for_each(|y| *y *= 2.0))
 }
 
@@ -28,7 +31,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Likewise with a stream for each slot.
+    /// The same with a stream for each slot.
     pipeline PerSlot {
         param a: f32;
         inout y: [f32];
@@ -42,7 +45,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Everything there is: a fill, a routine, a function on the CPU, and what only some chunks have done.
+    /// All operations: a fill, a routine, a function on the CPU, and operations of only some chunks.
     pipeline Everything {
         param a: f32;
         inout y: [f32];
@@ -65,10 +68,10 @@ stream_pipeline! {
 
 const LEN: usize = 16 << 20;
 const CHUNKS: usize = 64;
-/// Of a run's time, for timing.
+/// The share of a run's time for timing.
 const SHARE: f64 = 0.01;
 
-/// What was estimated is where it was when everything was timed.
+/// Estimated operations are where they were when everything was timed.
 #[track_caller]
 fn is_like(sampled: &Timeline, whole: &Timeline) {
     assert!(whole.spans.iter().all(|span| !span.estimated));
@@ -76,14 +79,14 @@ fn is_like(sampled: &Timeline, whole: &Timeline) {
     let timed = sampled.timed_chunks();
     assert!((2..=whole.report.chunks / 2).contains(&timed), "{timed} of {}", whole.report.chunks);
     assert_eq!(sampled.spans.len(), whole.spans.len());
-    // In most chunks something may wait for something else than in those that were timed.
+    // In most chunks an operation may wait for another one than in those that were timed.
     let near = whole.time() / CHUNKS as u32;
     let mut off = Vec::new();
     for span in &whole.spans {
         let same = |other: &&Span| (other.chunk, other.operation) == (span.chunk, span.operation);
         let other = sampled.spans.iter().find(same).expect("it is there");
         assert!(other.enqueued <= other.end && other.start <= other.end && other.end <= sampled.time());
-        // To time everything takes a little longer.
+        // Timing everything takes a little longer.
         let scaled = |time: Duration| time.mul_f64(whole.time().as_secs_f64() / sampled.time().as_secs_f64());
         off.push(span.start.abs_diff(scaled(other.start)).max(span.end.abs_diff(scaled(other.end))));
         assert_eq!(
@@ -101,24 +104,25 @@ fn is_like(sampled: &Timeline, whole: &Timeline) {
     );
 }
 
-/// Likewise each engine is busy for about as long.
+/// Each engine is busy for about as long, too.
 #[track_caller]
 fn is_as_busy(sampled: &Timeline, whole: &Timeline) {
     is_like(sampled, whole);
-    // Copies take longer while others go the other way, which in a few chunks they do more or less than in all of them.
+    // Copies take longer while others go the other way; in a few chunks they do so more or less than in all
+    // of them.
     for engine in [Engine::ToDevice, Engine::Compute, Engine::ToHost, Engine::Host] {
         let [expected, found] = [whole, sampled].map(|timeline| timeline.share(engine));
         assert!((expected - found).abs() < 0.15, "{engine}: {found} for {expected}\n{whole}\n{sampled}");
     }
 }
 
-fn axpy(device: &Device, share: f64, depth: usize) -> Result<Axpy> {
+fn axpy(device: &Device, share: f64, depth: usize) -> thalweg::Result<Axpy> {
     Axpy::options(device).chunk(LEN / CHUNKS).depth(depth).profile_share(share).build()
 }
 
 #[test]
-fn estimates_are_where_the_operations_were() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn estimates_are_where_the_operations_were() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (x, mut y) = (vec![1.0; LEN], vec![2.0; LEN]);
     let (pinned, mut out) = (PinnedBuf::from_slice(&device, &x)?, PinnedBuf::from_slice(&device, &y)?);
     for depth in [1, 2, 3, 8] {
@@ -135,8 +139,8 @@ fn estimates_are_where_the_operations_were() -> Result<()> {
 }
 
 #[test]
-fn whatever_the_operations_are() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn whatever_the_operations_are() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = vec![2.0; LEN];
     let pipeline = |share| Everything::options(&device).chunk(LEN / CHUNKS).profile_share(share).build();
     let (mut some, mut all) = (pipeline(SHARE)?, pipeline(1.0)?);
@@ -144,11 +148,11 @@ fn whatever_the_operations_are() -> Result<()> {
     Ok(())
 }
 
-/// As a run does, of which nothing is timed.
+/// The time is that of a run in which nothing is timed.
 #[test]
-fn a_profile_waits_for_what_a_run_waits_for() -> Result<()> {
+fn a_profile_waits_for_what_a_run_waits_for() -> thalweg::Result<()> {
     for seed in 0..200 {
-        let device = Device::simulated(Spec::h200().adversarial(seed));
+        let device = Device::simulated(Simulation::h200().adversarial(seed));
         let mut y: Vec<_> = (0..3000).map(|y| y as f32).collect();
         let mut pipeline = Everything::options(&device).chunk(100).profile_share(0.0).build()?;
         let timeline = pipeline.profile(1.0, &mut y)?;
@@ -159,10 +163,11 @@ fn a_profile_waits_for_what_a_run_waits_for() -> Result<()> {
     Ok(())
 }
 
-/// Ordinary memory, one chunk at a time or small chunks: on a simulated device nobody waits for the host's events.
+/// Pageable memory, one chunk at a time or small chunks: on a simulated device nobody waits for the host's
+/// events.
 #[test]
-fn a_simulated_device_times_everything() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_simulated_device_times_everything() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (x, mut y) = (vec![1.0; LEN], vec![2.0; LEN]);
     let timeline = Axpy::options(&device).chunk(LEN / 256).depth(1).build()?.profile(1.0, &x, &mut y)?;
     assert_eq!(timeline.timed_chunks(), 256);
@@ -171,8 +176,8 @@ fn a_simulated_device_times_everything() -> Result<()> {
 }
 
 #[test]
-fn it_says_what_was_not_timed() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn it_says_what_was_not_timed() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (x, mut y) = (vec![1.0; LEN], vec![2.0; LEN]);
     let timeline = axpy(&device, 0.0, 3)?.profile(1.0, &x, &mut y)?;
     assert_eq!(timeline.timed_chunks(), 6);
@@ -186,15 +191,15 @@ fn it_says_what_was_not_timed() -> Result<()> {
     let estimated = events.iter().filter(|event| event["args"]["estimated"] == true).count();
     assert_eq!(estimated, 4 * (CHUNKS - 6));
     assert!(timeline.svg().contains("estimated: other chunks were timed"));
-    // What it would take is nothing that anybody would time.
+    // Nothing of a prediction is timed, so nothing of it is estimated.
     assert!(axpy(&device, 0.0, 3)?.predict(1.0, &x, &mut y)?.spans.iter().all(|span| !span.estimated));
     Ok(())
 }
 
-/// Of what is over the next profile has the events.
+/// The next profile uses the events of operations that are over.
 #[test]
-fn any_share_is_one() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn any_share_is_one() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (x, mut y) = (vec![1.0; 1000], vec![2.0; 1000]);
     for (share, timed) in [(f64::NAN, 10), (f64::INFINITY, 10), (2.0, 10), (-1.0, 6), (f64::NEG_INFINITY, 6)]
     {

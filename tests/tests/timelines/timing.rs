@@ -1,8 +1,7 @@
 //! Virtual time: the same in every run, and shorter where streams overlap.
 
 use thalweg::prelude::*;
-use thalweg::streams::Priority;
-use thalweg::{Event, Stream};
+use thalweg::streams::{Event, Priority, Stream};
 use thalweg_tests::kernels::double_all;
 
 stream_pipeline! {
@@ -29,9 +28,9 @@ stream_pipeline! {
 const LEN: usize = 1 << 23;
 
 #[test]
-fn virtual_time_is_the_same_in_every_run() -> Result<()> {
-    let time = || -> Result<_> {
-        let device = Device::simulated(Spec::default());
+fn virtual_time_is_the_same_in_every_run() -> thalweg::Result<()> {
+    let time = || -> thalweg::Result<_> {
+        let device = Device::simulated(Simulation::default());
         let (mut pipeline, mut y) = (Overlapped::new(&device)?, vec![1.0; LEN]);
         Ok([pipeline.run(&mut y)?.time, pipeline.run(&mut y)?.time])
     };
@@ -39,11 +38,11 @@ fn virtual_time_is_the_same_in_every_run() -> Result<()> {
     Ok(())
 }
 
-/// Priorities are the kernels': "stream priorities have no effect on host-to-device and device-to-host memory operations", says
-/// the reference of `cuStreamCreateWithPriority`.
+/// Priorities apply to kernels: "stream priorities have no effect on host-to-device and device-to-host memory
+/// operations", says the reference of `cuStreamCreateWithPriority`.
 #[test]
-fn copies_come_in_the_order_of_their_calls() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn copies_come_in_the_order_of_their_calls() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let x = PinnedBuf::zeroed(&device, LEN)?;
     let mut ends = Vec::new();
     for priority in [Priority::Default, Priority::Low, Priority::High] {
@@ -58,14 +57,14 @@ fn copies_come_in_the_order_of_their_calls() -> Result<()> {
         stream.record(end)?;
     }
     device.synchronize()?;
-    let times = ends.iter().map(|(_, end, _)| start.elapsed(end)).collect::<Result<Vec<_>>>()?;
+    let times = ends.iter().map(|(_, end, _)| start.elapsed(end)).collect::<thalweg::Result<Vec<_>>>()?;
     assert!(times.is_sorted(), "{times:?}");
     Ok(())
 }
 
 #[test]
-fn streams_overlap() -> Result<()> {
-    let spec = Spec::default();
+fn streams_overlap() -> thalweg::Result<()> {
+    let spec = Simulation::default();
     let device = Device::simulated(spec.clone());
     let mut y = PinnedBuf::zeroed(&device, LEN)?;
     let serial = Serial::new(&device)?.run(&mut y)?.time.as_secs_f64();
@@ -73,8 +72,8 @@ fn streams_overlap() -> Result<()> {
     let one_way = 4.0 * LEN as f64 / spec.model.to_device;
     assert!(serial > 2.0 * one_way, "one stream cannot beat both copies: {serial} s");
     assert!(overlapped < 0.65 * serial, "three streams take {overlapped} s, one takes {serial} s");
-    // Each direction gets less while the other is busy, and each copy begins a little late; filling and emptying the pipeline
-    // takes a chunk each.
+    // Each direction gets less while the other is busy, and each copy begins a little late; filling and
+    // emptying the pipeline takes a chunk each.
     let latency = spec.model.copy_latency + spec.model.duplex_latency;
     let limit = one_way / spec.model.duplex + latency.as_secs_f64() * (LEN >> 18) as f64;
     assert!(overlapped > one_way && overlapped < 1.2 * limit, "{overlapped} s against {limit} s");
@@ -82,10 +81,10 @@ fn streams_overlap() -> Result<()> {
 }
 
 #[test]
-fn depth_is_what_overlaps() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn depth_is_what_overlaps() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let mut y = PinnedBuf::zeroed(&device, LEN)?;
-    let mut time = |depth| -> Result<_> {
+    let mut time = |depth| -> thalweg::Result<_> {
         Ok(Overlapped::options(&device).depth(depth).build()?.run(&mut y)?.time.as_secs_f64())
     };
     let (one, two, three) = (time(1)?, time(2)?, time(3)?);
@@ -103,10 +102,10 @@ stream_pipeline! {
     }
 }
 
-/// What `auto` chooses follows from what the device is like, and is about the best that one could choose by hand.
+/// The choices of `auto` follow from the device's model, and are about the best possible by hand.
 #[test]
-fn an_auto_chunk_is_nearly_the_best_on_every_device() -> Result<()> {
-    for spec in [Spec::h200(), Spec::a100(), Spec::rtx4090(), Spec::t4()] {
+fn an_auto_chunk_is_nearly_the_best_on_every_device() -> thalweg::Result<()> {
+    for spec in [Simulation::h200(), Simulation::a100(), Simulation::rtx4090(), Simulation::t4()] {
         let device = Device::simulated(spec);
         let mut y = PinnedBuf::zeroed(&device, LEN)?;
         for len in [LEN / 32, LEN / 4, LEN] {
@@ -128,11 +127,11 @@ fn an_auto_chunk_is_nearly_the_best_on_every_device() -> Result<()> {
     Ok(())
 }
 
-/// A stage of kernels that names no stream has one, and one for each slot once a run has shown that kernels are what it waits
-/// for: then their latencies overlap.
+/// A stage of kernels that names no stream has one stream, and one for each slot once a run has shown that it
+/// waits for kernels: then their latencies overlap.
 #[test]
-fn kernels_get_more_streams_where_they_are_what_a_run_waits_for() -> Result<()> {
-    let times = |spec: Spec, graph: bool| -> Result<Vec<f64>> {
+fn kernels_get_more_streams_where_they_are_what_a_run_waits_for() -> thalweg::Result<()> {
+    let times = |spec: Simulation, graph: bool| -> thalweg::Result<Vec<f64>> {
         let device = Device::simulated(spec);
         let mut y = PinnedBuf::from_slice(&device, &vec![1.0; LEN])?;
         let options = Auto::options(&device);
@@ -142,32 +141,33 @@ fn kernels_get_more_streams_where_they_are_what_a_run_waits_for() -> Result<()> 
         assert!(y.iter().all(|y| [1.0, 16.0].contains(y)));
         times
     };
-    let mut slow = Spec::h200();
+    let mut slow = Simulation::h200();
     slow.model.launch_latency = std::time::Duration::from_millis(1);
     let [first, second, third, fourth] = times(slow.clone(), false)?[..] else { unreachable!() };
-    // Ten latencies one after another; then three at a time.
+    // Ten latencies come one after another; then three at a time.
     assert!(second < 0.5 * first, "{first} s, then {second} s");
     // The clock is read in whole nanoseconds.
     let same = |one: f64, other: f64| (one - other).abs() < 2e-9;
     assert!(same(third, second) && same(fourth, second), "{second}, {third}, {fourth}");
-    // In a graph kernels are ordered as they were, and where copies take longer nothing changes.
+    // In a graph the order of kernels is the same, and if copies take longer nothing changes.
     let in_graph = times(slow, true)?;
     assert!(in_graph.iter().all(|time| *time > 0.9 * first), "{in_graph:?} against {first}");
-    let [first, others @ ..] = &times(Spec::h200(), false)?[..] else { unreachable!() };
+    let [first, others @ ..] = &times(Simulation::h200(), false)?[..] else { unreachable!() };
     assert!(others.iter().all(|other| same(*other, *first)), "{first}, {others:?}");
     Ok(())
 }
 
-/// With more streams the copies may be what a run waits for, which is no reason to go back to one again and again.
+/// With more streams the copies may bound a run, which is no reason to go back to one stream again and again.
 #[test]
-fn streams_that_were_worth_it_stay() -> Result<()> {
-    let mut spec = Spec::h200();
+fn streams_that_were_worth_it_stay() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
     spec.model.launch_latency = std::time::Duration::from_micros(120);
     let device = Device::simulated(spec);
     let mut y = PinnedBuf::from_slice(&device, &vec![1.0; 4 * LEN])?;
     let mut pipeline = Overlapped::options(&device).chunk(1 << 20).depth(6).build()?;
-    let mut time = |len: usize| -> Result<_> { Ok(pipeline.run(y.slice_mut(..len)?)?.time.as_secs_f64()) };
-    let times = (0..8).map(|_| time(4 * LEN)).collect::<Result<Vec<_>>>()?;
+    let mut time =
+        |len: usize| -> thalweg::Result<_> { Ok(pipeline.run(y.slice_mut(..len)?)?.time.as_secs_f64()) };
+    let times = (0..8).map(|_| time(4 * LEN)).collect::<thalweg::Result<Vec<_>>>()?;
     assert!(times[3..].iter().all(|time| *time < 0.8 * times[0]), "{times:?}");
     // A short run shows nothing.
     time(1 << 20)?;
@@ -176,15 +176,16 @@ fn streams_that_were_worth_it_stay() -> Result<()> {
     Ok(())
 }
 
-/// Likewise where nothing else does.
+/// A short run in between shows nothing, and is no reason to go back.
 #[test]
-fn a_short_run_is_no_reason_to_go_back() -> Result<()> {
-    let mut spec = Spec::h200();
+fn a_short_run_is_no_reason_to_go_back() -> thalweg::Result<()> {
+    let mut spec = Simulation::h200();
     spec.model.launch_latency = std::time::Duration::from_millis(1);
     let device = Device::simulated(spec);
     let mut y = PinnedBuf::from_slice(&device, &vec![1.0; LEN])?;
     let mut pipeline = Overlapped::new(&device)?;
-    let mut time = |len: usize| -> Result<_> { Ok(pipeline.run(y.slice_mut(..len)?)?.time.as_secs_f64()) };
+    let mut time =
+        |len: usize| -> thalweg::Result<_> { Ok(pipeline.run(y.slice_mut(..len)?)?.time.as_secs_f64()) };
     let (first, second) = (time(LEN)?, time(LEN)?);
     time(1)?;
     let third = time(LEN)?;

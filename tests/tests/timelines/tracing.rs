@@ -5,7 +5,7 @@ use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thalweg::prelude::*;
-use thalweg::{Effect, Fault};
+use thalweg::sim::{Effect, Fault};
 use thalweg_kernels::saxpy;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -44,7 +44,7 @@ fn length(len: usize, panics: bool) -> u32 {
 /// The fields of a span or an event, by name.
 type Fields = BTreeMap<&'static str, String>;
 
-/// What was seen: as lines, indented by depth, and the fields of each span.
+/// The record: lines, indented by depth, and the fields of each span.
 #[derive(Default)]
 struct Seen {
     spans: Vec<(&'static str, Fields)>,
@@ -59,7 +59,7 @@ impl Seen {
     }
 }
 
-/// Sees what is of this target and at most of this level.
+/// Records the spans and events of this target and at most of this level.
 #[derive(Clone)]
 struct Collector(Arc<Mutex<Seen>>, Level);
 
@@ -126,9 +126,9 @@ impl Subscriber for Collector {
     }
 }
 
-/// What a subscriber sees up to a level. Everything is exited again.
-/// One test at a time: whether a callsite is asked for anything is decided for all threads together, when it is first reached
-/// and whenever a collector comes or goes.
+/// What a subscriber sees up to a level. Every span is exited again. Only one test runs at a time: whether a
+/// callsite is enabled is decided for all threads together, when it is first reached and whenever a collector
+/// comes or goes.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -143,10 +143,10 @@ fn seen(level: Level, body: impl FnOnce()) -> Seen {
 }
 
 fn pipeline() -> Saxpy {
-    Saxpy::options(&Device::simulated(Spec::default())).chunk(1000).build().unwrap()
+    Saxpy::options(&Device::simulated(Simulation::default())).chunk(1000).build().unwrap()
 }
 
-fn run(pipeline: &mut Saxpy, items: usize) -> Result<Report> {
+fn run(pipeline: &mut Saxpy, items: usize) -> thalweg::Result<Report> {
     pipeline.run(3.0, &vec![1.0; items], &mut vec![2.0; items])
 }
 
@@ -157,7 +157,7 @@ fn a_run_is_a_span_of_its_operations() {
     let mut report = None;
     let seen = seen(Level::TRACE, || report = Some(run(&mut pipeline, 1500).unwrap()));
     let report = report.unwrap();
-    // Everything that there is of the ring was there when it was built.
+    // All of the ring existed since the pipeline was built.
     assert_eq!(
         seen.lines,
         [
@@ -197,7 +197,7 @@ fn a_run_is_a_span_of_its_operations() {
     );
 }
 
-/// Operations are of a level below.
+/// Operations have a lower level.
 #[test]
 fn who_listens_to_runs_sees_no_operations() {
     let _alone = alone();
@@ -225,7 +225,7 @@ fn a_prediction_is_no_run_and_a_profile_is_one() {
 #[test]
 fn an_error_is_an_event_with_its_place() {
     let _alone = alone();
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = Saxpy::options(&device).chunk(1000).build().unwrap();
     device.inject(Fault::at(&Saxpy::PLAN, "axpy", 1, Effect::Fails).unwrap()).unwrap();
     let mut outcome = Ok(());
@@ -243,21 +243,21 @@ fn an_error_is_an_event_with_its_place() {
     assert!(site.file.ends_with("tracing.rs"), "{site}");
 }
 
-/// Likewise where a pipeline cannot be built, inside of no run.
+/// The same if a pipeline cannot be built; no run is around it.
 #[test]
 fn an_error_of_building_is_one() {
     let _alone = alone();
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let seen = seen(Level::TRACE, || drop(Saxpy::options(&device).depth(0).build()));
     let [line] = &seen.lines[..] else { panic!("{:?}", seen.lines) };
     assert!(line.starts_with("ERROR: ") && line.contains("; pipeline=Saxpy; site="), "{line}");
 }
 
-/// What was entered is exited, and in its order.
+/// Every span that was entered is exited, in order.
 #[test]
 fn spans_end_where_an_expression_panics() {
     let _alone = alone();
-    let mut pipeline = Panics::new(&Device::simulated(Spec::default())).unwrap();
+    let mut pipeline = Panics::new(&Device::simulated(Simulation::default())).unwrap();
     let seen = seen(Level::TRACE, || {
         let run = std::panic::AssertUnwindSafe(|| pipeline.run(1, &[1.0; 30], &mut [0.0; 30]));
         std::panic::catch_unwind(run).expect_err("it panics");
@@ -284,7 +284,7 @@ fn a_source_that_is_waited_for_is_an_event() {
         std::thread::sleep(std::time::Duration::from_millis(5500));
         drop(sender);
     });
-    let mut through = Through::new(&Device::simulated(Spec::default())).unwrap();
+    let mut through = Through::new(&Device::simulated(Simulation::default())).unwrap();
     let seen = seen(Level::WARN, || {
         let report = through.run(source::channel(batches), sink::extend(&mut Vec::new())).unwrap();
         assert_eq!(report.items, 0);

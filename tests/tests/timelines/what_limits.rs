@@ -1,4 +1,4 @@
-//! What the report of a run tells of what limits it: the book's page on speed.
+//! A run's report shows what limits the run: the book's page on speed.
 
 use thalweg::prelude::*;
 use thalweg_tests::kernels::add_to;
@@ -34,7 +34,7 @@ fn shares(device: &Device, report: &Report) -> [f64; 3] {
 const LEN: usize = 16 << 20;
 
 /// The shares of a second run on page-locked memory.
-fn second_run(mut add: Add, device: &Device) -> Result<(Report, [f64; 3])> {
+fn second_run(mut add: Add, device: &Device) -> thalweg::Result<(Report, [f64; 3])> {
     let mut y = PinnedBuf::from_slice(device, &vec![1.0; LEN])?;
     add.run(1.0, &mut y)?;
     let report = add.run(1.0, &mut y)?;
@@ -44,8 +44,8 @@ fn second_run(mut add: Add, device: &Device) -> Result<(Report, [f64; 3])> {
 }
 
 #[test]
-fn a_run_on_page_locked_memory_is_limited_by_the_link() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_run_on_page_locked_memory_is_limited_by_the_link() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (report, [to_device, to_host, host]) = second_run(Add::new(&device)?, &device)?;
     assert_eq!(report.bytes_staged, 0);
     assert!((0.85..=1.0).contains(&to_device) && (0.85..=1.0).contains(&to_host), "{to_device} {to_host}");
@@ -54,8 +54,8 @@ fn a_run_on_page_locked_memory_is_limited_by_the_link() -> Result<()> {
 }
 
 #[test]
-fn a_run_of_small_chunks_is_limited_by_the_host() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_run_of_small_chunks_is_limited_by_the_host() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (_, [to_device, _, host]) = second_run(Add::options(&device).chunk(4 << 10).build()?, &device)?;
     assert!(to_device < 0.5, "{to_device}");
     assert!(host > 0.9, "{host}");
@@ -63,8 +63,8 @@ fn a_run_of_small_chunks_is_limited_by_the_host() -> Result<()> {
 }
 
 #[test]
-fn what_is_in_ordinary_memory_is_staged() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn what_is_in_ordinary_memory_is_staged() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = vec![1.0; LEN];
     let report = Add::new(&device)?.run(1.0, &mut y)?;
     assert_eq!(report.bytes_staged, report.bytes_to_device + report.bytes_to_host);

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use thalweg::__private::Detail;
+use thalweg::Timeline;
 use thalweg::prelude::*;
-use thalweg::{Engine, ErrorKind, Timeline};
+use thalweg::timeline::Engine;
 use thalweg_tests::kernels::{accumulate, add_to, sum_rows};
 
 stream_pipeline! {
@@ -23,7 +25,7 @@ fn halve(h: &mut [f32]) {
 }
 
 stream_pipeline! {
-    /// Something of everything.
+    /// Operations of every kind.
     pipeline Mixed {
         param a: f32;
         param told: std::sync::mpsc::Sender<usize>;
@@ -51,7 +53,7 @@ stream_pipeline! {
 
 const LEN: usize = 4 << 20;
 
-fn pinned(device: &Device, len: usize) -> Result<PinnedBuf<f32>> {
+fn pinned(device: &Device, len: usize) -> thalweg::Result<PinnedBuf<f32>> {
     PinnedBuf::from_slice(device, &vec![1.0; len])
 }
 
@@ -81,8 +83,8 @@ fn is_whole(timeline: &Timeline) {
 }
 
 #[test]
-fn a_prediction_is_what_the_simulated_device_then_does() -> Result<()> {
-    for spec in [Spec::h200(), Spec::a100(), Spec::t4()] {
+fn a_prediction_is_what_the_simulated_device_then_does() -> thalweg::Result<()> {
+    for spec in [Simulation::h200(), Simulation::a100(), Simulation::t4()] {
         let device = Device::simulated(spec);
         for chunk in [None, Some(LEN / 64), Some(LEN / 4), Some(LEN)] {
             let build = || match chunk {
@@ -117,13 +119,13 @@ fn a_prediction_is_what_the_simulated_device_then_does() -> Result<()> {
                 is_whole(&predicted);
                 is_whole(&profiled);
                 let off = seconds(&profiled) / seconds(&run);
-                // With small chunks the host is what is waited for, and it has more to do in a profile.
+                // With small chunks the run waits for the host, which has more to do in a profile.
                 let is_small = chunk == Some(LEN / 64);
                 assert!((0.99..if is_small { 1.15 } else { 1.03 }).contains(&off), "{off}: {}", run.report);
-                // Both tell of the same operations, at about the same time.
+                // Both have the same operations, at about the same time.
                 let near = predicted.time().mul_f64((off - 1.0).max(0.0) + 0.03);
                 for span in &predicted.spans {
-                    let same = |other: &&thalweg::Span| {
+                    let same = |other: &&thalweg::timeline::Span| {
                         (other.chunk, other.operation) == (span.chunk, span.operation)
                     };
                     let other = profiled.spans.iter().find(same).expect("it is there");
@@ -140,8 +142,8 @@ fn a_prediction_is_what_the_simulated_device_then_does() -> Result<()> {
 }
 
 #[test]
-fn a_prediction_changes_nothing_and_a_profile_computes() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn a_prediction_changes_nothing_and_a_profile_computes() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let (mut add, mut y) = (Add::new(&device)?, vec![1.0; 100_000]);
     let predicted = add.predict(1.0, &mut y)?;
     assert!(predicted.predicted && predicted.report.simulated);
@@ -155,9 +157,9 @@ fn a_prediction_changes_nothing_and_a_profile_computes() -> Result<()> {
 }
 
 #[test]
-fn something_of_everything() -> Result<()> {
+fn something_of_everything() -> thalweg::Result<()> {
     const ITEMS: usize = 2500;
-    let device = Device::simulated(Spec::h200());
+    let device = Device::simulated(Simulation::h200());
     let (x, n, first) = (vec![4.0; ITEMS], vec![1; ITEMS], vec![7.0]);
     let (mut mixed, (told, heard)) = (Mixed::new(&device)?, std::sync::mpsc::channel());
     let (mut total, mut z, mut sums) = ([0; 2], vec![0.0; ITEMS], vec![0.0; 3]);
@@ -184,8 +186,8 @@ fn something_of_everything() -> Result<()> {
 }
 
 #[test]
-fn nothing_and_little() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn nothing_and_little() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut add = Add::new(&device)?;
     for len in [0, 1, 2] {
         let mut y = vec![1.0; len];
@@ -200,27 +202,27 @@ fn nothing_and_little() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a run is wrong with its prediction too.
+/// Errors of a run are errors of its prediction too.
 #[test]
-fn mistakes_are_found_without_a_run() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn mistakes_are_found_without_a_run() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut mixed = Mixed::new(&device)?;
     let (told, _heard) = std::sync::mpsc::channel();
     let (x, n) = (vec![4.0; 10], vec![1; 11]);
     let mut out = ([0; 2], vec![0.0; 10], vec![0.0; 1]);
     let error = mixed.predict(1.0, told, &x, &[7.0][..], &mut out.0, &n, &mut out.1, &mut out.2).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Length { host: "n", .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Length { host: "n", .. }), "{error}");
     // Memory that another simulated device has locked is copied like the device's own.
-    let mut of_other = pinned(&Device::simulated(Spec::h200()), 10)?;
+    let mut of_other = pinned(&Device::simulated(Simulation::h200()), 10)?;
     Add::new(&device)?.predict(1.0, &mut of_other)?;
     Ok(())
 }
 
-/// What a profile has shown of kernels is what predictions go by from then on.
+/// Predictions use the kernels' times that a profile has shown.
 #[test]
-fn predictions_learn_from_profiles() -> Result<()> {
-    let mut slow = Spec::h200();
-    // Its kernels get through memory at a rate that the calibration knows; through what they compute, it does not.
+fn predictions_learn_from_profiles() -> thalweg::Result<()> {
+    let mut slow = Simulation::h200();
+    // The calibration knows the rate at which its kernels read memory, but not the time that they compute.
     slow.model.memory_rate = 20e9;
     let device = Device::simulated(slow);
     let mut y = pinned(&device, LEN)?;
@@ -236,8 +238,8 @@ fn predictions_learn_from_profiles() -> Result<()> {
 
 /// A profile's events are kept: one run after another takes no more of them.
 #[test]
-fn profiles_can_be_made_again_and_again() -> Result<()> {
-    let device = Device::simulated(Spec::h200());
+fn profiles_can_be_made_again_and_again() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::h200());
     let mut y = pinned(&device, LEN)?;
     let mut add = Add::options(&device).chunk(LEN / 256).build()?;
     let first = add.profile(1.0, &mut y)?;
@@ -247,16 +249,17 @@ fn profiles_can_be_made_again_and_again() -> Result<()> {
         is_whole(&next);
     }
     assert!(y.iter().all(|&y| y == 7.0));
-    // More than there are events for beforehand.
+    // There are more than the events that were made beforehand.
     let mut add = Add::options(&device).chunk(128).build()?;
     is_whole(&add.profile(1.0, &mut y)?);
     Ok(())
 }
 
-/// Where kernels are what a run waits for, their stream notes the ends of copies late; copies are as long as they are all the same.
+/// If a run waits for kernels, their stream notices the ends of copies late; the copies are as long as they
+/// are all the same.
 #[test]
-fn copies_are_not_as_long_as_the_kernels_that_wait_for_them() -> Result<()> {
-    let mut slow = Spec::h200();
+fn copies_are_not_as_long_as_the_kernels_that_wait_for_them() -> thalweg::Result<()> {
+    let mut slow = Simulation::h200();
     slow.model.memory_rate = 10e9;
     let device = Device::simulated(slow);
     let mut y = pinned(&device, LEN)?;

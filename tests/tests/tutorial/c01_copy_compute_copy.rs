@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::time::Duration;
 
-use thalweg::{Device, DeviceBuf, Event, Result, Stream, blocks};
+use thalweg::kernel::blocks;
+use thalweg::streams::{Event, Stream};
+use thalweg::{Device, DeviceBuf, Result};
 // ANCHOR_END: uses
 
 use super::kernel::{GAIN, OFFSET, adjust};
@@ -24,7 +26,7 @@ fn adjusted(device: &Device, x: &[f32]) -> Result<Vec<f32>> {
 // ANCHOR_END: program
 
 // ANCHOR: stopwatch
-/// How long some work takes on the device's clock, from its first call to its last result.
+/// The time of some work on the device's clock, from its first call to its last result.
 pub fn stopwatch<T>(device: &Device, work: impl FnOnce() -> Result<T>) -> Result<(Duration, T)> {
     let clock = Stream::new(device)?;
     let (start, stop) = (Event::with_timing(device)?, Event::with_timing(device)?);

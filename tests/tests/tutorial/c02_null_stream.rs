@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::time::Duration;
 
-use thalweg::{Device, DeviceBuf, PinnedBuf, Result, Stream, blocks};
+use thalweg::kernel::blocks;
+use thalweg::streams::Stream;
+use thalweg::{Device, DeviceBuf, PinnedBuf, Result};
 // ANCHOR_END: uses
 
 use super::c01_copy_compute_copy::stopwatch;

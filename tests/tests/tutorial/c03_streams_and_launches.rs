@@ -1,7 +1,9 @@
 //! Streams, and the four values of a launch.
 
 // ANCHOR: uses
-use thalweg::{Device, DeviceBuf, PinnedBuf, Result, Stream, blocks};
+use thalweg::kernel::blocks;
+use thalweg::streams::Stream;
+use thalweg::{Device, DeviceBuf, PinnedBuf, Result};
 // ANCHOR_END: uses
 use thalweg_tests::book::in_listing;
 

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::time::Duration;
 
-use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Result, Stream, blocks};
+use thalweg::kernel::blocks;
+use thalweg::streams::{Event, Stream};
+use thalweg::{Device, DeviceBuf, PinnedBuf, Result};
 // ANCHOR_END: uses
 use thalweg_tests::book::in_listing;
 
@@ -52,7 +54,7 @@ fn an_event_orders_two_streams() -> Result<()> {
 }
 
 // ANCHOR: time
-/// What each of three operations takes, by events around them.
+/// The time of each of three operations, by events around them.
 fn timed(device: &Device, host: &mut PinnedBuf<f32>) -> Result<[Duration; 3]> {
     let (stream, adjust) = (Stream::new(device)?, adjust::load(device)?);
     let mut v = DeviceBuf::zeroed(device, LEN)?;
@@ -88,7 +90,7 @@ fn events_tell_the_time() -> Result<()> {
 }
 
 // ANCHOR: cost
-/// What a thousand pairs of a record and a wait cost the host.
+/// The host's cost of a thousand pairs of a record and a wait.
 fn cost(device: &Device) -> Result<Duration> {
     let (one, other, event) = (Stream::new(device)?, Stream::new(device)?, Event::new(device)?);
     let (time, ()) = stopwatch(device, || {

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::time::Duration;
 
-use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Result, Stream, blocks};
+use thalweg::kernel::blocks;
+use thalweg::streams::{Event, Stream};
+use thalweg::{Device, DeviceBuf, PinnedBuf, Result};
 // ANCHOR_END: uses
 use thalweg_tests::book::in_listing;
 
@@ -30,10 +32,10 @@ fn on_one_stream(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>, ch
 // ANCHOR_END: one
 
 // ANCHOR: slot
-/// How many chunks are under way at once.
+/// The number of chunks that are under way at once.
 const DEPTH: usize = 3;
 
-/// The device memory of one chunk, and how far the chunk that has it is.
+/// The device memory of one chunk, and how far its chunk is.
 struct Slot {
     v: DeviceBuf<f32>,
     loaded: Event,
@@ -113,7 +115,7 @@ fn three_streams_overlap() -> Result<()> {
     Ok(())
 }
 
-/// As `pipelined`, with events of each chunk that tell the time.
+/// Like `pipelined`, with events of each chunk that tell the time.
 fn watched(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>, chunk: usize) -> Result<String> {
     let (up, math, down) = (Stream::new(device)?, Stream::new(device)?, Stream::new(device)?);
     let adjust = adjust::load(device)?;

@@ -32,14 +32,14 @@ stream_pipeline! {
 // ANCHOR_END: pipeline
 
 // ANCHOR: run
-fn adjusted(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>) -> Result<Report> {
+fn adjusted(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>) -> thalweg::Result<Report> {
     let mut adjust = Adjust::new(device)?;
     adjust.run(GAIN, OFFSET, x, z)
 }
 // ANCHOR_END: run
 
 #[test]
-fn it_is_the_same_program() -> Result<()> {
+fn it_is_the_same_program() -> thalweg::Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
     let report = adjusted(&device, &x, &mut z)?;

@@ -9,7 +9,7 @@ use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
 
 #[test]
-fn a_deeper_ring_overlaps_more() -> Result<()> {
+fn a_deeper_ring_overlaps_more() -> thalweg::Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
     let mut text = format!("{:<6} {:>10} {:>16}\n", "depth", "time", "device memory");
@@ -47,7 +47,7 @@ stream_pipeline! {
 // ANCHOR_END: left_out
 
 #[test]
-fn what_is_left_out_is_chosen() -> Result<()> {
+fn what_is_left_out_is_chosen() -> thalweg::Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
     let report = Auto::new(&device)?.run(GAIN, OFFSET, &x, &mut z)?;

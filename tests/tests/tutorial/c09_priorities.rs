@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::time::Duration;
 
-use thalweg::streams::Priority;
-use thalweg::{Device, DeviceBuf, Event, Result, Stream, blocks};
+use thalweg::kernel::blocks;
+use thalweg::streams::{Event, Priority, Stream};
+use thalweg::{Device, DeviceBuf, Result};
 // ANCHOR_END: uses
 
 use super::kernel::{GAIN, OFFSET, adjust};

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::time::Duration;
 
+use thalweg::Timeline;
 use thalweg::prelude::*;
-use thalweg::{Stream, Timeline};
+use thalweg::streams::Stream;
 // ANCHOR_END: uses
 
 use super::c01_copy_compute_copy::stopwatch;
@@ -14,11 +15,11 @@ use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
 
 // ANCHOR: kernels
 /// The time of eight kernels of so many blocks, spread over so many streams.
-fn kernels(device: &Device, grid: u32, streams: usize) -> Result<Duration> {
+fn kernels(device: &Device, grid: u32, streams: usize) -> thalweg::Result<Duration> {
     const N: usize = LEN / 8;
     let adjust = adjust::load(device)?;
-    let streams = (0..streams).map(|_| Stream::new(device)).collect::<Result<Vec<_>>>()?;
-    let mut parts = (0..8).map(|_| DeviceBuf::zeroed(device, N)).collect::<Result<Vec<_>>>()?;
+    let streams = (0..streams).map(|_| Stream::new(device)).collect::<thalweg::Result<Vec<_>>>()?;
+    let mut parts = (0..8).map(|_| DeviceBuf::zeroed(device, N)).collect::<thalweg::Result<Vec<_>>>()?;
     let (time, ()) = stopwatch(device, || {
         for (k, v) in parts.iter_mut().enumerate() {
             let stream = &streams[k % streams.len()];
@@ -31,7 +32,7 @@ fn kernels(device: &Device, grid: u32, streams: usize) -> Result<Duration> {
 // ANCHOR_END: kernels
 
 #[test]
-fn kernels_that_leave_room_overlap() -> Result<()> {
+fn kernels_that_leave_room_overlap() -> thalweg::Result<()> {
     let device = simulated();
     let mut text = format!("{:>6} {:>12} {:>12} {:>12}\n", "grid", "1 stream", "2 streams", "8 streams");
     for grid in [2, 16, 132, 2048] {
@@ -81,7 +82,7 @@ stream_pipeline! {
 }
 
 #[test]
-fn kernels_of_different_slots_overlap() -> Result<()> {
+fn kernels_of_different_slots_overlap() -> thalweg::Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
     let one = OneForAll::new(&device)?.profile(GAIN, OFFSET, &x, &mut z)?;

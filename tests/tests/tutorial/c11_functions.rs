@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::sync::mpsc;
 
+use thalweg::kernel::blocks;
 use thalweg::prelude::*;
-use thalweg::{Stream, blocks};
+use thalweg::streams::Stream;
 // ANCHOR_END: uses
 use thalweg_tests::book::in_listing;
 
@@ -13,7 +14,7 @@ use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, assert_adjusted, check, folded, pinned_samples, simulated};
 
 // ANCHOR: then
-/// Adjusts an array, and adjusts it again when that is done, so many times.
+/// Adjusts an array, and adjusts it again when that is done, this many times.
 struct Again {
     stream: Stream,
     adjust: adjust,
@@ -22,13 +23,13 @@ struct Again {
 }
 
 impl Again {
-    fn launch(mut self, left: u32) -> Result<()> {
+    fn launch(mut self, left: u32) -> thalweg::Result<()> {
         let n = self.v.len();
         let config = self.stream.config(blocks(n, 256), 256, 0);
         self.adjust.launch(config, n as u32, GAIN, OFFSET, &mut self.v)?;
         let stream = self.stream.clone();
         stream.then(move |arrived| {
-            // On a thread of this crate's: it may enqueue, and wait.
+            // This runs on a thread of the crate's: it may enqueue, and wait.
             arrived.expect("nothing has failed");
             match left {
                 0 => self.done.send(self.v.to_vec().expect("a copy")).expect("a receiver"),
@@ -40,7 +41,7 @@ impl Again {
 // ANCHOR_END: then
 
 #[test]
-fn a_callback_launches_the_next_batch() -> Result<()> {
+fn a_callback_launches_the_next_batch() -> thalweg::Result<()> {
     let device = simulated();
     let (done, results) = mpsc::channel();
     let again = Again {
@@ -57,7 +58,7 @@ fn a_callback_launches_the_next_batch() -> Result<()> {
 
 // ANCHOR: host
 /// The mean of an array that comes from the device, worked out on the CPU in the stream's order.
-fn mean(device: &Device, v: &DeviceBuf<f32>) -> Result<f64> {
+fn mean(device: &Device, v: &DeviceBuf<f32>) -> thalweg::Result<f64> {
     let stream = Stream::new(device)?;
     let mut host = PinnedBuf::zeroed(device, v.len())?;
     let (sender, receiver) = mpsc::channel();
@@ -72,8 +73,8 @@ fn mean(device: &Device, v: &DeviceBuf<f32>) -> Result<f64> {
 // ANCHOR_END: host
 
 // ANCHOR: forbidden
-/// What a `host` function is told that asks the device for something.
-fn forbidden(device: &Device) -> Result<Error> {
+/// The error of a `host` function that uses the device.
+fn forbidden(device: &Device) -> thalweg::Result<Error> {
     let (stream, inside) = (Stream::new(device)?, device.clone());
     let (sender, receiver) = mpsc::channel();
     stream.host(move || {
@@ -86,7 +87,7 @@ fn forbidden(device: &Device) -> Result<Error> {
 // ANCHOR_END: forbidden
 
 #[test]
-fn functions_in_the_streams_order() -> Result<()> {
+fn functions_in_the_streams_order() -> thalweg::Result<()> {
     let device = simulated();
     let v = DeviceBuf::from_slice(&device, &[1.0, 2.0, 6.0])?;
     assert_eq!(mean(&device, &v)?, 3.0);
@@ -96,7 +97,7 @@ fn functions_in_the_streams_order() -> Result<()> {
 }
 
 // ANCHOR: pipeline
-/// The largest of a chunk.
+/// The largest element of a chunk.
 fn peak(v: &[f32], peak: &mut [f32]) {
     peak[0] = v.iter().copied().fold(f32::NEG_INFINITY, f32::max);
 }
@@ -123,7 +124,7 @@ stream_pipeline! {
 // ANCHOR_END: pipeline
 
 #[test]
-fn functions_of_a_pipeline() -> Result<()> {
+fn functions_of_a_pipeline() -> thalweg::Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
     let mut peaks = PinnedBuf::zeroed(&device, 8)?;

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::time::Duration;
 
+use thalweg::Timeline;
 use thalweg::prelude::*;
-use thalweg::{Engine, Timeline};
+use thalweg::timeline::Engine;
 // ANCHOR_END: uses
 
 use super::kernel::{GAIN, OFFSET, adjust};
@@ -34,8 +35,13 @@ stream_pipeline! {
 const LEN: usize = 16 << 20;
 
 // ANCHOR: predict
-/// What a run in so many chunks is predicted to be like.
-fn predicted(device: &Device, data: &mut [PinnedBuf<f32>; 2], grid: u32, chunks: usize) -> Result<Timeline> {
+/// The prediction of a run in so many chunks.
+fn predicted(
+    device: &Device,
+    data: &mut [PinnedBuf<f32>; 2],
+    grid: u32,
+    chunks: usize,
+) -> thalweg::Result<Timeline> {
     let [x, z] = data;
     let mut slow = Slow::options(device).chunk(LEN / chunks).build()?;
     slow.predict(grid, &*x, z) // copies nothing, computes nothing
@@ -51,7 +57,7 @@ fn parts(timeline: &Timeline) -> [Duration; 3] {
 // ANCHOR_END: predict
 
 // ANCHOR: formula
-/// The concurrent model: one chunk goes through all three, and the others follow as fast as the slowest of the three allows.
+/// The concurrent model: a chunk goes through all three, and the others follow at the pace of the slowest.
 fn model(parts: [Duration; 3], chunks: usize) -> Duration {
     let slowest = parts.into_iter().max().expect("there are three");
     let serial: Duration = parts.into_iter().sum();
@@ -59,7 +65,7 @@ fn model(parts: [Duration; 3], chunks: usize) -> Duration {
 }
 // ANCHOR_END: formula
 
-fn table(device: &Device, data: &mut [PinnedBuf<f32>; 2], grid: u32) -> Result<String> {
+fn table(device: &Device, data: &mut [PinnedBuf<f32>; 2], grid: u32) -> thalweg::Result<String> {
     let whole = predicted(device, data, grid, 1)?;
     let parts = parts(&whole);
     let [copy_in, compute, copy_out] = parts.map(Us);
@@ -74,7 +80,7 @@ fn table(device: &Device, data: &mut [PinnedBuf<f32>; 2], grid: u32) -> Result<S
 }
 
 #[test]
-fn the_model_and_the_prediction() -> Result<()> {
+fn the_model_and_the_prediction() -> thalweg::Result<()> {
     let device = simulated();
     let mut data = [PinnedBuf::zeroed(&device, LEN)?, PinnedBuf::zeroed(&device, LEN)?];
     check("12-even.txt", &table(&device, &mut data, 2)?);
@@ -84,7 +90,7 @@ fn the_model_and_the_prediction() -> Result<()> {
 }
 
 #[test]
-fn the_prediction_is_what_happens() -> Result<()> {
+fn the_prediction_is_what_happens() -> thalweg::Result<()> {
     let device = simulated();
     let mut data = [PinnedBuf::from_slice(&device, &samples(LEN))?, PinnedBuf::zeroed(&device, LEN)?];
     let predicted = predicted(&device, &mut data, 2, 16)?.time();

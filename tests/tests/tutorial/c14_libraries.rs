@@ -9,7 +9,7 @@ use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, check, folded, pinned_samples, simulated};
 
 // ANCHOR: pipeline
-use thalweg::cublas::{self, Gemm};
+use thalweg_libraries::cublas::{self, Gemm};
 
 /// The channels of a frame, and those that they are mixed to.
 const CHANNELS: usize = 16;
@@ -46,7 +46,7 @@ stream_pipeline! {
 
 // ANCHOR: run
 /// The left ear hears the first channels louder, the right ear the last ones.
-fn stereo(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>) -> Result<()> {
+fn stereo(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>) -> thalweg::Result<()> {
     let gains = |channel| [(CHANNELS - channel) as f32, (channel + 1) as f32];
     let mix: Vec<f32> = (0..CHANNELS).flat_map(gains).collect();
     Mix::new(device)?.run(GAIN, OFFSET, x, &mix, z)?;
@@ -55,11 +55,11 @@ fn stereo(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>) -> Result
 // ANCHOR_END: run
 
 #[test]
-fn a_product_behind_the_kernel() -> Result<()> {
+fn a_product_behind_the_kernel() -> thalweg::Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN / CHANNELS * MIXED)?);
     stereo(&device, &x, &mut z)?;
-    // Small whole numbers, of which all sums are exact.
+    // Small whole numbers, whose sums are all exact.
     for (frame, z) in x.chunks(CHANNELS).zip(z.chunks(MIXED)) {
         let adjusted = || frame.iter().map(|x| GAIN * x + OFFSET).zip(1..);
         let left: f32 = adjusted().map(|(v, k)| v * (17 - k) as f32).sum();

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 // ANCHOR: uses
 use std::time::Duration;
 
+use thalweg::kernel::blocks;
 use thalweg::prelude::*;
-use thalweg::{Event, Stream, blocks};
+use thalweg::streams::{Event, Stream};
 // ANCHOR_END: uses
 
 use super::c07_as_a_pipeline::Adjust;
@@ -13,14 +14,14 @@ use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
 
 // ANCHOR: frame
-/// A frame: in, four kernels, out.
+/// A frame: a copy in, four kernels, a copy out.
 fn enqueue(
     stream: &Stream,
     adjust: &adjust,
     x: &PinnedBuf<f32>,
     v: &mut DeviceBuf<f32>,
     z: &mut PinnedBuf<f32>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let n = x.len();
     stream.upload(x, &mut *v)?;
     for _ in 0..4 {
@@ -31,8 +32,8 @@ fn enqueue(
 // ANCHOR_END: frame
 
 // ANCHOR: frames
-/// Enqueues a hundred frames, call by call or as a graph; how long the host is busy, and how long all of it takes.
-fn frames(device: &Device, as_graph: bool) -> Result<[Duration; 2]> {
+/// Enqueues a hundred frames, call by call or as a graph. Returns the host's time and the whole time.
+fn frames(device: &Device, as_graph: bool) -> thalweg::Result<[Duration; 2]> {
     let (stream, clock, adjust) = (Stream::new(device)?, Stream::new(device)?, adjust::load(device)?);
     let x = PinnedBuf::from_slice(device, &[1.0; 1024])?;
     let (mut v, mut z) = (DeviceBuf::zeroed(device, 1024)?, PinnedBuf::zeroed(device, 1024)?);
@@ -58,7 +59,7 @@ fn frames(device: &Device, as_graph: bool) -> Result<[Duration; 2]> {
 // ANCHOR_END: frames
 
 #[test]
-fn a_graph_is_one_call() -> Result<()> {
+fn a_graph_is_one_call() -> thalweg::Result<()> {
     let device = simulated();
     let mut text = format!("{:<22} {:>12} {:>12}\n", "100 frames", "the host", "all");
     for (name, as_graph) in [("call by call", false), ("a graph a frame", true)] {
@@ -70,7 +71,7 @@ fn a_graph_is_one_call() -> Result<()> {
 }
 
 #[test]
-fn a_pipeline_in_graph_mode() -> Result<()> {
+fn a_pipeline_in_graph_mode() -> thalweg::Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
     let mut text = format!("{:<22} {:>12} {:>12}\n", "chunks of 16 KiB", "the host", "all");

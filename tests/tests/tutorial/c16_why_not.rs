@@ -1,8 +1,9 @@
 //! Finding out why it does not overlap.
 
 // ANCHOR: uses
+use thalweg::Timeline;
 use thalweg::prelude::*;
-use thalweg::{Cause, Timeline};
+use thalweg::timeline::Cause;
 // ANCHOR_END: uses
 
 use super::c07_as_a_pipeline::Adjust;
@@ -29,7 +30,7 @@ stream_pipeline! {
 // ANCHOR_END: one_stream
 
 // ANCHOR: report
-/// The chart of a run, and what costs it most.
+/// The chart of a run, and its costliest finding.
 fn diagnosis(timeline: &Timeline) -> String {
     let findings: Vec<_> = timeline.findings().iter().map(ToString::to_string).collect();
     format!("{}\n\n{}", timeline.gantt(), findings.join("\n"))
@@ -43,7 +44,7 @@ fn finds(timeline: &Timeline, cause: Cause, name: &str) {
 }
 
 #[test]
-fn each_reason_is_named() -> Result<()> {
+fn each_reason_is_named() -> thalweg::Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
 

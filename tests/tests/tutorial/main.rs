@@ -1,4 +1,5 @@
-//! The book's tutorial: the code of each chapter, and what it prints on the simulated device. `BLESS=1` writes that anew.
+//! The book's tutorial: the code of each chapter, and what it prints on the simulated device. `BLESS=1`
+//! writes that anew.
 
 mod c01_copy_compute_copy;
 mod c02_null_stream;
@@ -22,7 +23,8 @@ mod pictures;
 use std::fmt;
 use std::time::Duration;
 
-use thalweg::{Device, PinnedBuf, Result, Spec};
+use thalweg::sim::Simulation;
+use thalweg::{Device, PinnedBuf, Result};
 use thalweg_tests::book::recorded;
 
 use kernel::{GAIN, OFFSET};
@@ -31,10 +33,10 @@ use kernel::{GAIN, OFFSET};
 const LEN: usize = 4 << 20;
 
 fn simulated() -> Device {
-    Device::simulated(Spec::h200())
+    Device::simulated(Simulation::h200())
 }
 
-/// Something to work on.
+/// Input data.
 fn samples(n: usize) -> Vec<f32> {
     (0..n).map(|i| (i % 1000) as f32).collect()
 }

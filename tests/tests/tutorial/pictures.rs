@@ -1,7 +1,7 @@
 //! The tutorial's pictures of runs on a GPU, one above the other where two are compared.
 //!
-//! `THALWEG_PICTURES=book/src/tutorial cargo test -p thalweg-tests --test tutorial -- --ignored pictures` draws them anew; where
-//! no folder is named, they go to the build's temporary one.
+//! `THALWEG_PICTURES=book/src/tutorial cargo test -p thalweg-tests --test tutorial -- --ignored pictures`
+//! draws them anew; if no folder is named, they go to the build's temporary one.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use super::c12_models::Slow;
 use super::kernel::{GAIN, OFFSET};
 use super::{LEN, assert_adjusted, pinned_samples, samples};
 
-/// Of nine runs the one with the median time, after a first one that loads kernels and touches memory.
-fn warm(mut profile: impl FnMut() -> Result<Timeline>) -> Result<Timeline> {
+/// The run with the median time of nine, after a first run that loads kernels and touches memory.
+fn warm(mut profile: impl FnMut() -> thalweg::Result<Timeline>) -> thalweg::Result<Timeline> {
     profile()?;
-    let mut runs = (0..9).map(|_| profile()).collect::<Result<Vec<_>>>()?;
+    let mut runs = (0..9).map(|_| profile()).collect::<thalweg::Result<Vec<_>>>()?;
     runs.sort_by_key(Timeline::time);
     Ok(runs.swap_remove(4))
 }
@@ -30,7 +30,7 @@ fn draw(name: &str, svg: &str) {
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
 }
 
-/// That the first of two runs was the quicker one, so that the picture shows what its chapter says.
+/// Checks that the first of two runs was the faster one, so that the picture shows what its chapter says.
 fn drawn(name: &str, quick: &Timeline, slow: &Timeline) {
     let [quick_time, slow_time] = [quick, slow].map(|timeline| timeline.time());
     println!("{name}: {quick_time:?} and {slow_time:?}");
@@ -40,7 +40,7 @@ fn drawn(name: &str, quick: &Timeline, slow: &Timeline) {
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn of_a_gpu() -> Result<()> {
+fn of_a_gpu() -> thalweg::Result<()> {
     let device = Device::cuda(0)?;
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
 
@@ -73,7 +73,7 @@ fn of_a_gpu() -> Result<()> {
     assert_adjusted(&back);
     drawn("pageable-h200.svg", &three_slots, &pageable);
 
-    // Few enough blocks that the kernel takes about as long as a copy.
+    // There are so few blocks that the kernel takes about as long as a copy.
     const GRID: u32 = 16;
     let profile = |chunks: usize, z: &mut PinnedBuf<f32>| {
         let mut slow = Slow::options(&device).chunk(LEN / chunks).build()?;

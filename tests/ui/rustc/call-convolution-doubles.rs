@@ -1,6 +1,6 @@
 // A convolution of `f64`, where cuDNN's routines are of `f32`.
 
-use thalweg::cudnn::{self, Convolution};
+use thalweg_libraries::cudnn::{self, Convolution};
 use thalweg::prelude::*;
 
 stream_pipeline! {

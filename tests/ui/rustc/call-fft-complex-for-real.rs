@@ -1,6 +1,6 @@
 // A complex signal is given to a transform of real ones.
 
-use thalweg::cufft::{self, Complex, Fft};
+use thalweg_libraries::cufft::{self, Complex, Fft};
 use thalweg::prelude::*;
 
 stream_pipeline! {

@@ -1,6 +1,6 @@
 // Real signals are transformed in place, which complex ones can be.
 
-use thalweg::cufft::{self, Fft};
+use thalweg_libraries::cufft::{self, Fft};
 use thalweg::prelude::*;
 
 stream_pipeline! {

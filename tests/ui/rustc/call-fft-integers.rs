@@ -1,6 +1,6 @@
 // A signal of integers is transformed.
 
-use thalweg::cufft::{self, Complex, Fft};
+use thalweg_libraries::cufft::{self, Complex, Fft};
 use thalweg::prelude::*;
 
 stream_pipeline! {

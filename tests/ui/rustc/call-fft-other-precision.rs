@@ -1,6 +1,6 @@
 // Spectra of `f64` are wanted of signals of `f32`.
 
-use thalweg::cufft::{self, Complex, Fft};
+use thalweg_libraries::cufft::{self, Complex, Fft};
 use thalweg::prelude::*;
 
 stream_pipeline! {

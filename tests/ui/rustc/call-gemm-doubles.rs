@@ -1,6 +1,6 @@
 // A product of matrices of `f64` is wanted in `f32`.
 
-use thalweg::cublas::{self, Gemm};
+use thalweg_libraries::cublas::{self, Gemm};
 use thalweg::prelude::*;
 
 stream_pipeline! {

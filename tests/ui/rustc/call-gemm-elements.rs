@@ -1,6 +1,6 @@
 // A product of matrices of `f32` is wanted in `f64`.
 
-use thalweg::cublas::{self, Gemm};
+use thalweg_libraries::cublas::{self, Gemm};
 use thalweg::prelude::*;
 
 stream_pipeline! {

@@ -1,6 +1,6 @@
 // A product of matrices of `f16`, which may be one of `f16` or `f32`, is wanted in `f64`.
 
-use thalweg::cublas::{self, Gemm};
+use thalweg_libraries::cublas::{self, Gemm};
 use thalweg::half::f16;
 use thalweg::prelude::*;
 

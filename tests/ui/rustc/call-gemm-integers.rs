@@ -1,6 +1,6 @@
 // cuBLAS is given matrices of integers.
 
-use thalweg::cublas::{self, Gemm};
+use thalweg_libraries::cublas::{self, Gemm};
 use thalweg::prelude::*;
 
 stream_pipeline! {

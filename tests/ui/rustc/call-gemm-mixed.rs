@@ -1,6 +1,6 @@
 // The factors of a product are matrices of different elements.
 
-use thalweg::cublas::{self, Gemm};
+use thalweg_libraries::cublas::{self, Gemm};
 use thalweg::half::f16;
 use thalweg::prelude::*;
 

@@ -1,6 +1,6 @@
 // A function of the result, which `matmul` applies, is given to `gemm_out`.
 
-use thalweg::cublas::{self, Gemm};
+use thalweg_libraries::cublas::{self, Gemm};
 use thalweg::prelude::*;
 
 stream_pipeline! {

@@ -1,6 +1,6 @@
 // `gemv` is given 16-bit elements, of which cuBLAS has none.
 
-use thalweg::cublas::{self, Gemv};
+use thalweg_libraries::cublas::{self, Gemv};
 use thalweg::half::f16;
 use thalweg::prelude::*;
 

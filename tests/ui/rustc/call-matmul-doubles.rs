@@ -1,6 +1,6 @@
 // cuBLASLt's products with functions are of `f32`, and are given `f64`.
 
-use thalweg::cublas::{self, Gemm};
+use thalweg_libraries::cublas::{self, Gemm};
 use thalweg::prelude::*;
 
 stream_pipeline! {

@@ -1,6 +1,6 @@
 // Uniform numbers are wanted as integers.
 
-use thalweg::curand::{self, Philox};
+use thalweg_libraries::curand::{self, Philox};
 use thalweg::prelude::*;
 
 stream_pipeline! {

@@ -1,9 +1,10 @@
 // A routine that reads is given a buffer to write.
 
+use thalweg::kernel::DeviceSlice;
 use thalweg::prelude::*;
-use thalweg::{DeviceSlice, Enqueue};
+use thalweg::routine::Enqueue;
 
-fn invert(_: &Enqueue<'_>, _: DeviceSlice<'_, f32>) -> Result<()> {
+fn invert(_: &Enqueue<'_>, _: DeviceSlice<'_, f32>) -> thalweg::Result<()> {
     Ok(())
 }
 
@@ -16,7 +17,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
     Ok(())
 }

@@ -1,7 +1,8 @@
 // A routine returns nothing, so that it could not fail.
 
+use thalweg::kernel::DeviceSliceMut;
 use thalweg::prelude::*;
-use thalweg::{DeviceSliceMut, Enqueue};
+use thalweg::routine::Enqueue;
 
 fn invert(_: &Enqueue<'_>, _: DeviceSliceMut<'_, f32>) {}
 
@@ -14,7 +15,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
     Ok(())
 }

@@ -1,9 +1,9 @@
 // A routine does not take what to enqueue with.
 
+use thalweg::kernel::DeviceSliceMut;
 use thalweg::prelude::*;
-use thalweg::DeviceSliceMut;
 
-fn invert(_: DeviceSliceMut<'_, f32>) -> Result<()> {
+fn invert(_: DeviceSliceMut<'_, f32>) -> thalweg::Result<()> {
     Ok(())
 }
 
@@ -16,7 +16,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
     Ok(())
 }

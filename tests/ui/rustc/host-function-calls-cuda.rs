@@ -17,7 +17,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     P::new(&device)?.run(device.clone(), &mut [2.0; 4])?;
     Ok(())

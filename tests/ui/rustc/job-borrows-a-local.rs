@@ -9,9 +9,9 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let (mut p, mut y) = (P::new(&Device::open()?)?, vec![2.0; 4]);
     let part = &mut y[..2];
-    thalweg::spawn(move || p.run(part))?.wait()?;
+    thalweg::job::spawn(move || p.run(part))?.wait()?;
     Ok(())
 }

@@ -9,10 +9,10 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let mut p = P::new(&Device::open()?)?;
     let y = vec![2.0; 4];
-    thalweg::spawn(|| Ok(println!("{y:?}")))?.wait()?;
+    thalweg::job::spawn(|| Ok(println!("{y:?}")))?.wait()?;
     p.run(&mut [2.0; 4])?;
     Ok(())
 }

@@ -9,12 +9,12 @@ stream_pipeline! {
     }
 }
 
-async fn work(p: &mut P, y: &mut [f32]) -> Result<()> {
+async fn work(p: &mut P, y: &mut [f32]) -> thalweg::Result<()> {
     p.run(y).await?;
     Ok(())
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     drop(work(&mut P::new(&Device::open()?)?, &mut [2.0; 4]));
     Ok(())
 }

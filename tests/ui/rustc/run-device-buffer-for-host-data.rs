@@ -11,7 +11,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let x = DeviceBuf::<f32>::zeroed(&device, 4)?;
     P::new(&device)?.run(&x, &mut [2.0; 4])?;

@@ -13,7 +13,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let y = DeviceBuf::<u8>::zeroed(&device, 4)?;
     P::new(&device)?.run(&[1; 12], &y)?;

@@ -9,7 +9,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&mut vec![1_u8; 4])?;
     Ok(())
 }

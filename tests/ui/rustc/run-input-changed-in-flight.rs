@@ -10,7 +10,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let (mut pipeline, mut x) = (P::new(&Device::open()?)?, vec![2.0; 4]);
     std::thread::scope(|scope| {
         let run = scope.spawn(|| pipeline.run(&x, &mut [0.0; 4]));

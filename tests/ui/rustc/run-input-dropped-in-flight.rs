@@ -10,7 +10,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let mut pipeline = P::new(&Device::open()?)?;
     std::thread::scope(|scope| {
         let x = vec![2.0; 4];

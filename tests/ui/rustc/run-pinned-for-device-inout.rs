@@ -12,7 +12,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let device = Device::open()?;
     let mut y = PinnedBuf::<f32>::zeroed(&device, 4)?;
     P::new(&device)?.run(&[1.0; 4], &mut y)?;

@@ -9,7 +9,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let (mut pipeline, mut y) = (P::new(&Device::open()?)?, vec![2.0; 4]);
     std::thread::scope(|scope| {
         let run = scope.spawn(|| pipeline.run(&mut y));

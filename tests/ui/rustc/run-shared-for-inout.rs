@@ -9,7 +9,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&vec![1.0_f32; 4])?;
     Ok(())
 }

@@ -9,7 +9,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let (mut pipeline, mut y, mut z) = (P::new(&Device::open()?)?, vec![2.0; 4], vec![2.0; 4]);
     std::thread::scope(|scope| {
         scope.spawn(|| pipeline.run(&mut y));

@@ -12,7 +12,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&[1.0; 4], &mut vec![2.0_f32; 4])?;
     Ok(())
 }

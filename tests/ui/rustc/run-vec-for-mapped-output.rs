@@ -12,7 +12,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     P::new(&Device::open()?)?.run(&[1; 12], &mut vec![0_u8; 4])?;
     Ok(())
 }

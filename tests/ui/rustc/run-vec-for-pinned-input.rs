@@ -9,7 +9,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let x = vec![1.0; 4];
     P::new(&Device::open()?)?.run(&x, &mut [2.0; 4])?;
     Ok(())

@@ -9,7 +9,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let mut z = vec![1.0; 4];
     P::new(&Device::open()?)?.run(&[2.0; 4], &mut z)?;
     Ok(())

@@ -15,7 +15,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let (x, mut y) = (vec![1.0; 4], vec![2.0; 4]);
     P::new(&Device::open()?)?.run(&x, &mut y)?;
     Ok(())

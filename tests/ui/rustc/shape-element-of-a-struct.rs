@@ -16,7 +16,7 @@ stream_pipeline! {
     }
 }
 
-fn main() -> Result<()> {
+fn main() -> thalweg::Result<()> {
     let mut particles = vec![Particle { at: [0.0; 3], mass: 1.0 }];
     P::new(&Device::open()?)?.run(&mut particles)?;
     println!("{:?} {}", particles[0].at, particles[0].mass);

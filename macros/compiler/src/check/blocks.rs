@@ -1,4 +1,4 @@
-//! `if` and `repeat`: what may stand in them.
+//! The operations that may stand in `if` and `repeat`.
 
 use proc_macro2::Ident;
 use quote::ToTokens;
@@ -25,7 +25,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What is repeated runs on one stream, and moves no host data.
+/// A `repeat` runs on one stream and moves no host data.
 fn repeated(program: &Program, diagnostics: &mut Diagnostics) {
     for (index, operation) in program.operations.iter().enumerate() {
         let Some(repeat) = program.repeat_around(operation) else { continue };
@@ -51,13 +51,13 @@ fn repeated(program: &Program, diagnostics: &mut Diagnostics) {
         if let OperationKind::Upload { names, .. } | OperationKind::Download { names, .. } = &operation.kind {
             diagnostics
                 .error("TW0609", &names.from, format!("`{}` stands in a `repeat`", operation.text))
-                .note("the host's side is the same items of the same chunk in each turn")
+                .note("each turn would copy the same items of the same chunk")
                 .help("move the copy out of the `repeat`");
         }
     }
 }
 
-/// Events stand for what every chunk does.
+/// Records and waits stand outside of blocks, since every chunk has them.
 fn outside(program: &Program, mark: &Mark, diagnostics: &mut Diagnostics) {
     let Some(&outermost) = program.within(mark.block).first() else { return };
     let block = match program.blocks[outermost.0].kind {
@@ -73,5 +73,5 @@ fn outside(program: &Program, mark: &Mark, diagnostics: &mut Diagnostics) {
     diagnostics
         .error("TW0811", event, format!("`{event}` is {does} in {block}"))
         .note("every chunk records and waits for the same events, so that none waits for an older chunk's")
-        .help(format!("move it {stand} the block: it then stands for all of it"));
+        .help(format!("move it {stand} the block, where it stands for the whole block"));
 }

@@ -29,7 +29,7 @@ pub fn value(expr: &Expr) -> Option<u128> {
     }
 }
 
-/// How far below 0 a constant is, if it is.
+/// How far below 0 a constant is, if it is negative.
 pub fn below_zero(expr: &Expr) -> Option<u128> {
     match expr {
         Expr::Paren(paren) => below_zero(&paren.expr),
@@ -51,7 +51,7 @@ fn is_signed(ty: &Type) -> bool {
     }
 }
 
-/// Whether a cast to `ty` leaves a value what it is.
+/// Whether a cast to `ty` keeps the value.
 fn fits(value: u128, ty: &Type) -> bool {
     let bits = match ty {
         Type::Path(path) => path.path.get_ident().and_then(|name| {
@@ -95,7 +95,7 @@ pub fn names_constants(expr: &Expr) -> bool {
     }
 }
 
-/// The extents of a grid or block, each with its expression: of `n` one, of `(x, y)` two.
+/// The extents of a grid or block: `n` has one, `(x, y)` has two.
 pub fn extents(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Tuple(tuple) => tuple.elems.iter().collect(),

@@ -40,7 +40,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Expr::Yield(_) => Some("yield"),
             Expr::Break(leave) if self.leaves(leave.label.as_ref()) => Some("break"),
             Expr::Continue(next) if self.leaves(next.label.as_ref()) => Some("continue"),
-            // What is inside these leaves them, not the pipeline.
+            // Control flow inside these leaves them, not the pipeline.
             Expr::Closure(_) | Expr::Async(_) => return,
             _ => None,
         };

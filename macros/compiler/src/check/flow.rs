@@ -1,4 +1,4 @@
-//! The data flow of one chunk: nothing is read before it is written, and nothing is done for nothing.
+//! The data flow of one chunk: nothing is read before it is written, and no work is wasted.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     dead(program, diagnostics);
 }
 
-/// What is known to be written, and what the user was told of.
+/// Reports reads of buffers that are not known to be written, each buffer once.
 struct Reads<'a> {
     program: &'a Program,
     diagnostics: &'a mut Diagnostics,
@@ -28,7 +28,7 @@ struct Reads<'a> {
 }
 
 fn reads_before_writes(program: &Program, diagnostics: &mut Diagnostics) {
-    // What `run` gets as an argument is there from the start.
+    // The data that `run` gets as arguments are there from the start.
     let is_there = |buffer: &Buffer| buffer.is_shared() || buffer.in_place().is_some_and(HostKind::reads);
     let mut written: Vec<bool> = program.buffers.iter().map(is_there).collect();
     let reported = vec![false; program.buffers.len()];
@@ -89,7 +89,7 @@ impl Reads<'_> {
                 }
             }
         }
-        // After the whole operation: its arguments are read while it runs.
+        // These count as written after the whole operation, which reads its arguments while it runs.
         for usage in uses.iter().filter(|usage| usage.mode.writes()) {
             written[usage.buffer.0] = true;
         }
@@ -129,7 +129,8 @@ impl Reads<'_> {
             format!("buffer `{name}` is read before any stage writes it"),
         );
         error.note(format!("`{stage}` is its first use"));
-        // One that reads it too would not have it any earlier.
+        // An operation that also reads the buffer would have the same problem, so only writers are looked
+        // for.
         let fills = |operation: &&Operation| {
             operation.buffers().iter().any(|other| other.buffer == usage.buffer && other.mode == Mode::Write)
         };
@@ -141,7 +142,7 @@ impl Reads<'_> {
             }
             Some(later) => {
                 error.note(format!("`{}` writes it, at line {}", later.text, later.at.start().line));
-                error.help("move that above this");
+                error.help(format!("move `{}` above `{}`", later.text, operation.text));
             }
             _ if program.buffers[usage.buffer.0].in_place().is_some() => {
                 error.help(format!(
@@ -167,7 +168,7 @@ impl Reads<'_> {
     }
 }
 
-/// Writes that nothing has read when the next one overwrites all of it.
+/// Writes that nothing has read when the next write replaces all of the buffer.
 fn overwritten(program: &Program, diagnostics: &mut Diagnostics) {
     for (index, buffer) in program.buffers.iter().enumerate() {
         if is_silenced(&buffer.name) || buffer.is_shared() {
@@ -184,7 +185,10 @@ fn overwritten(program: &Program, diagnostics: &mut Diagnostics) {
                             usage.at,
                             format!("`{}` is overwritten before it is read", buffer.name),
                         )
-                        .note(format!("`{}` at line {line} writes it for nothing", first.text))
+                        .note(format!(
+                            "`{}` at line {line} writes it, and nothing reads that value",
+                            first.text
+                        ))
                         .help("remove one of the two, or read it in between");
                 }
                 unread = (usage.mode == Mode::Write && operation.block.is_none()).then_some(operation);
@@ -193,7 +197,7 @@ fn overwritten(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Nobody writes what is resident, and somebody writes what is carried.
+/// No operation writes a `resident`, and some operation writes each `carry`.
 fn residents(program: &Program, diagnostics: &mut Diagnostics) {
     for operation in &program.operations {
         for usage in operation.buffers() {
@@ -218,7 +222,7 @@ fn residents(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The one buffer that is written and never read, if there is just one: what an output was meant to get.
+/// The one buffer that is written and never read, if there is just one: probably the source of an output.
 fn unread_result(program: &Program) -> Option<&Ident> {
     let mut unread = program.buffers.iter().enumerate().filter(|(index, _)| {
         let modes = modes_of(program, BufferId(*index));
@@ -228,8 +232,9 @@ fn unread_result(program: &Program) -> Option<&Ident> {
     unread.next().is_none().then_some(&buffer.name)
 }
 
-/// The copy that was probably meant to write an argument: its destination is no declared name, and so a new device buffer,
-/// which nothing reads. A destination with a similar name is preferred; otherwise it must be the only one.
+/// The copy that was probably meant to write an argument: its destination is not a declared name, so it is a
+/// new device buffer, which nothing reads. A destination with a similar name is preferred; otherwise it must
+/// be the only one.
 fn copy_to_new_buffer<'a>(program: &'a Program, argument: &Ident) -> Option<&'a CopyNames> {
     let lost = |operation: &'a Operation| match &operation.kind {
         OperationKind::CopyBuffer { to, names, .. } => {
@@ -254,7 +259,7 @@ fn modes_of(program: &Program, buffer: BufferId) -> Vec<Mode> {
     uses.filter(|usage| usage.buffer == buffer).map(|usage| usage.mode).collect()
 }
 
-/// Nobody writes an `input` that is used where it is.
+/// No operation writes an `input` that is used in place.
 fn in_place_inputs(program: &Program, diagnostics: &mut Diagnostics) {
     for operation in &program.operations {
         for usage in operation.buffers() {
@@ -331,7 +336,7 @@ fn dead(program: &Program, diagnostics: &mut Diagnostics) {
     for (index, buffer) in program.buffers.iter().enumerate() {
         let name = &buffer.name;
         let modes = modes_of(program, BufferId(index));
-        // What is carried is read by `run`, when it gives it back.
+        // `run` reads a `carry` when it gives it back.
         let given_back = matches!(buffer.kind, BufferKind::Carry { .. }) && !modes.is_empty();
         if is_silenced(name)
             || given_back

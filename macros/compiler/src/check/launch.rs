@@ -80,15 +80,19 @@ fn block(block: &Expr, grid: &Expr, diagnostics: &mut Diagnostics) -> bool {
     {
         let (idle, full) = (WARP - threads % WARP, threads.next_multiple_of(WARP));
         diagnostics
-            .warning("TW0514", block, format!("block has {threads} threads, which is no multiple of {WARP}"))
+            .warning(
+                "TW0514",
+                block,
+                format!("block has {threads} threads, which is not a multiple of {WARP}"),
+            )
             .note(format!("a GPU runs warps of {WARP} threads: {idle} of the last warp do nothing"))
             .help(format!("use {full} threads"));
     }
     within
 }
 
-/// Whether the grid would do as a block of whole warps, and the block, which is too large and no multiple of
-/// the largest block, as a grid.
+/// Whether grid and block look swapped: the grid would be a valid block of whole warps, and the block, which
+/// is too large and not a multiple of the largest block, a valid grid.
 fn are_swapped(grid: &Expr, block: &[&Expr]) -> bool {
     let product =
         |axes: &[&Expr]| axes.iter().try_fold(1_u128, |product, axis| product.checked_mul(value(axis)?));

@@ -1,4 +1,4 @@
-//! Phase 3, check: everything that can be wrong with a program whose names are right, but for the order of its
+//! Phase 3, check: everything that can be wrong with a program whose names are right, except the order of its
 //! operations, which the schedule makes.
 
 mod blocks;

@@ -1,4 +1,5 @@
-//! What an expression may name: stages no buffer, the depth no parameter, and shapes, chunk and depth not the chunk.
+//! The names that expressions may use. Stages may not name buffers as values, the depth and the budget may
+//! not name parameters, and shapes, the chunk size and the depth may not name the chunk.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -21,7 +22,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     if let (Some(name), shapes) = (&chunk.name, hosts.iter().map(|host| (&host.name, &host.shape))) {
         for (of, shape) in shapes.chain(buffers.iter().map(|buffer| (&buffer.name, &buffer.shape))) {
             let Some(at) = shape.exprs().find_map(|expr| find(expr, name)) else { continue };
-            // A buffer that a copy declares has its source's expression.
+            // A buffer that a copy declares shares its source's expression.
             let place = format!("{:?}", (at.span().start(), at.span().end()));
             if !reported.contains(&place) {
                 reported.push(place);
@@ -78,7 +79,7 @@ fn nameless_chunk(program: &Program, diagnostics: &mut Diagnostics) {
             }
             reported.push(name.to_string());
             diagnostics
-                .error("TW0305", &name, format!("no chunk is declared that `{name}` could be"))
+                .error("TW0305", &name, format!("`{name}` is used as the chunk, but no chunk is declared"))
                 .note("without a declaration the chunk is `auto`, and has no name")
                 .help(format!("declare it: `chunk {name} = auto;`"));
         }
@@ -113,7 +114,7 @@ fn data(program: &Program, diagnostics: &mut Diagnostics) {
             }
         };
         diagnostics
-            .error("TW0306", name, format!("the expression names `{name}`, which is no value"))
+            .error("TW0306", name, format!("the expression names `{name}`, which is not a value"))
             .note(if *asked == Asked::Element {
                 "it is evaluated on the CPU when the stage is enqueued, where no elements of buffers can be read"
             } else {
@@ -123,24 +124,24 @@ fn data(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Whether a buffer or host data is called so.
+/// Whether a buffer or host data has this name.
 fn is_data(program: &Program, name: &Ident) -> bool {
     let hosts = program.hosts.iter().map(|host| &host.name);
     program.buffers.iter().map(|buffer| &buffer.name).chain(hosts).any(|data| data == name)
 }
 
-/// Names of which something is asked, `w.len()`, `w.x` or `w[0]`, or that stand for a value: `*w`, `w + 1`.
+/// Names that are used as values: `w.len()`, `w.x`, `w[0]`, `*w` or `w + 1`.
 #[derive(Default)]
 struct Used {
     found: Vec<(Ident, Asked)>,
 }
 
-/// What an expression asks of a buffer.
+/// The value that an expression takes a buffer for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Length,
     Element,
-    /// To be a value itself: `*w`, `w + 1`.
+    /// A value itself: `*w`, `w + 1`.
     Value,
 }
 
@@ -210,7 +211,7 @@ impl<'ast> Visit<'ast> for Used {
         }
     }
 
-    /// What is bound in there is its own.
+    /// A closure has names of its own.
     fn visit_expr_closure(&mut self, _: &'ast ExprClosure) {}
 
     fn visit_block(&mut self, _: &'ast Block) {}
@@ -218,7 +219,8 @@ impl<'ast> Visit<'ast> for Used {
     fn visit_arm(&mut self, _: &'ast Arm) {}
 }
 
-/// Names of one letter of which a field of a chunk is asked. (A longer one is more likely a value of the program's own.)
+/// Names of one letter with a field of a chunk, such as `c.len`. (A longer name is more likely a value of the
+/// program's own.)
 #[derive(Default)]
 struct Fields {
     found: Vec<Ident>,
@@ -236,7 +238,7 @@ impl<'ast> Visit<'ast> for Fields {
         visit::visit_expr_field(self, field);
     }
 
-    /// What is bound in there is its own.
+    /// A closure has names of its own.
     fn visit_expr_closure(&mut self, _: &'ast ExprClosure) {}
 
     fn visit_block(&mut self, _: &'ast Block) {}
@@ -261,7 +263,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    /// What a macro does with its tokens is not known; a name among them is most likely used.
+    /// It is unknown what a macro does with its tokens; a name among them is most likely used.
     fn visit_macro(&mut self, call: &'ast Macro) {
         if self.found.is_none() {
             self.found = among(call.tokens.clone(), self.name);

@@ -91,7 +91,7 @@ fn suffixes(program: &Program, diagnostics: &mut Diagnostics) {
                     format!("`{name}` is an `{keyword}` with elements for each chunk"),
                 )
                 .note(
-                    "where chunks begin and end is not the caller's to know; results may be counted by chunk",
+                    "the caller does not know where chunks begin and end; only results can be counted by chunk",
                 )
                 .help("leave `per chunk` out, or declare it `output`");
         }
@@ -106,7 +106,9 @@ fn suffixes(program: &Program, diagnostics: &mut Diagnostics) {
                 error.note("a chunk would read items that its neighbour writes");
                 error.help(format!("read from `input {name}` with the halo, and write to an `output`"));
             } else {
-                error.note("a halo is what a chunk reads of its neighbours, and nothing reads this");
+                error.note(
+                    "a halo holds items that a chunk reads of its neighbours, and an `output` is not read",
+                );
                 error.help("leave it out, or give it to the `input` that the kernel reads");
             }
         } else if in_place {
@@ -114,7 +116,7 @@ fn suffixes(program: &Program, diagnostics: &mut Diagnostics) {
                 .error(
                     "TW0711",
                     &halo.keyword,
-                    format!("`{name}` is used where it is, and cannot have a `halo`"),
+                    format!("`{name}` is used in place, and cannot have a `halo`"),
                 )
                 .note("a halo is made by the copy that brings a chunk to the device")
                 .help(format!("declare it `input {name}: {} {}`", shape.written(), halo.written()));
@@ -122,7 +124,8 @@ fn suffixes(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Types of the standard library that are no plain data, by name; rustc finds the others, but says it at every use.
+/// Types of the standard library that are not plain data, by name. rustc finds the others, but reports them
+/// at every use.
 fn elements(program: &Program, diagnostics: &mut Diagnostics) {
     let shapes = program.hosts.iter().map(|host| &host.shape);
     for Shape { element, .. } in shapes.chain(program.buffers.iter().map(|buffer| &buffer.shape)) {
@@ -193,7 +196,7 @@ fn copy(from: &Shape, to: &Shape, to_host: bool, names: &CopyNames, diagnostics:
     }
 }
 
-/// A parameter of the pipeline that is an element must be plain data; rustc would say it at every use.
+/// A parameter of the pipeline that is an element must be plain data; rustc would report it at every use.
 fn type_parameters(program: &Program, diagnostics: &mut Diagnostics) {
     let predicates = program.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     let bounded: Vec<String> = predicates
@@ -217,7 +220,8 @@ fn type_parameters(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Reports whether one side of a copy has other items than the other: a halo, or so many for each chunk.
+/// Reports whether the two sides of a copy have different items: a halo, or a number of elements for each
+/// chunk.
 fn extent(from: &Shape, to: &Shape, to_host: bool, names: &CopyNames, diagnostics: &mut Diagnostics) -> bool {
     let (source, destination) = (&names.from, &names.to);
     if from.per_chunk.is_some() != to.per_chunk.is_some() {
@@ -235,7 +239,7 @@ fn extent(from: &Shape, to: &Shape, to_host: bool, names: &CopyNames, diagnostic
     }
     let items = |shape: &Shape| shape.halo.as_ref().map(|halo| text(&halo.items));
     let (from_items, to_items) = (items(from), items(to));
-    // An argument that is written can have none, which is reported where it is declared.
+    // A written argument cannot have a halo; that is reported where it is declared.
     if from_items == to_items || (to_host && to_items.is_some()) {
         return false;
     }
@@ -253,9 +257,9 @@ fn extent(from: &Shape, to: &Shape, to_host: bool, names: &CopyNames, diagnostic
         (true, _) => error.help(format!(
             "write the result to a `device` buffer with a kernel, and copy that to `{destination}`"
         )),
-        (false, Some(_)) => {
-            error.help("copy to a new name, which gets the halo too; what is to have none, a kernel writes")
-        }
+        (false, Some(_)) => error.help(
+            "copy to a new name, which gets the halo too, or let a kernel write the buffer without a halo",
+        ),
         (false, None) => error.help("copy to a new name, which gets no halo"),
     };
     true

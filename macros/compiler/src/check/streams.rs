@@ -1,4 +1,4 @@
-//! Streams: what serialises that should overlap, and what stands on a stream alone.
+//! Streams: work that is serialised although it should overlap, and callbacks that follow nothing.
 
 use proc_macro2::Ident;
 
@@ -9,7 +9,7 @@ use crate::resolve::{BufferKind, Mark, MarkKind, OperationKind, Priority, Progra
 /// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
 pub const HARDWARE_QUEUES: u128 = 8;
 
-/// Ring slots of a pipeline that does not say.
+/// Ring slots of a pipeline that does not declare a depth.
 pub const AUTO_DEPTH: u128 = 3;
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
@@ -17,12 +17,12 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     hardware_queues(program, diagnostics);
     priorities(program, diagnostics);
     callbacks(program, diagnostics);
-    // Without a ring nothing waits for a slot.
+    // Without a ring, nothing waits for a slot.
     let has_ring = program
         .buffers
         .iter()
         .any(|buffer| matches!(buffer.kind, BufferKind::Ring | BufferKind::HostScratch));
-    // What has one stream is one after another with any number of slots: a frame, say.
+    // Chunks on one stream run one after another with any number of slots, as frames may.
     let overlaps = program.streams.len() > 1 || program.streams.iter().any(|stream| stream.per_slot);
     let loses = has_ring && overlaps;
     if let Some(slots) = program.depth.given().filter(|slots| loses && value(slots) == Some(1)) {
@@ -53,7 +53,7 @@ fn null(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// More streams than the hardware has queues share them.
+/// Streams share the hardware's queues if there are more streams than queues.
 fn hardware_queues(program: &Program, diagnostics: &mut Diagnostics) {
     let depth = program.depth.given().map_or(Some(AUTO_DEPTH), value);
     let used = |index: usize| program.operations.iter().any(|operation| operation.stream.0 == index);
@@ -98,7 +98,7 @@ fn priorities(program: &Program, diagnostics: &mut Diagnostics) {
 }
 
 // Note 6: a `then` is ordered by its stream alone.
-/// A callback is called after what stands before it on its stream, or what that is made to wait for by hand.
+/// A callback is called after the operations before it on its stream, or those that it waits for by hand.
 fn callbacks(program: &Program, diagnostics: &mut Diagnostics) {
     for (index, operation) in program.operations.iter().enumerate() {
         if !matches!(operation.kind, OperationKind::Then(_)) {
@@ -117,7 +117,7 @@ fn callbacks(program: &Program, diagnostics: &mut Diagnostics) {
                 Ident::new("then", operation.at),
                 "nothing stands before this `then` on its stream",
             )
-            .note(format!("stream `{stream}` calls it at once, whatever other streams are at"))
-            .help("move it to the end of the stage whose work it is to follow");
+            .note(format!("stream `{stream}` calls it at once, without waiting for other streams"))
+            .help("move it to the end of the stage that it must follow");
     }
 }

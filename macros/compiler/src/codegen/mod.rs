@@ -1,7 +1,7 @@
 //! Phase 5, codegen: the program and its schedule -> Rust.
 //!
-//! Generated paths start at the runtime's or at `::core`. The user's tokens keep their spans; everything else has
-//! `mixed_site` hygiene, so that no expression of the user's can name the generated locals.
+//! Generated paths start at the runtime's or at `::core`. The user's tokens keep their spans; everything else
+//! has `mixed_site` hygiene, so that no expression of the user's can name the generated locals.
 
 mod names;
 mod operations;
@@ -70,7 +70,7 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
             /// Builds the pipeline on a device, as it is declared.
             ///
             /// # Errors
-            /// As `build` of its options.
+            /// Those of `Options::build`.
             pub fn new(device: &#runtime::Device) -> #runtime::Result<Self> {
                 Self::options(device).build()
             }
@@ -102,17 +102,17 @@ fn elements(generics: &Generics) -> Option<(Ident, TokenStream)> {
     (!types.is_empty()).then(|| (Ident::new("elements", site), elements()))
 }
 
-/// What the whole is compiled for, and lint levels: of everything that is written, not of the struct alone.
+/// `cfg` and lint levels, which apply to everything that is generated, not to the struct alone.
 fn shared_attributes(attrs: &[syn::Attribute]) -> Vec<&syn::Attribute> {
     let shared = ["cfg", "allow", "warn", "deny"];
     attrs.iter().filter(|attr| shared.iter().any(|name| attr.path().is_ident(name))).collect()
 }
 
-/// Every pipeline is `Debug`, also one that does not say so.
+/// Every pipeline is `Debug`, even if it does not derive it.
 fn debug(attrs: &[syn::Attribute]) -> Option<TokenStream> {
     let mut said = false;
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
-        // What cannot be read is rustc's to report.
+        // rustc reports what cannot be parsed.
         let _ = attr.parse_nested_meta(|meta| {
             said |= meta.path.segments.last().is_some_and(|last| last.ident == "Debug");
             Ok(())
@@ -141,7 +141,7 @@ fn build(cx: &Context<'_>) -> TokenStream {
         let chunk = chunk_size(cx);
         let hosts = cx.program.hosts.iter().map(|host| size(cx, &host.shape));
         let buffers = cx.program.buffers.iter().map(|buffer| match buffer.is_shared() {
-            // How many elements it has, a run knows.
+            // Only a run knows how many elements it has.
             true => size(cx, &Shape { per_item: None, ..buffer.shape.clone() }),
             false => size(cx, &buffer.shape),
         });
@@ -165,7 +165,8 @@ fn build(cx: &Context<'_>) -> TokenStream {
     }
 }
 
-/// A check while the user's crate is compiled that the ring fits its budget, where all that decides it is constant.
+/// Checks, while the user's crate is compiled, that the ring fits its budget, if everything that decides it
+/// is constant.
 fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
     let Program { runtime, generics, budget, chunk, depth, buffers, .. } = cx.program;
     let (budget, items) = (budget.as_ref()?, chunk.size.given()?);
@@ -176,13 +177,13 @@ fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
     if !exprs.chain([items, &**budget]).all(is_constant) {
         return None;
     }
-    // Left to the runtime, it is made small enough.
+    // The runtime makes a depth that it chooses itself small enough.
     let depth = match depth.given() {
         Some(depth) => quote_spanned!(site=> ::core::option::Option::Some(#depth)),
         None => quote_spanned!(site=> ::core::option::Option::None),
     };
     let sizes = ring().map(|shape| size(cx, shape));
-    // rustc reports it at the first token of the whole: where the budget is written.
+    // rustc reports it at the first token, which is where the budget is written.
     let at = site.located_at(budget.span());
     let private = placed(quote_spanned!(site=> #runtime::__private), at);
     let fits =
@@ -199,7 +200,8 @@ fn constant(generics: &Generics, at: Span, code: &TokenStream) -> TokenStream {
     }
 }
 
-/// Checks while the user's crate is compiled that launches keep CUDA's limits, where named constants decide that.
+/// Checks while the user's crate is compiled that launches keep CUDA's limits, where named constants decide
+/// that.
 fn constant_launches(cx: &Context<'_>) -> Vec<TokenStream> {
     let Program { runtime, generics, params, chunk, .. } = cx.program;
     let site = hygienic();
@@ -239,7 +241,7 @@ fn constant_launches(cx: &Context<'_>) -> Vec<TokenStream> {
     checks
 }
 
-/// How large an item, or what there is of it for each chunk, is.
+/// The size of an item or, for data counted by chunk, of a chunk's part.
 fn size(cx: &Context<'_>, shape: &Shape) -> TokenStream {
     let (runtime, site) = (&cx.program.runtime, hygienic());
     let (element, per_item) = (&shape.element, per_item(shape));
@@ -248,7 +250,7 @@ fn size(cx: &Context<'_>, shape: &Shape) -> TokenStream {
     quote_spanned!(site=> #runtime::__private::Size::of::<#element>(#per_item)#halo #per_chunk)
 }
 
-/// A literal without its type, which the reader can do without.
+/// A literal without its type, which readers do not need.
 fn number(value: usize) -> Literal {
     Literal::usize_unsuffixed(value)
 }
@@ -271,7 +273,7 @@ fn chunk_size(cx: &Context<'_>) -> TokenStream {
 }
 
 impl<'p> Context<'p> {
-    /// The elements that the pipeline's parameters do not bound.
+    /// The elements to check. A pipeline with generic parameters or a `where` clause has none.
     fn plain(&self) -> Elements<'p> {
         let Program { hosts, buffers, generics, .. } = self.program;
         let shapes = hosts.iter().map(|host| &host.shape).chain(buffers.iter().map(|buffer| &buffer.shape));

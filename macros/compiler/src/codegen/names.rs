@@ -18,7 +18,7 @@ pub(crate) fn local(ident: &Ident) -> Ident {
     Ident::new(&unraw(ident), Span::mixed_site().located_at(ident.span()))
 }
 
-/// Generated tokens, at a place of the user's source: where rustc then reports what is wrong with them.
+/// Generated tokens at a place of the user's source, where rustc then reports errors in them.
 pub(crate) fn placed(tokens: impl ToTokens, at: Span) -> TokenStream {
     let place = |mut token: TokenTree| {
         token.set_span(token.span().located_at(at));
@@ -35,22 +35,22 @@ fn unraw(ident: &Ident) -> String {
     }
 }
 
-/// The names of one pipeline's code. Locals share one hygiene, so that no two of them may have the same name; the
-/// user's come first, and what is generated makes way.
+/// The names of one pipeline's code. Locals share one hygiene, so that no two of them may have the same name;
+/// the user's names come first, and generated names change if they clash.
 pub(crate) struct Names {
-    /// For each host argument, each device buffer and each stream its local.
+    /// The locals of host arguments, device buffers and streams.
     pub(crate) hosts: Vec<Ident>,
     pub(crate) buffers: Vec<Ident>,
     pub(crate) streams: Vec<Ident>,
-    /// For each record of the schedule the event's name.
+    /// The event's name for each record of the schedule.
     pub(crate) events: Vec<Ident>,
-    /// For each operation the field of the kernel that it launches.
+    /// The field of the kernel that each operation launches.
     pub(crate) kernel_of: Vec<Option<Ident>>,
-    /// For each operation the local that stands for it.
+    /// The local that stands for each operation.
     pub(crate) operations: Vec<Ident>,
-    /// For each `if` and its `else` the local that says which of them is taken.
+    /// The local that says for each `if` and its `else` which of them is taken.
     pub(crate) blocks: Vec<Ident>,
-    /// For the values of a host function's arguments.
+    /// The locals of the values of a host function's arguments.
     pub(crate) values: Vec<Ident>,
     pub(crate) purpose: Ident,
     pub(crate) pipeline: Ident,
@@ -70,11 +70,11 @@ impl Names {
         let events = records.map(|record| taken.unused(event_name(program, record.0 as usize))).collect();
         let [purpose, pipeline, call, run] =
             ["purpose", "pipeline", "call", "run"].map(|name| taken.unused(name.to_owned()));
-        // A declared name keeps the user's hygiene, so that expressions can use it and no local is in its way.
+        // A declared name keeps the user's hygiene, so that expressions can use it and no local shadows it.
         let chunk = program.chunk.name.clone().unwrap_or_else(|| taken.unused("chunk".to_owned()));
         // The field of type parameters.
         taken.0.insert("elements".to_owned());
-        // One field a kernel path; two paths with the same last name get different fields.
+        // Each kernel path has one field; two paths with the same last name get different fields.
         let mut fields: BTreeMap<String, Ident> = BTreeMap::new();
         let kernel_of = program
             .operations
@@ -86,8 +86,7 @@ impl Names {
                 Some(field.clone())
             })
             .collect();
-        // Their scope is a stage, so that those of different stages may have the same name. What stands in a block is bound
-        // together with the rest of it.
+        // Their scope is a stage, so that locals of different stages may have the same name.
         let mut bound = (None, taken.clone());
         let operations = program
             .operations

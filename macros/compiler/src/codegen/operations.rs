@@ -1,7 +1,8 @@
 //! The operations of the stages: each with the waits before it and the records after it.
 //!
-//! Waits and records stand outside of `if` and `repeat`, so that every chunk has them. What an `if` leaves out is then
-//! nothing that happens at its place in the order, and a `repeat` is one thing to the schedule.
+//! Waits and records stand outside of `if` and `repeat`, so that every chunk has them. An operation that an
+//! `if` leaves out then does nothing at its place in the order, and a `repeat` is one operation to the
+//! schedule.
 
 use std::ops::Range;
 
@@ -33,7 +34,7 @@ pub(super) fn stage(cx: &Context<'_>, id: StageId) -> TokenStream {
     quote_spanned!(site=> #label: { #statements })
 }
 
-/// What the schedule sees as one: an operation, or all that a `repeat` holds.
+/// One operation to the schedule: an operation of the program, or everything in a `repeat`.
 struct Unit {
     operations: Range<usize>,
     /// The innermost `if` or `else` around it.
@@ -48,7 +49,7 @@ fn statements(cx: &Context<'_>, range: Range<usize>) -> TokenStream {
     while let Some(first) = units.next() {
         let guard = first.guard;
         conditions(cx, guard, &mut bound, &mut tokens);
-        // Under one condition, as long as no wait or record comes between.
+        // Operations share one condition as long as no wait or record comes between them.
         let mut run = vec![first];
         while let (Some(next), Some(last)) = (units.peek(), run.last())
             && guard.is_some()
@@ -111,7 +112,8 @@ fn conditions(cx: &Context<'_>, guard: Option<BlockId>, bound: &mut Vec<BlockId>
     }
 }
 
-/// Whether a chunk takes a block: the local of an `if`, which says it of those around it too, or what an `else` makes of it.
+/// Whether a chunk takes a block: the local of an `if`, which includes the blocks around it, or its negation
+/// for an `else`.
 fn taken(cx: &Context<'_>, block: BlockId) -> TokenStream {
     let (site, name) = (hygienic(), &cx.names.blocks[block.0]);
     let of = &cx.program.blocks[block.0];
@@ -135,7 +137,7 @@ fn is_looser_than_and(expr: &Expr) -> bool {
     }
 }
 
-/// A condition as it may stand before a `{`: what a `macro_rules` has matched may be a struct's literal.
+/// A condition that may stand before a `{`: a `macro_rules` may have matched a struct's literal.
 fn before_brace(condition: &Expr) -> TokenStream {
     struct Literals(bool);
     impl Visit<'_> for Literals {
@@ -149,7 +151,7 @@ fn before_brace(condition: &Expr) -> TokenStream {
     if literals.0 { quote_spanned!(site=> (#condition)) } else { condition.to_token_stream() }
 }
 
-/// The label of a turn: another one than those around it.
+/// The label of a turn, which differs from those around it.
 fn turn(cx: &Context<'_>, block: BlockId) -> Lifetime {
     let is_repeat =
         |&&BlockId(block): &&BlockId| matches!(cx.program.blocks[block].kind, BlockKind::Repeat(_));
@@ -183,7 +185,7 @@ fn units(cx: &Context<'_>, range: Range<usize>) -> Vec<Unit> {
     units
 }
 
-/// What is in a `repeat`: plain loops and conditions. `depth` blocks around it are written already.
+/// The contents of a `repeat`: plain loops and conditions. `depth` blocks around it are written already.
 fn nested(cx: &Context<'_>, range: Range<usize>, depth: usize) -> TokenStream {
     let (program, site) = (cx.program, hygienic());
     let block_of = |index: usize| program.within(program.operations[index].block).get(depth).copied();
@@ -204,12 +206,12 @@ fn nested(cx: &Context<'_>, range: Range<usize>, depth: usize) -> TokenStream {
             BlockKind::Repeat(times) => {
                 let private = super::run::private(cx);
                 let call = placed(quote_spanned!(site=> #private::times), times.span());
-                // Out of a labelled block no `break` or `continue` leads that a macro of the user's may hide.
+                // A `break` or `continue` that a macro of the user's hides cannot leave a labelled block.
                 let label = turn(cx, block);
                 quote_spanned!(site=> for _ in #call(#times) { #label: { #inside } })
             }
             BlockKind::If(condition) => {
-                // Both branches hang on one evaluation: the proof says that one of them runs.
+                // Both branches depend on one evaluation: the proof relies on one of them running.
                 let of_this = |&next: &BlockId| matches!(program.blocks[next.0].kind, BlockKind::Else(of) if of == block);
                 let next = (end < range.end).then(|| block_of(end)).flatten().filter(of_this);
                 let otherwise = next.map(|next| {
@@ -221,7 +223,7 @@ fn nested(cx: &Context<'_>, range: Range<usize>, depth: usize) -> TokenStream {
                 let condition = before_brace(condition);
                 quote_spanned!(site=> if #condition { #inside } #otherwise)
             }
-            // Of an `if` without operations.
+            // This is the `else` of an `if` without operations.
             BlockKind::Else(of) => match &program.blocks[of.0].kind {
                 BlockKind::If(condition) => quote_spanned!(site=> if !(#condition) { #inside }),
                 _ => inside,
@@ -331,16 +333,27 @@ fn device_argument(cx: &Context<'_>, index: usize, argument: &CallArgument, plac
     let last = written.buffer().map_or(first, Ident::span);
     let (operation, name) = (at(operation, first), at(&cx.names.buffers[buffer.0], last));
     let method = Ident::new(mode.method(), site.located_at(first));
-    quote_spanned!(site.located_at(last)=> #operation.#method(#name))
+    let memory = quote_spanned!(site.located_at(last)=> #operation.#method(#name));
+    match written.shape() {
+        None => memory,
+        Some((_, shape)) => {
+            let private = super::run::private(cx).into_iter().map(|mut token| {
+                token.set_span(token.span().located_at(first));
+                token
+            });
+            let private: TokenStream = private.collect();
+            let end = site.located_at(shape.bracket_token.span.close());
+            quote_spanned!(end=> #private::Shaped::new(#memory, #shape))
+        }
+    }
 }
 
-/// The most arguments of a function that the runtime can tell to be a routine.
+/// The most arguments that a function may have for the runtime to recognise it as a routine.
 const ROUTINE_ARGUMENTS: usize = 16;
 
 // Note 50: paths into libraries are called as they are.
-/// Whether it is a routine of the runtime's, such as `cublas::gemm`. rustc need not be asked about these,
-/// which are routines. It reports bounds that do not hold at the argument only if the function is called
-/// directly.
+/// Whether it is a routine of the runtime's, such as `cublas::gemm`. rustc need not be asked whether these
+/// are routines. It reports bounds that do not hold at the argument only if the function is called directly.
 fn is_of_a_library(path: &syn::ExprPath) -> bool {
     let mut modules = path.path.segments.iter().rev().skip(1);
     modules.next().is_some_and(|module| {
@@ -348,14 +361,14 @@ fn is_of_a_library(path: &syn::ExprPath) -> bool {
     })
 }
 
-/// `call path(args)`: the routine is handed what to enqueue with.
+/// `call path(args)`: the routine is handed an `Enqueue`, with which it enqueues.
 fn routine(cx: &Context<'_>, index: usize, call: &Invocation) -> TokenStream {
     let (place, path) = (call.path.span(), &call.path);
     let site = hygienic().located_at(place);
     let operation = &at(&cx.names.operations[index], place);
     let args = call.args.iter().map(|argument| device_argument(cx, index, argument, place));
-    // For a function that is no routine, rustc is to show what a routine looks like, not to report a surplus
-    // argument.
+    // For a function that is not a routine, rustc is to show what a routine looks like, not to report a
+    // surplus argument.
     let routine = match call.args.len() <= ROUTINE_ARGUMENTS && !is_of_a_library(path) {
         true => {
             let checked = placed(super::run::private(cx), place);
@@ -403,7 +416,7 @@ fn host_function(cx: &Context<'_>, index: usize, call: &Invocation) -> TokenStre
     }
 }
 
-/// `then |c| expr`: it owns what it uses, a clone of each parameter that it names.
+/// `then |c| expr`: the callback owns a clone of each parameter that it names.
 fn callback(cx: &Context<'_>, operation: &Ident, closure: &ExprClosure) -> TokenStream {
     // rustc reports what the callback may not capture or return at its body.
     let site = hygienic().located_at(closure.body.span());

@@ -8,18 +8,18 @@ use crate::schedule::Distance;
 
 /// No line of the picture is longer.
 const WIDTH: usize = 72;
-/// A pipeline of more stages is too much for a small picture.
+/// A pipeline with more stages is too large for a small picture.
 const STAGES: usize = 16;
 /// The ring slots that are drawn where none are declared.
 const DEPTH: usize = 3;
-/// So many chunks show how a ring goes round; of a deeper one the beginning is shown.
+/// The most chunks that are drawn, enough to show how a ring goes round. A deeper ring is drawn in part.
 const CHUNKS: usize = 8;
 
 /// Operations that follow one another in one stage on one stream: one step of the picture.
 struct Node {
     stage: usize,
     stream: usize,
-    /// The first operation that is none of its.
+    /// The operation after its last one.
     end: usize,
 }
 
@@ -92,7 +92,8 @@ fn nodes(cx: &Context<'_>) -> Vec<Node> {
 fn steps(cx: &Context<'_>, nodes: &[Node], depth: usize, chunks: usize) -> (Vec<String>, Vec<Step>) {
     let node_of = |operation: u32| nodes.partition_point(|node| node.end <= operation as usize);
     let streams = &cx.program.streams;
-    // Where a run chooses, one stream is drawn: its order has that of a stream for each slot.
+    // Where a run chooses the streams, one stream is drawn: its order includes that of a stream for each
+    // slot.
     let slots = |stream: usize| {
         if streams[stream].per_slot && streams[stream].declared { depth.min(chunks) } else { 1 }
     };

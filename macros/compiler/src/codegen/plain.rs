@@ -1,4 +1,4 @@
-//! Elements that must be plain data, of which the macros know only the name.
+//! Elements that must be plain data. The macros know only their names.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
@@ -26,7 +26,8 @@ impl<'a> Elements<'a> {
         Self { types, private }
     }
 
-    /// Where rustc says what to write. It goes through items in their order: to be put before what uses the elements.
+    /// Checks at which rustc says what to write. They go before the code that uses the elements, since rustc
+    /// checks items in order.
     pub(crate) fn checks(&self, attributes: &[&Attribute]) -> TokenStream {
         let check = |ty: &&Type| {
             let at = at(ty);
@@ -52,7 +53,7 @@ impl<'a> Elements<'a> {
         (!bounds.is_empty()).then(|| quote_spanned!(Span::mixed_site()=> where #(#bounds),*))
     }
 
-    /// Bounds without a parameter deserve a warning elsewhere.
+    /// Allows bounds without a parameter, which deserve rustc's warning elsewhere.
     pub(crate) fn allow(&self) -> Option<TokenStream> {
         (!self.types.is_empty()).then(|| {
             quote_spanned! {Span::mixed_site()=>

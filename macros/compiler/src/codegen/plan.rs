@@ -24,13 +24,13 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
             Priority::Low => quote_spanned!(site=> Low),
             Priority::Level(level) => quote_spanned!(site=> Level(#level)),
         };
-        quote_spanned!(site=> #private::StreamPlan { name: #name, priority: #private::Priority::#priority, per_slot: #per_slot, null: #null, placed: #placed })
+        quote_spanned!(site=> #private::StreamPlan::new(#name, #private::Priority::#priority, #per_slot, #null, #placed))
     });
     let stages = program.stages.iter().map(|stage| stage.name.to_string());
     let hosts = program.hosts.iter().map(|host| {
         let (name, (line, column)) = (host.name.to_string(), position(host.name.span()));
         let (reads, writes) = (host.kind.reads(), host.kind.writes());
-        quote_spanned!(site=> #private::HostPlan { name: #name, reads: #reads, writes: #writes, line: #line, column: #column })
+        quote_spanned!(site=> #private::HostPlan::new(#name, #reads, #writes, #line, #column))
     });
     let buffers = program.buffers.iter().map(|buffer| {
         let (name, (line, column)) = (buffer.name.to_string(), position(buffer.name.span()));
@@ -44,7 +44,7 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
                 quote_spanned!(site=> InPlace { mapped: #mapped, reads: #reads, writes: #writes })
             }
         };
-        quote_spanned!(site=> #private::BufferPlan { name: #name, kind: #private::BufferKind::#kind, line: #line, column: #column })
+        quote_spanned!(site=> #private::BufferPlan::new(#name, #private::BufferKind::#kind, #line, #column))
     });
     let operations = program.operations.iter().map(|operation| {
         let (stage, stream) = (number(operation.stage.0), number(operation.stream.0));
@@ -99,22 +99,21 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
         let access = |memory: &str, index: usize, mode: Mode| {
             let (memory, index) = (Ident::new(memory, site), number(index));
             let (reads, writes) = (mode.reads(), mode.writes());
-            quote_spanned!(site=> #private::AccessPlan { memory: #private::Memory::#memory(#index), reads: #reads, writes: #writes })
+            quote_spanned!(site=> #private::AccessPlan::new(#private::Memory::#memory(#index), #reads, #writes))
         };
         let host = operation.host().map(|(host, mode)| access("Host", host.0, mode));
         let buffers = operation.buffers().into_iter().map(|usage| access("Buffer", usage.buffer.0, usage.mode));
         let accesses = host.into_iter().chain(buffers);
         quote_spanned! {site=>
-            #private::OperationPlan {
-                stage: #stage, stream: #stream, text: #text, kind: #private::OperationKind::#kind,
-                conditional: #conditional, repeat: ::core::option::Option::#repeat, accesses: &[#(#accesses),*],
-                line: #line, column: #column,
-            }
+            #private::OperationPlan::new(
+                #stage, #stream, #text, #private::OperationKind::#kind,
+                #conditional, ::core::option::Option::#repeat, &[#(#accesses),*], #line, #column,
+            )
         }
     });
     let events = cx.schedule.records.iter().zip(&cx.names.events).map(|(record, name)| {
         let (name, operation) = (name.to_string(), number(record.0 as usize));
-        quote_spanned!(site=> #private::EventPlan { name: #name, operation: #operation })
+        quote_spanned!(site=> #private::EventPlan::new(#name, #operation))
     });
     let waits = cx.schedule.waits.iter().map(|wait| {
         let (operation, event) = (number(wait.to.0 as usize), number(cx.event_of(wait.from.0)));
@@ -130,32 +129,29 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
                 Hazard::WriteAfterRead => quote_spanned!(site=> WriteAfterRead),
                 Hazard::WriteAfterWrite => quote_spanned!(site=> WriteAfterWrite),
             };
-            quote_spanned!(site=> #private::HazardPlan { buffer: #buffer, hazard: #private::Hazard::#hazard })
+            quote_spanned!(site=> #private::HazardPlan::new(#buffer, #private::Hazard::#hazard))
         });
         quote_spanned! {site=>
-            #private::WaitPlan {
-                operation: #operation, event: #event, distance: #private::Distance::#distance, hazards: &[#(#hazards),*],
-            }
+            #private::WaitPlan::new(
+                #operation, #event, #private::Distance::#distance, &[#(#hazards),*],
+            )
         }
     });
     quote_spanned! {site=>
-        #private::Plan {
-            pipeline: #pipeline,
-            file: ::core::file!(),
-            line: #line,
-            column: #column,
-            streams: &[#(#streams),*],
-            stages: &[#(#stages),*],
-            hosts: &[#(#hosts),*],
-            buffers: &[#(#buffers),*],
-            operations: &[#(#operations),*],
-            events: &[#(#events),*],
-            waits: &[#(#waits),*],
-        }
+        #private::Plan::new(
+            #pipeline, ::core::file!(), #line, #column,
+            &[#(#streams),*],
+            &[#(#stages),*],
+            &[#(#hosts),*],
+            &[#(#buffers),*],
+            &[#(#operations),*],
+            &[#(#events),*],
+            &[#(#waits),*],
+        )
     }
 }
 
-/// What the type's documentation says of the schedule, line by line.
+/// The lines of the type's documentation about the schedule.
 pub(super) fn documentation(cx: &Context<'_>) -> Vec<String> {
     let program = cx.program;
     let mut lines = [
@@ -168,7 +164,7 @@ pub(super) fn documentation(cx: &Context<'_>) -> Vec<String> {
     .map(str::to_owned)
     .to_vec();
     if !program.attrs.iter().any(|attr| attr.path().is_ident("doc")) {
-        // Nothing of the user's to set it off from.
+        // Without documentation of the user's, no blank line is needed before these lines.
         lines.remove(0);
     }
     for (index, operation) in program.operations.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Whether runs that are given the same do the same: then, in graph mode, a run need not ask what it does.
+//! Whether runs with equal arguments do the same. If so, a run in graph mode need not find out what it does.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote_spanned};
@@ -45,15 +45,15 @@ const METHODS: [&str; 23] = [
 /// The methods that integers have from `Ord`.
 const ORDERED: [&str; 3] = ["clamp", "max", "min"];
 
-/// Types that have no behaviour of the user's, and at most 8 bytes, if these names have their usual meaning.
+/// Types without behaviour of the user's and of at most 8 bytes, if these names have their usual meaning.
 const PRIMITIVES: [&str; 14] =
     ["bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
 /// Further functions that may belong to a number's type, such as `u32::from`.
 const FUNCTIONS: [&str; 4] = ["from", "from_bits", "from_ne_bytes", "to_bits"];
 
-/// Tells the call that it depends on the parameters and the arguments alone, if that is known. What is known only once
-/// names are resolved, the call finds out.
+/// Tells the call that it depends on the parameters and the arguments alone, if that is known. The call
+/// itself finds out what is known only once names are resolved.
 pub(super) fn repeats(cx: &Context<'_>) -> Option<TokenStream> {
     let known = known(cx.program)?;
     let (call, site) = (&cx.names.call, hygienic());
@@ -61,9 +61,9 @@ pub(super) fn repeats(cx: &Context<'_>) -> Option<TokenStream> {
     Some(quote_spanned!(site=> #call.repeats([#(#words),*]);))
 }
 
-/// What the operations follow from besides the parameters and the chunk, if that is constants.
+/// What determines the operations besides the parameters and the chunk, if it is only constants.
 fn known(program: &Program) -> Option<Known<'_>> {
-    // What no graph can hold.
+    // No graph can hold these.
     let is_direct = |kind: &OperationKind| match kind {
         OperationKind::Call(_) | OperationKind::Host(_) | OperationKind::Then(_) => true,
         OperationKind::Upload { .. }
@@ -82,7 +82,7 @@ fn known(program: &Program) -> Option<Known<'_>> {
     let numbers: Vec<_> = params.chain(program.generics.const_params().map(|param| &param.ident)).collect();
     let is_number = |path: &Path| path.get_ident().is_some_and(|name| numbers.contains(&name));
     let is_a_constant = |expr: &Expr| {
-        // As it is, of whatever type, its value is copied and no more.
+        // The value of a bare name is only copied, whatever its type.
         let is_value = program.operations.iter().any(|operation| is_value(operation, expr));
         is_value
             && matches!(expr, Expr::Path(ExprPath { qself: None, path, .. })
@@ -142,7 +142,7 @@ fn is_of_a_primitive(path: &Path) -> bool {
     matches!(path.segments.iter().collect::<Vec<_>>()[..], [ty, constant] if names_a_primitive(&ty.ident) && is_upper(&constant.ident))
 }
 
-/// `LIMIT`: of what is so called rustc knows the type without being told.
+/// `LIMIT`: rustc knows the type of a constant without being told.
 fn names_a_constant(path: &Path) -> bool {
     path.segments.iter().all(|segment| segment.arguments.is_none())
         && path.segments.last().is_some_and(|last| is_upper(&last.ident))
@@ -202,14 +202,15 @@ fn is_same(one: &Ident, other: &Ident) -> bool {
 /// Whether all expressions seen so far have the same value each time.
 struct Known<'a> {
     is_known: bool,
-    /// What is compared, or a constant by its declaration.
+    /// Names of values that are compared, or that are constants by their declaration.
     numbers: Vec<&'a Ident>,
     /// Which of them are used.
     used: Vec<&'a Ident>,
-    /// What has a known length.
+    /// Slices of known length.
     slices: Vec<&'a Ident>,
     chunk: Option<&'a Ident>,
-    /// What is a constant if it is a number: of another type it might do anything when it is used.
+    /// Paths that are constants if they are numbers: a value of another type might do anything when it is
+    /// used.
     constants: Vec<&'a Path>,
     /// Calls of methods that are numbers' own, if their receivers are numbers that have them.
     methods: Vec<&'a ExprMethodCall>,
@@ -265,7 +266,7 @@ impl<'a> Known<'a> {
         args.iter().for_each(|arg| self.visit_expr(arg));
     }
 
-    /// `c.len`. Of anything else a field may lie behind a pointer, which is the user's to follow.
+    /// `c.len`. A field of anything else may lie behind a pointer that the user's code follows.
     fn field(&mut self, field: &ExprField) {
         let is_chunk = matches!(&*field.base, Expr::Path(ExprPath { qself: None, path, .. })
             if path.get_ident().is_some_and(|name| Some(name) == self.chunk));
@@ -292,7 +293,7 @@ impl<'a> Known<'a> {
         numbers.chain(constants).chain(methods).chain(functions).chain(blocks).collect()
     }
 
-    /// Whether what is called is a number's own method: if the receiver is a number that has it.
+    /// Whether the call is of a number's own method, which it is if the receiver is a number that has it.
     fn is_method(&self, private: &TokenStream, call: &ExprMethodCall) -> TokenStream {
         let (site, ExprMethodCall { receiver, method, .. }) = (hygienic(), call);
         let name = Ident::new(&method.to_string(), site);

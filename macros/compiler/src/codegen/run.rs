@@ -81,7 +81,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     let stages = (0..program.stages.len()).map(|index| operations::stage(cx, StageId(index)));
     let size = chunk_size(cx);
     let repeats = repeats(cx);
-    // The struct's field keeps its name; the local makes way where the user's data is called so.
+    // The struct's field keeps its name; the local gets another name if the user's data has this one.
     let field = Ident::new("pipeline", site);
     let field = if *pipeline == field {
         quote_spanned!(site=> #field)
@@ -136,12 +136,12 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
     let [run, profile, predict] =
         ["run", "profile", "predict"].map(|name| at(&Ident::new(name, site), cx.program.name.span()));
     quote_spanned! {site=>
-        /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
-        /// one.
+        /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
+        /// async code, `spawn` returns one.
         ///
         /// # Errors
-        /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-        /// device. The error says where, and how much of each output is complete.
+        /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or
+        /// fails on the device. The error says where, and how much of each output is complete.
         #many
         #[track_caller]
         pub fn #run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
@@ -149,21 +149,21 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
             done.map(|timeline| timeline.report)
         }
 
-        /// As `run`, and says when each operation began and ended.
+        /// Runs the pipeline as `run` does, and says when each operation began and ended.
         ///
         /// # Errors
-        /// As `run`.
+        /// Those of `run`.
         #many
         #[track_caller]
         pub fn #profile<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
             self.#chunks(#private::Purpose::Profile, #(#given),*)
         }
 
-        /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
-        /// arguments stay as they are.
+        /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
+        /// and the arguments stay as they are.
         ///
         /// # Errors
-        /// As `run`, of the arguments, the memory and what a launch requires.
+        /// Those of `run` about the arguments, the memory and the requirements of launches.
         #many
         #[track_caller]
         pub fn #predict<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
@@ -172,20 +172,20 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
     }
 }
 
-/// Where there are more arguments than clippy likes: one for each declaration is the point. Elsewhere no lint level is set, so that a
-/// crate may forbid the lint.
+/// Allows more arguments than clippy does, since each declaration is one. Elsewhere no lint level is set, so
+/// that a crate may forbid the lint.
 pub(crate) fn many_arguments(arguments: usize) -> Option<TokenStream> {
     let reason = "one for each declaration";
     (arguments > 7)
         .then(|| quote_spanned!(hygienic()=> #[allow(clippy::too_many_arguments, reason = #reason)]))
 }
 
-/// The method with the loop: of a name that no method of the user's has.
+/// The method with the loop, under a name that no method of the user's has.
 fn chunks() -> Ident {
     Ident::new("__chunks", hygienic())
 }
 
-/// The call, about to be given something of this shape.
+/// The call, ready to take data of this shape.
 fn shaped(cx: &Context<'_>, shape: &Shape) -> TokenStream {
     let (call, private, site) = (&cx.names.call, private(cx), hygienic());
     let halo = shape.halo.as_ref().map(|Halo { items, edge, .. }| {
@@ -207,7 +207,8 @@ pub(super) enum Kind<'p> {
     Data(HostKind, Memory, &'p syn::Type),
 }
 
-/// The parameters of `run`, in the order of declaration. Host data is out of the reach of the user's expressions.
+/// The parameters of `run`, in the order of declaration. Host data is out of the reach of the user's
+/// expressions.
 pub(super) fn arguments<'p>(
     runtime: &syn::Path,
     arguments: impl Iterator<Item = (&'p Ident, Kind<'p>)>,
@@ -221,19 +222,28 @@ pub(super) fn arguments<'p>(
                 let site = site.located_at(element.span());
                 let runtime = placed(runtime, site);
                 let place = match memory {
-                    Memory::Host => "",
-                    Memory::Pinned => "Pinned",
-                    Memory::Mapped => "Mapped",
-                    Memory::Device => "Device",
+                    Memory::Host => None,
+                    Memory::Pinned => Some("Pinned"),
+                    Memory::Mapped => Some("Mapped"),
+                    Memory::Device => Some("Device"),
                 };
                 let of = match kind {
                     HostKind::Input => "Input",
                     HostKind::Output => "Output",
                     HostKind::InOut => "InOut",
                 };
-                let bound = &format!("{place}{of}");
-                let bound = Ident::new(bound, site);
-                quote_spanned!(site=> #name: impl #runtime::#bound<'run, #element>)
+                // What lies in ordinary memory is at the root, the rest beside the buffers that it is about.
+                let bound = match place {
+                    None => {
+                        let bound = Ident::new(of, site);
+                        quote_spanned!(site=> #runtime::#bound)
+                    }
+                    Some(place) => {
+                        let bound = Ident::new(&format!("{place}{of}"), site);
+                        quote_spanned!(site=> #runtime::memory::#bound)
+                    }
+                };
+                quote_spanned!(site=> #name: impl #bound<'run, #element>)
             }
         })
         .collect()

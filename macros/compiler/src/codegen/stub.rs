@@ -1,4 +1,4 @@
-//! What stands for a pipeline that has errors: its type and methods, so that their users compile.
+//! The stand-in for a pipeline that has errors: its type and methods, so that code that uses them compiles.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote_spanned;
@@ -72,8 +72,9 @@ impl Stub {
         }
     }
 
-    /// In place of a pipeline whose `run` cannot be declared: not all of it could be read, or its elements cannot be
-    /// passed. To rustc an array whose length is an error is a type whose error was reported: it can be used in any way.
+    /// In place of a pipeline whose `run` cannot be declared: not all of it could be read, or its elements
+    /// cannot be passed. To rustc an array whose length is an error is a type whose error was reported: it
+    /// can be used in any way.
     pub fn expand_without_run(&self, error: TokenStream) -> TokenStream {
         let Self { attrs, vis, name, generics, .. } = self;
         let bounds = &generics.where_clause;
@@ -121,10 +122,8 @@ impl Stub {
             #(#shared)*
             #[allow(unused_variables, dead_code, clippy::all, reason = "stands for a pipeline with errors")]
             impl #parameters #name #types #bounds {
-                pub const PLAN: #runtime::Plan = #runtime::Plan {
-                    pipeline: "", file: "", line: 0, column: 0, streams: &[], stages: &[], hosts: &[], buffers: &[],
-                    operations: &[], events: &[], waits: &[],
-                };
+                pub const PLAN: #runtime::Plan =
+                    #runtime::Plan::new("", "", 0, 0, &[], &[], &[], &[], &[], &[], &[]);
                 pub fn new(device: &#runtime::Device) -> #runtime::Result<Self> {
                     ::core::unreachable!()
                 }
@@ -154,11 +153,11 @@ impl Stub {
     }
 }
 
-/// An import names no generic arguments, and nothing of a type.
+/// An import names no generic arguments, and no item of a type.
 fn can_be_imported(path: &ExprPath) -> bool {
     let mut segments = path.path.segments.iter();
     let plain = segments.clone().all(|segment| segment.arguments.is_none());
-    // By the convention of their names.
+    // Types are told by the convention of their names.
     let is_type = |name: String| name.starts_with(char::is_uppercase);
     segments.next_back();
     plain && path.qself.is_none() && !segments.any(|segment| is_type(segment.ident.to_string()))

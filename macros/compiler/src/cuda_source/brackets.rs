@@ -63,8 +63,8 @@ struct Branches {
 const DEEPEST: usize = 200;
 
 impl Brackets {
-    /// Goes past a token that is in no branch that is left out; `certain` says that it is in none that may
-    /// be.
+    /// Goes past a token that is not in a branch that is left out; `certain` says that no branch around it
+    /// may be left out.
     pub(super) fn token(&mut self, token: &Token, certain: bool) {
         if self.unknown || self.found.is_some() {
             return;

@@ -13,9 +13,9 @@ pub(super) struct Conditions(Vec<Condition>);
 enum Condition {
     /// Whether the branch is there.
     Open,
-    /// Nothing, if `#define` of this name comes next: it keeps a file from being included twice.
+    /// No decision, if `#define` of this name comes next: it keeps a file from being included twice.
     Guarding(String),
-    /// Nothing: it is such a guard.
+    /// No decision: it is such a guard.
     Guard,
     /// NVRTC takes the branch.
     Taken,
@@ -57,8 +57,8 @@ impl Conditions {
         matches!(self.0.last(), Some(Condition::Guard | Condition::Taken | Condition::Over))
     }
 
-    /// Goes on behind a directive. `is_first` says that nothing but directives of no weight stands before it in its file, and
-    /// `defined` which macros were defined so far: one of them may leave the whole file out.
+    /// Goes on behind a directive. `is_first` says that only directives without effect stand before it in its
+    /// file. `defined` names the macros defined so far, one of which may leave the whole file out.
     pub(super) fn follow(&mut self, keyword: &str, rest: &str, is_first: bool, defined: &BTreeSet<String>) {
         let guard =
             |name: String| if defined.contains(&name) { Condition::Open } else { Condition::Guarding(name) };

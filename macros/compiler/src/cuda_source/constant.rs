@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use super::lexer::{Kind, Token};
 
-/// What names of constants stand for.
+/// The tokens that names of constants stand for.
 #[derive(Debug, Default)]
 pub(crate) struct Constants {
     /// `None` where a name stands for several things.
     named: BTreeMap<String, Option<Vec<Token>>>,
 }
 
-/// How many names one expression may go through; a definition that needs more is one in a circle.
+/// How many names one expression may go through; a definition that needs more is circular.
 const NAMES: usize = 100;
 
 impl Constants {
@@ -34,7 +34,7 @@ impl Constants {
         }
     }
 
-    /// What a name stands for, if it is one thing.
+    /// The tokens that a name stands for, if there is one definition.
     pub(super) fn get(&self, name: &str) -> Option<&[Token]> {
         self.named.get(name)?.as_deref()
     }
@@ -50,7 +50,7 @@ impl Constants {
     }
 
     fn expression(&self, tokens: &[Token], names: &Cell<usize>) -> Option<i128> {
-        // Long ones are no sizes, and each bracket is a call.
+        // Long expressions are not sizes, and each bracket is a call of this function.
         if tokens.len() > 64 {
             return None;
         }

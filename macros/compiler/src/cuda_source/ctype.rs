@@ -9,7 +9,7 @@ pub enum CType {
     Value(Base),
     /// `const float*`, `float* __restrict__`, `float x[]`.
     Pointer {
-        /// What it points to.
+        /// The type that it points to.
         pointee: Base,
         /// Whether that is `const`.
         constant: bool,
@@ -27,11 +27,11 @@ pub enum CType {
 pub struct Base {
     /// As the source spells it, without qualifiers.
     pub text: String,
-    /// What it is.
+    /// The kind of the type.
     pub scalar: Scalar,
 }
 
-/// What is known of a type from its name alone.
+/// The kind of a type, as far as its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
     /// A number type that Rust has too.
@@ -79,7 +79,7 @@ primitives! {
 }
 
 impl Primitive {
-    /// In bytes.
+    /// The size in bytes.
     pub fn size(self) -> u64 {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
@@ -95,7 +95,7 @@ impl Primitive {
 }
 
 impl Scalar {
-    /// In bytes, if it is a number.
+    /// The size in bytes, if it is a number.
     pub(super) fn size(self) -> Option<u64> {
         match self {
             Self::Is(primitive) | Self::Enum(primitive) => Some(primitive.size()),
@@ -202,8 +202,8 @@ fn scalar(text: &str) -> Scalar {
     Scalar::Is(primitive)
 }
 
-/// Whether `long` and `wchar_t` are what they are on Windows. NVRTC follows the machine where the program runs; a macro
-/// knows the one that compiles it only, and takes the one for the other.
+/// Whether `long` and `wchar_t` have the widths of Windows. NVRTC follows the machine where the program runs;
+/// a macro knows only the machine that compiles it, and assumes that the two agree.
 const WINDOWS: bool = cfg!(windows);
 
 /// `long unsigned int` and its like, in any order.

@@ -32,7 +32,7 @@ pub(super) fn is_cubin(bytes: &[u8]) -> bool {
 pub(crate) fn read(bytes: &[u8]) -> Option<Image> {
     let table = usize::try_from(u64_at(bytes, 40)?).ok()?;
     let (size, count) = (usize::from(u16_at(bytes, 58)?), usize::from(u16_at(bytes, 60)?));
-    // No header, or part of one, is at the place of another.
+    // Headers do not overlap.
     if count > 0 && size < HEADER {
         return None;
     }
@@ -48,7 +48,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Image> {
         for symbol in table.bytes.chunks_exact(24) {
             let name = text_at(strings, u32_at(symbol, 0)?)?;
             let kind = symbol[4] & 0xf;
-            // Section 0 is none: the symbol is another file's.
+            // Section 0 stands for no section: the symbol is another file's.
             if name.is_empty() || u16_at(symbol, 6)? == 0 {
                 continue;
             }
@@ -83,7 +83,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// What the entries of `.nv.info.<kernel>` say.
+/// The kernel that the entries of `.nv.info.<kernel>` describe.
 fn kernel(name: &str, info: &[u8]) -> ImageKernel {
     let mut kernel = ImageKernel { name: name.to_owned(), ..ImageKernel::default() };
     let mut sizes = BTreeMap::new();
@@ -113,7 +113,7 @@ fn kernel(name: &str, info: &[u8]) -> ImageKernel {
         }
         rest = behind;
     }
-    // All of them, or nothing is known.
+    // If one of them is missing, nothing is known.
     let in_order = sizes.keys().map(|&ordinal| usize::from(ordinal)).eq(0..sizes.len());
     let parameters = sizes.values().map(|&size| ImageParameter { size, line: None });
     kernel.parameters = (in_order && !sizes.is_empty()).then(|| parameters.collect());

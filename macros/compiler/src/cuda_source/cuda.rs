@@ -18,7 +18,7 @@ pub(crate) struct Search<'a> {
     pub(crate) home: &'a Path,
     /// The folders to look in, in order.
     pub(crate) include: &'a [Folder],
-    /// What is in a file, by its written path; none where it cannot be read.
+    /// The content of a file, by its written path; none if it cannot be read.
     pub(crate) file: &'a dyn Fn(&str) -> Option<Vec<u8>>,
     /// NVRTC's options.
     pub(crate) options: &'a [String],
@@ -37,7 +37,7 @@ pub(crate) struct Cuda {
     pub(crate) declarations: Declarations,
     /// How messages name each file, the source itself first.
     pub(crate) files: Vec<String>,
-    /// What to embed, if there is more than the source.
+    /// The files to embed, if there are more than the source.
     pub(crate) tree: Option<Tree>,
 }
 
@@ -78,15 +78,15 @@ pub(crate) enum Lost {
         from: String,
         /// The line of the `#include`, from 1.
         line: usize,
-        /// The places where it is not.
+        /// The places that were searched.
         tried: Vec<String>,
     },
 }
 
-/// What NVRTC is sure to refuse.
+/// Code that NVRTC is sure to refuse.
 #[derive(Default)]
 pub(crate) struct Refused {
-    /// Where there is one, the rest is not looked for.
+    /// If there is one, the others are not looked for.
     pub(crate) unbalanced: Option<Unbalanced>,
     pub(crate) host: Vec<HostCode>,
     pub(crate) headers: Vec<HostHeader>,

@@ -1,4 +1,4 @@
-//! What a source declares at the level of files and namespaces: kernels, types, variables and constants.
+//! The declarations of a source in files and namespaces: kernels, types, variables and constants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::shared::shared_arrays;
 use super::templates::{Template, parameters};
 use super::unit::{Unit, Variant};
 
-/// What was found, in order.
+/// The declarations that were found, in order.
 #[derive(Debug)]
 pub(crate) struct Declarations {
     pub(crate) prototypes: Vec<Prototype>,
@@ -59,13 +59,13 @@ pub(crate) enum Hidden {
     InNamespace,
 }
 
-/// What an open brace belongs to.
+/// The scope that an open brace belongs to.
 #[derive(Clone)]
 struct Scope {
     /// Whether `extern "C"` holds inside it.
     c_linkage: bool,
     namespace: Vec<String>,
-    /// Whether it is in a namespace, be it one that paths leave out.
+    /// Whether it is in a namespace, including one that paths leave out.
     is_inner: bool,
     /// Whether one of its namespaces has no name, so that no other file sees what is in it.
     is_hidden: bool,
@@ -94,7 +94,8 @@ impl Declarations {
         let mut scopes = Vec::new();
         // Where the current declaration begins.
         let mut start = 0;
-        // What is behind the last brace of this declaration, and whether an initialiser began before that.
+        // The first token behind the last brace of this declaration, and whether an initialiser began before
+        // it.
         let mut tail = (0, false);
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
@@ -161,7 +162,7 @@ impl Declarations {
         let is_template = before.iter().any(|token| token.is_word("template"));
         // `extern "C"` may also follow `__global__`.
         let is_c = c_linkage(before).or_else(|| c_linkage(after)).unwrap_or(scope.c_linkage);
-        // No linkage can be that of C where there is none.
+        // A kernel without external linkage cannot have that of C.
         let is_c =
             is_c && !scope.is_hidden && !before.iter().chain(after).any(|token| token.is_word("static"));
         kernel.linkage = match (is_template, is_c) {
@@ -211,9 +212,9 @@ impl Declarations {
         false
     }
 
-    /// What ends in a `;`.
+    /// Reads a declaration that ends in a `;`.
     fn declaration(&mut self, tokens: &[Token], scope: &Scope) {
-        // What a type's own members say is theirs.
+        // Words among a type's members say nothing about the declaration itself.
         let end = tokens.iter().position(|token| token.is('{')).unwrap_or(tokens.len());
         let has = |word: &str| tokens[..end].iter().any(|token| token.is_word(word));
         if let [using, namespace, ..] = tokens
@@ -233,7 +234,8 @@ impl Declarations {
         }
     }
 
-    /// `enum { tile = 16 };`: those that have a value of their own, and whose enum does not enclose them.
+    /// The constants of `enum { tile = 16 };` that have a value of their own, and whose enum does not enclose
+    /// them.
     fn enumerators(&mut self, tokens: &[Token]) {
         let Some(open) = tokens.iter().position(|token| token.is('{')) else { return };
         let head = &tokens[..open];
@@ -297,13 +299,13 @@ impl Declarations {
 enum Brace {
     /// Declarations are in it: a namespace, `extern "C"`, something that a macro makes.
     Scope,
-    /// Nothing is in it that anyone else sees.
+    /// Nothing in it is visible outside.
     Body,
     /// The members of a type, or an initialiser.
     Part,
 }
 
-/// What opens behind `declaration`.
+/// The kind of the brace that opens behind `declaration`.
 fn brace(declaration: &[Token]) -> Brace {
     let has = |word: &str| declaration.iter().any(|token| token.is_word(word));
     let mut rest = declaration;
@@ -344,7 +346,7 @@ fn inner(declaration: &[Token], outer: &Scope) -> Scope {
     scope
 }
 
-/// What `extern "C"` or `extern "C++"` says in these tokens.
+/// Whether `extern "C"` or `extern "C++"` stands in these tokens.
 fn c_linkage(tokens: &[Token]) -> Option<bool> {
     tokens.windows(2).find_map(|pair| match pair {
         [first, second] if first.is_word("extern") => {

@@ -10,12 +10,12 @@ pub(crate) struct Declarator {
     pub(super) base: Base,
     /// Whether the base is `const`.
     pub(super) constant: bool,
-    /// For each `*`, whether what it makes is `const`.
+    /// For each `*`, whether the pointer that it makes is `const`.
     pub(super) pointers: Vec<bool>,
     /// Whether it is a reference.
     pub(super) reference: bool,
     pub(super) name: Option<String>,
-    /// What stands between the brackets of an array, outermost first.
+    /// The bounds between the brackets of an array, outermost first.
     pub(crate) bounds: Vec<Vec<Token>>,
     /// How many tokens a second declarator shares: those before the first `*`.
     pub(super) shared: usize,
@@ -64,7 +64,7 @@ pub(super) fn declarator(tokens: &[Token]) -> Option<Declarator> {
     reader.tokens.is_empty().then_some(declarator)
 }
 
-/// The declarators of `float *x, y[4]`, up to one that is none: a function, for one.
+/// The declarators of `float *x, y[4]`, up to the first that is not one, such as a function.
 pub(super) fn declarators(tokens: &[Token]) -> Vec<Declarator> {
     let mut found: Vec<Declarator> = Vec::new();
     let mut base = Vec::new();
@@ -249,7 +249,7 @@ pub(super) fn is_qualifier(word: &str) -> bool {
     )
 }
 
-/// Words that take a parenthesised argument and are no part of a type.
+/// Words that take a parenthesised argument and are not part of a type.
 pub(super) fn takes_parentheses(word: &str) -> bool {
     matches!(
         word,

@@ -15,7 +15,7 @@ pub(super) struct Members {
     pub(super) types: Vec<(String, Rc<What>)>,
 }
 
-/// A field, which has no name if it is a struct whose fields are the outer one's.
+/// A field. It has no name if it is a struct whose fields are those of the outer one.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) declarator: Declarator,
@@ -38,7 +38,7 @@ impl PartialEq for Field {
 pub(super) struct Around<'a> {
     outer: Option<&'a Around<'a>>,
     types: Vec<(String, Rc<What>)>,
-    /// Names that stand for something else than outside.
+    /// Names with another meaning than outside.
     others: Vec<String>,
     depth: usize,
 }
@@ -151,7 +151,7 @@ pub(super) fn members(of: Option<&Token>, body: &[Token], outer: &Around<'_>) ->
             if before.is_none_or(takes_parentheses) || tokens.get(open + 1).is_some_and(|next| next.is('*')) {
                 return None;
             }
-            // `FIELD(float, x)` is no constructor.
+            // `FIELD(float, x)` is not a constructor.
             let is_alone = open == 1 && before != of.and_then(Token::word) && before != Some("static_assert");
             if is_alone {
                 return None;
@@ -193,7 +193,7 @@ fn inner(tokens: &[Token], around: &mut Around<'_>) -> Option<Vec<(Declarator, R
     let (name, what, behind) = defined(tokens, true, around)?;
     let is_enum = matches!(what, What::Enum(_)) || tokens[0].is_word("enum");
     if is_enum {
-        // The enumerators, and with them some names too many.
+        // The enumerators, and some other names with them.
         let words = tokens.iter().filter(|&token| Some(token) != name).filter_map(Token::word);
         around.others.extend(words.filter(|word| !is_builtin(word) && *word != "enum").map(str::to_owned));
     }
@@ -217,7 +217,7 @@ fn inner(tokens: &[Token], around: &mut Around<'_>) -> Option<Vec<(Declarator, R
     }
     match behind {
         [] if name.is_some() => return Some(Vec::new()),
-        // A nameless enum is no field.
+        // A nameless enum is not a field.
         [] if is_enum => return Some(Vec::new()),
         [] => return is_known.then(|| vec![(named("struct"), what)]),
         _ if !is_known => return None,

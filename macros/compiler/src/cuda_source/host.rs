@@ -19,7 +19,7 @@ pub(crate) struct HostCode {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A function that nothing says is the device's.
+    /// A function that nothing marks as the device's.
     Unmarked(String),
     /// A function that is the host's alone.
     Host(String),
@@ -27,18 +27,18 @@ pub(crate) enum What {
     Launch(String),
 }
 
-/// What NVRTC takes with the options it is given.
+/// The code that NVRTC takes with the options it is given.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Takes {
-    /// Functions that say nothing: they are the device's.
+    /// Functions without a mark, which are then the device's.
     pub(super) unmarked: bool,
-    /// Launches by kernels: what launches them is to be linked.
+    /// Launches by kernels, which need code that is linked later.
     pub(super) launches: bool,
 }
 
 /// The functions and launches that NVRTC is sure to refuse, in order.
 ///
-/// What an `#if` may leave out, a macro may make, or a class has for members is left to NVRTC.
+/// Code that an `#if` may leave out or a macro may make, and members of classes, are left to NVRTC.
 pub(super) fn host_code(unit: &Unit, takes: Takes) -> Vec<HostCode> {
     let mut found = Vec::new();
     let marked = marked(&unit.tokens, &unit.defined);
@@ -109,7 +109,8 @@ fn is_scope(head: &[Token]) -> bool {
     is_linkage || (has(head, "namespace") && !head.iter().any(|token| token.is('(') || token.is('=')))
 }
 
-/// The names of functions that some declaration says are the device's: their others need not. A macro may be that declaration.
+/// The names of functions that some declaration marks as the device's: their other declarations need not. A
+/// macro may be that declaration.
 fn marked<'a>(tokens: &'a [Token], macros: &BTreeSet<String>) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     let mut depth = 0_usize;
@@ -133,7 +134,7 @@ fn marked<'a>(tokens: &'a [Token], macros: &BTreeSet<String>) -> BTreeSet<&'a st
     names
 }
 
-/// The function that `head` begins, if it is none of the device's for sure.
+/// The function that `head` begins, if it is certainly not the device's.
 fn function(head: &[Token], macros: &BTreeSet<String>) -> Option<HostCode> {
     let mut rest = head;
     let mut parameters = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What a compiled source says of its kernels: PTX, or a cubin.
+//! The kernels of a compiled source, PTX or a cubin.
 
 /// The kernels and variables of a compiled source.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(crate) struct Image {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ImageKernel {
     pub(crate) name: String,
-    /// In text, from 1.
+    /// The line in a text, from 1.
     pub(crate) line: Option<usize>,
     /// Its parameters, in order, if the image tells.
     pub(crate) parameters: Option<Vec<ImageParameter>>,
@@ -20,17 +20,17 @@ pub(crate) struct ImageKernel {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ImageParameter {
-    /// In bytes.
+    /// The size in bytes.
     pub(crate) size: u64,
-    /// In text, from 1.
+    /// The line in a text, from 1.
     pub(crate) line: Option<usize>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ImageVariable {
     pub(crate) name: String,
-    /// In bytes.
+    /// The size in bytes.
     pub(crate) size: Option<u64>,
-    /// In text, from 1.
+    /// The line in a text, from 1.
     pub(super) line: Option<usize>,
 }

@@ -12,7 +12,7 @@ pub(crate) struct Instance {
     pub(crate) text: String,
     /// `math`, `reduce`.
     pub(super) path: Vec<String>,
-    /// What stands between `<` and `>`; none without them.
+    /// The arguments between `<` and `>`; none without them.
     pub(super) arguments: Option<Vec<Vec<Token>>>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Instance {
 pub(crate) enum NoInstance {
     /// It is a template, and no arguments are given.
     WithoutArguments,
-    /// Arguments are given, and it is no template.
+    /// Arguments are given, and it is not a template.
     NoTemplate,
     /// The template does not have as many parameters as arguments are given.
     Count { parameters: usize, arguments: usize },
@@ -126,7 +126,7 @@ impl Instance {
     }
 }
 
-/// The most tokens of a default; what is longer is cut off, and no type or number that plain text tells.
+/// The most tokens of a default; a longer one is cut off, so that plain text tells no type or number.
 const LONGEST: usize = 1000;
 
 fn known(replaced: &[(&str, Vec<Token>)], token: &Token) -> Vec<Token> {
@@ -134,7 +134,7 @@ fn known(replaced: &[(&str, Vec<Token>)], token: &Token) -> Vec<Token> {
     found.map_or_else(|| vec![token.clone()], |(_, value)| value.clone())
 }
 
-/// Whether these are the arguments of one template: each bracket closes, and none that is not open.
+/// Whether these are the arguments of one template: each bracket that opens closes, and no other one closes.
 fn is_closed(tokens: &[Token]) -> bool {
     let mut nesting = Nesting::default();
     let mut none_is_open = true;

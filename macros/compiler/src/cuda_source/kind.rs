@@ -1,4 +1,4 @@
-//! What kind of file a source is: by its name, and by its bytes.
+//! The kind of a source file, by its name and by its bytes.
 
 use super::{cubin, ptx};
 
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// By the ending of a path.
+    /// The kind by the ending of a path.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let (_, ending) = path.rsplit_once('.')?;
         match ending {
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// By what is in a file; none for bytes that are no text and nothing else that is known.
+    /// The kind by a file's contents; none for bytes that are neither text nor a known format.
     pub(crate) fn in_bytes(bytes: &[u8]) -> Option<Self> {
         const FATBIN: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
         if cubin::is_cubin(bytes) {
@@ -45,7 +45,7 @@ impl Kind {
             None
         } else {
             let text = std::str::from_utf8(bytes).ok()?;
-            // What a program wrote may end in NUL characters, but no text has them.
+            // PTX that a program wrote may end in NUL characters; no other text has them.
             match text.trim_end_matches('\0') {
                 inside if inside.contains('\0') => None,
                 inside if ptx::is_ptx(inside) => Some(Self::Ptx),

@@ -1,4 +1,4 @@
-//! What is known of a type: its name, its numbers, how it lies in memory.
+//! The known facts about a type: its name, its numbers, its layout in memory.
 
 use super::ctype::{Base, Scalar, vector};
 
@@ -19,7 +19,7 @@ pub(crate) struct Numbers {
 /// A type of the source as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Known {
-    /// As the source spells it, and what it is in the end.
+    /// The type as the source spells it, and the kind that it has in the end.
     pub(crate) base: Base,
     pub(crate) layout: Option<Layout>,
     pub(crate) numbers: Option<Numbers>,

@@ -1,4 +1,4 @@
-//! What a type of the source is, through its typedefs, and how it lies in memory.
+//! The types of a source, through their typedefs, and their layout in memory.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ pub(crate) enum Resolved {
     Opaque,
 }
 
-/// How many definitions deep a type may be; a type in a circle is deeper.
+/// How many definitions deep a type may be; a circular type is deeper.
 const DEPTH: usize = 32;
 /// How many definitions one type may go through.
 const STEPS: usize = 2000;
@@ -62,7 +62,7 @@ pub(crate) fn resolve(
     }
 }
 
-/// The element of a variable: of an array, what it holds in the end.
+/// The element of a variable: for an array, the type that it holds in the end.
 pub(crate) fn element(
     declarations: &Declarations,
     choices: &Choices,
@@ -132,7 +132,7 @@ impl<'a> Types<'a> {
         };
         self.steps = steps;
         let own = builtin(base);
-        // CUDA's own headers may be among the files, and what they define is known better than they can be read.
+        // CUDA's own headers may be among the files. Their types are known better than they can be read.
         let is_better = |found: &Meaning<'_>| {
             own.is_none()
                 || !matches!(
@@ -243,7 +243,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// What a typedef stands for.
+    /// The type that a typedef stands for.
     fn alias(&mut self, alias: &Declarator, namespace: &[String], depth: usize) -> Found {
         // It is a pointer, wherever it is found.
         let pointer = |text: String| Known { pointer: Some(text.clone()), ..address(text) };

@@ -12,7 +12,7 @@ pub(crate) struct Token {
     pub(super) line: usize,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An identifier, a keyword or a number.
@@ -48,15 +48,15 @@ pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// What a source consists of.
+/// A part of a source.
 pub(super) enum Item<'a> {
     Token(Token),
-    /// What follows the `#`, with the lines that a comment goes on over, and the line of the `#`.
+    /// The text after the `#`, with the lines over which a comment goes on, and the line of the `#`.
     Directive(&'a str, usize),
 }
 
-/// The text with each line that ends in `\` joined with the next, as C++ does before all else. The newlines come behind
-/// the whole, so that what follows keeps its line.
+/// The text with each line that ends in `\` joined with the next, as C++ does before all else. The newlines
+/// come behind the whole, so that what follows keeps its line.
 pub(super) fn joined(text: &str) -> Cow<'_, str> {
     if !text.contains("\\\n") && !text.contains("\\\r\n") {
         return Cow::Borrowed(text);
@@ -78,7 +78,7 @@ pub(super) fn joined(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined)
 }
 
-/// What follows white space and comments.
+/// The text after white space and comments.
 pub(super) fn past_blanks(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some((_, behind)) = rest.strip_prefix("/*").and_then(|comment| comment.split_once("*/")) {
@@ -96,7 +96,7 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(source: &'a str, file: usize) -> Self {
-        // A byte order mark is no part of the text.
+        // A byte order mark is not part of the text.
         let rest = source.strip_prefix('\u{feff}').unwrap_or(source);
         Self { rest, file, line: 1, at_line_start: true }
     }
@@ -192,7 +192,7 @@ fn word_length(text: &str) -> usize {
     text.find(|c| !is_word(c)).unwrap_or(text.len())
 }
 
-/// What begins a raw string, if one comes next.
+/// The beginning of a raw string, if one comes next.
 fn raw_prefix(text: &str) -> Option<&'static str> {
     ["R\"", "LR\"", "uR\"", "UR\"", "u8R\""].into_iter().find(|prefix| text.starts_with(prefix))
 }

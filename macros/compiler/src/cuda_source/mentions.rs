@@ -33,7 +33,8 @@ pub(super) fn made(tokens: &[Token], makers: &BTreeSet<String>) -> Vec<Made> {
     found
 }
 
-/// The names that follow `struct` and its like, stand in a `typedef` or a `using`, or in the parentheses of a macro.
+/// The names that follow `struct` and its like, stand in a `typedef` or a `using`, or in the parentheses of a
+/// macro.
 pub(super) fn mentioned(tokens: &[Token]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut add = |tokens: &[Token]| found.extend(tokens.iter().filter_map(Token::word).map(str::to_owned));
@@ -62,7 +63,7 @@ pub(super) fn mentioned(tokens: &[Token]) -> BTreeSet<String> {
                     depth == 0 && token.is(';')
                 });
                 let (inside, behind) = tail.split_at(end.unwrap_or(tail.len()));
-                // Not the members of a struct.
+                // The members of a struct do not count.
                 let open = inside.iter().position(|token| token.is('{')).unwrap_or(inside.len());
                 let close = inside.iter().rposition(|token| token.is('}')).unwrap_or(inside.len());
                 add(&inside[..open]);

@@ -8,20 +8,21 @@
 //! | declarations | the unit | kernels, types, variables and constants as they are written | `declarations`, `prototype`, `declarator`, `record`, `fields`, `templates`, `shared`, `constant`, `mentions` |
 //! | types | a written type, and one choice of branches | what it is through its typedefs, and its layout in memory | `layout`, `structs`, `names`, `known`, `ctype`, `toolkit_types` |
 //!
-//! PTX and cubins are read in one step each (`ptx`, `cubin`), since they list what they declare (`image`). Only the
-//! driver reads fatbins. An `instance` is what `#[instantiate]` names; `host` and `toolkit` know what NVRTC refuses.
+//! PTX and cubins are read in one step each (`ptx`, `cubin`), since they list what they declare (`image`).
+//! Only the driver reads fatbins. An `instance` is what `#[instantiate]` names; `host` and `toolkit` know
+//! what NVRTC refuses.
 //!
 //! # What it does not do
 //!
-//! - There is no preprocessor. All branches of an `#if` are read, and `branches` tells which declarations can be there
-//!   together. Macros with parameters are not expanded. Macros without parameters are expanded where they stand for a
-//!   constant, a type, qualifiers, a list of parameters or `__global__` itself.
-//! - There is no parser of C++. Of a function's body only arrays in shared memory and launches are looked for, and
-//!   expressions are evaluated only if they are integer arithmetic. What plain text does not tell is left out or called
-//!   unknown, never guessed. Any text can be read.
+//! - There is no preprocessor. All branches of an `#if` are read, and `branches` tells which declarations can
+//!   be there together. Macros with parameters are not expanded. Macros without parameters are expanded where
+//!   they stand for a constant, a type, qualifiers, a list of parameters or `__global__` itself.
+//! - There is no parser of C++. In a function's body, only arrays in shared memory and launches are looked
+//!   for, and expressions are evaluated only if they are integer arithmetic. Facts that plain text does not
+//!   tell are left out or called unknown, never guessed. Any text can be read.
 //! - It opens no file. Its caller gives it bytes, and a function that reads included files (`cuda::Search`).
-//! - It knows no tokens of Rust and no declaration of `#[kernels]`, and it words no message. `crate::kernels` compares the
-//!   declarations with what is found here, and reports what differs.
+//! - It knows no tokens of Rust and no declaration of `#[kernels]`, and it words no message. `crate::kernels`
+//!   compares the declarations with what is found here, and reports what differs.
 
 pub(crate) mod brackets;
 pub(crate) mod branches;
@@ -62,8 +63,8 @@ use declarations::Declarations;
 use prototype::Prototype;
 use unit::Unit;
 
-/// The kernels of `source`, in order; one that is declared and then defined, or that has several versions under `#if`,
-/// several times.
+/// The kernels of `source`, in order; one that is declared and then defined, or that has several versions
+/// under `#if`, several times.
 pub fn prototypes(source: &str) -> Vec<Prototype> {
     Declarations::of(Unit::read(source, &[], &mut |_| None)).prototypes
 }

@@ -1,4 +1,4 @@
-//! What the options of NVRTC say that matters before it compiles.
+//! The options of NVRTC that matter before it compiles.
 
 /// `TILE=16` of `-DTILE=16`, and of its other spellings.
 pub(super) fn definition(option: &str) -> Option<&str> {
@@ -16,7 +16,7 @@ pub(super) fn is_default_device(options: &[String]) -> bool {
     options.iter().any(|option| is_it(option.trim()))
 }
 
-/// Whether the options leave something to be linked: what launches kernels of a kernel's.
+/// Whether the options leave code to be linked, which launches by kernels need.
 pub(super) fn is_relocatable(options: &[String]) -> bool {
     let is_it = |option: &str| match option.split_once('=') {
         Some((name, value)) => matches!(name, "-rdc" | "--relocatable-device-code") && value == "true",

@@ -21,8 +21,8 @@ pub(crate) fn absolute(folder: &Path, path: &str) -> Parts {
     parts
 }
 
-/// `path` as someone in the folder of `from` would write it who does not leave out a step: `../cu/../include/x.cuh` is
-/// `../include/x.cuh`.
+/// `path`, which is relative to the folder of `from`, with that folder before it: `../cu/../include/x.cuh`
+/// becomes `../include/x.cuh`.
 pub(super) fn beside(from: &str, path: &str) -> String {
     let folder = match from.rfind(['/', '\\']) {
         Some(at) => &from[..=at],

@@ -1,6 +1,6 @@
 //! The prototypes of kernels in CUDA C++.
 //!
-//! It reads plain text and never fails: what it does not understand, it leaves out or calls unknown.
+//! It reads plain text and never fails: it leaves out what it does not understand, or calls it unknown.
 
 use super::branches::{Branches, each_way};
 use super::constant::Constants;
@@ -23,22 +23,22 @@ pub struct Prototype {
     pub parameters: Vec<Parameter>,
     /// The first value of `__launch_bounds__`, in threads, where plain text tells it.
     pub max_threads_per_block: Option<u32>,
-    /// What `__cluster_dims__` says, in blocks, where plain text tells it.
+    /// The size in `__cluster_dims__`, in blocks, if plain text tells it.
     pub cluster: Option<[u32; 3]>,
     pub(crate) file: usize,
     /// The namespaces that it is in, outermost first.
     pub(crate) namespace: Vec<String>,
-    /// Of a template.
+    /// The parameters of its template, if it is one.
     pub(crate) template: Vec<TemplateParameter>,
     /// The tokens between its parentheses.
     pub(super) inside: Vec<Token>,
     /// Each parameter as it is written.
     written: Vec<Vec<Token>>,
-    /// What stands before and behind its name.
+    /// The tokens before and behind its name.
     attributes: Vec<Token>,
     /// The branches of the `#if`s among its parameters that this version is for.
     pub(crate) chosen: Vec<(String, usize)>,
-    /// Whether there are too many of them to tell its parameters.
+    /// Whether there are too many `#if`s to tell its parameters.
     pub(super) is_open: bool,
     /// Arrays in shared memory whose size plain text tells: their names, lines and bytes.
     pub(crate) shared: Vec<(String, usize, i128)>,
@@ -105,7 +105,7 @@ impl Prototype {
             version.chosen = choices.made();
             version
         });
-        // A branch without its comma cannot be meant either.
+        // A version with an empty parameter, in which a branch lacks its comma, cannot be meant.
         let is_whole = |version: &Self| version.is_open || version.written.iter().all(|one| !one.is_empty());
         let whole: Vec<_> = ways.iter().filter(|version| is_whole(version)).cloned().collect();
         if whole.is_empty() { vec![Self { is_open: true, ..self }] } else { whole }
@@ -179,7 +179,7 @@ pub(super) fn function<'a>(before: &[Token], tokens: &'a [Token]) -> Option<(Pro
     }
 }
 
-/// What stands in the parentheses behind `word`, argument by argument.
+/// The arguments in the parentheses behind `word`.
 fn arguments<'a>(tokens: &'a [Token], word: &str) -> Option<Vec<&'a [Token]>> {
     let at = tokens.iter().position(|token| token.is_word(word))? + 1;
     tokens.get(at).filter(|token| token.is('('))?;

@@ -4,7 +4,7 @@ use super::image::{Image, ImageKernel, ImageParameter, ImageVariable};
 use super::lexer::{Token, tokens};
 use super::sequence::{after_group, at_commas};
 
-/// Reads a PTX module; what it does not understand, it leaves out.
+/// Reads a PTX module, and leaves out what it does not understand.
 pub(crate) fn read(text: &str) -> Image {
     let tokens = tokens(text, 0);
     let mut image = Image::default();
@@ -16,7 +16,7 @@ pub(crate) fn read(text: &str) -> Image {
         } else if first.is_word("entry") {
             rest = entry(tail, &mut image);
         } else if first.is_word("func") {
-            // Its parameters are no variables.
+            // Its parameters are not variables.
             let end = tail.iter().position(|token| token.is('{') || token.is(';')).unwrap_or(tail.len());
             rest = &tail[end..];
         } else if first.is_word("global") || first.is_word("const") {

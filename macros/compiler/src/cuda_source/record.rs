@@ -23,7 +23,7 @@ pub(super) enum What {
     Alias(Declarator),
     /// A struct, or a union.
     Record(Record),
-    /// An enum, and the type that it is written to have.
+    /// An enum, and the type that is written for it.
     Enum(Option<Base>),
     /// A pointer to a function.
     Function,
@@ -31,13 +31,13 @@ pub(super) enum What {
     Unknown,
 }
 
-/// What decides the layout of a struct.
+/// The parts of a struct that decide its layout.
 #[derive(Debug, PartialEq)]
 pub(super) struct Record {
     pub(super) is_union: bool,
     /// `None` where there is something that plain text does not tell.
     pub(super) members: Option<Members>,
-    /// What stands in `__align__(…)`.
+    /// The tokens in `__align__(…)`.
     pub(super) align: Option<Vec<Token>>,
 }
 
@@ -140,7 +140,7 @@ pub(super) fn defined<'a>(
             }
             Some(word) if takes_parentheses(word) => return Some((name, What::Unknown, behind)),
             Some("class" | "struct" | "final") => rest = tail,
-            // A word too many is a macro's, which may pack or align it.
+            // An extra word is a macro, which may pack or align it.
             Some(_) if name.is_some() => {
                 let last = rest.iter().rfind(|token| token.word().is_some());
                 return Some((last, What::Unknown, behind));
@@ -157,7 +157,8 @@ pub(super) fn defined<'a>(
             None => return Some((name, What::Unknown, behind)),
         }
     }
-    // `} __attribute__((packed))`; without `typedef`, a word there is a macro's that may say the same, or a variable.
+    // `} __attribute__((packed))`; without `typedef`, a word there is a macro's that may say the same, or a
+    // variable.
     let attributed = behind.iter().any(|token| token.word().is_some_and(takes_parentheses))
         || !(is_typedef || behind.is_empty());
     let what = match (keyword, base) {

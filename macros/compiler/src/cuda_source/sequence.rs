@@ -2,7 +2,7 @@
 
 use super::lexer::{Kind, Token};
 
-/// What follows the group that opens at the first token.
+/// The tokens after the group that opens at the first token.
 pub(super) fn after_group(tokens: &[Token], open: char, close: char) -> &[Token] {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {

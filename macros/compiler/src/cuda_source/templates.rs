@@ -149,7 +149,8 @@ impl Template {
     }
 }
 
-/// Whether a type of which no more is known may be a pointer: what an alias's template makes, or a member of a template.
+/// Whether a type that is otherwise unknown may be a pointer: one that an alias template makes, or a member
+/// of a template.
 pub(super) fn may_be_a_pointer(templates: &[Template], text: &str) -> bool {
     let path = path(text.trim_start_matches("::")).unwrap_or_default();
     let Some(at) = path.iter().rposition(|(_, arguments)| arguments.is_some()) else { return false };

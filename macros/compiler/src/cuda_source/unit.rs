@@ -9,14 +9,15 @@ use super::lexer::{Item, Kind, Lexer, Token, is_word, joined, past_blanks, token
 use super::options::definition;
 use super::sequence::{after_group, at_commas};
 
-/// What a compiler would see, as far as plain text tells.
+/// The tokens that a compiler would see, as far as plain text tells.
 ///
-/// There is no preprocessor: all branches of an `#if` are seen. Only `#define KERNEL extern "C" __global__` and its like
-/// are replaced, since no kernel would be found otherwise; other macros without parameters are kept for who asks.
+/// There is no preprocessor: all branches of an `#if` are seen. Only `#define KERNEL extern "C" __global__`
+/// and its like are replaced, since no kernel would be found otherwise; other macros without parameters are
+/// kept for later lookups.
 #[derive(Debug, Default)]
 pub(super) struct Unit {
     pub(super) tokens: Vec<Token>,
-    /// What each macro without parameters stands for; `None` where it is defined in several ways.
+    /// The tokens that each macro without parameters stands for; `None` if it is defined in several ways.
     pub(super) macros: BTreeMap<String, Option<Vec<Token>>>,
     /// The definitions of each macro without parameters, with their places. A macro that is undefined again
     /// has none.
@@ -56,7 +57,7 @@ pub(super) struct Variant {
     pub(super) body: Vec<Token>,
 }
 
-/// What stands between `#if`, `#else` and `#endif`.
+/// A branch between `#if`, `#else` and `#endif`.
 #[derive(Debug)]
 struct Branch {
     /// The line and the text of its directive, which for `#else` is empty.
@@ -174,8 +175,9 @@ impl Unit {
         Branch { line, condition, start: self.tokens.len(), depth: self.depth }
     }
 
-    /// Where all branches of an `#if` open as many braces, or close them, only one of them does: each branch but one gets
-    /// the other half. What follows belongs to the last that opens, or the first that closes.
+    /// If all branches of an `#if` open, or close, the same number of braces, only one branch may count: each
+    /// of the others gets the other half. The tokens that follow belong to the last branch that opens, or the
+    /// first that closes.
     fn end_if(&mut self, (file, line): (usize, usize)) {
         let Some(branches) = self.branches.pop() else { return };
         let conditions: Vec<_> = branches.iter().map(|branch| branch.condition.clone()).collect();
@@ -203,7 +205,8 @@ impl Unit {
 
     fn directive(&mut self, keyword: &str, rest: &str, at: (usize, usize), find: &mut Find<'_>) {
         if matches!(keyword, "if" | "elif") {
-            // Whether it is there decides the result, so it must be there where the program runs, or be nowhere.
+            // The result depends on whether the file is there, so it must also be there where the program
+            // runs, or be nowhere.
             for (before, _) in rest.match_indices(HAS_INCLUDE) {
                 let operand = rest[before + HAS_INCLUDE.len()..].trim_start();
                 if let Some(operand) = operand.strip_prefix('(') {
@@ -265,7 +268,7 @@ impl Unit {
             if body.iter().any(|token| token.is_word("__global__")) {
                 self.makers.insert(name.to_owned());
             }
-            // Those of its own parameters come first.
+            // The commas of its own parameters come first.
             let list = after_group(&body, '(', ')');
             if at_commas(list).len() > 1 {
                 self.lists.insert(name.to_owned());

@@ -6,8 +6,8 @@ use syn::punctuated::Punctuated;
 use syn::{LitStr, Path, Token};
 
 use super::errors::{Errors, error, syntax_error};
-use super::text::text;
 use crate::cuda_source::kind::Kind;
+use crate::text::text;
 
 /// `"saxpy.cu", include("include"), options("--use_fast_math"), crate = thalweg`.
 #[derive(Default)]
@@ -15,13 +15,13 @@ pub(super) struct Arguments {
     pub(super) file: Option<LitStr>,
     /// Folders to look for included files in.
     pub(super) include: Vec<LitStr>,
-    /// For NVRTC.
+    /// Options for NVRTC.
     pub(super) options: Vec<LitStr>,
     pub(super) krate: Option<Path>,
 }
 
 impl Arguments {
-    /// What kind of source it is; one whose name does not tell is taken for CUDA C++.
+    /// The kind of the source. A source whose name does not tell is taken for CUDA C++.
     pub(super) fn kind(&self) -> Kind {
         self.file.as_ref().and_then(|file| Kind::of(&file.value())).unwrap_or(Kind::Cuda)
     }
@@ -119,7 +119,7 @@ fn argument(
                 ),
                 _ => (
                     "`options` needs options of NVRTC",
-                    "each is a string of its own",
+                    "each option is a string of its own",
                     "write `options(\"--use_fast_math\")`",
                 ),
             };
@@ -155,7 +155,7 @@ fn for_nvrtc(
 ) {
     if arguments.kind() != Kind::Cuda {
         let file = arguments.file.as_ref().map(LitStr::value).unwrap_or_default();
-        let what = format!("`{name}` has no use for `{file}`");
+        let what = format!("`{name}` does not apply to `{file}`");
         let notes = ["it is compiled already".to_owned()];
         errors.push(error(key, "TW0407", &what, &notes, Some("remove it".to_owned())));
         return;
@@ -172,12 +172,12 @@ fn for_nvrtc(
     arguments.options = strings;
 }
 
-/// Why a string is no option that can be given: the fact, why, and the edit.
+/// Why a string cannot be given as an option: the fact, why, and the edit.
 fn unfit(option: &str) -> Option<(String, &'static str, String)> {
     let key = option.split(['=', ' ']).next().unwrap_or_default();
     if !option.starts_with('-') || option.contains('\0') {
-        let what = format!("`{}` is no option", option.escape_debug());
-        return Some((what, "each begins with `-`", "write `-DTILE=16`, for one".to_owned()));
+        let what = format!("`{}` is not an option", option.escape_debug());
+        return Some((what, "an option begins with `-`", "write `-DTILE=16`, for one".to_owned()));
     }
     if key == "--gpu-architecture" || key.starts_with("-arch") {
         let note = "the source is compiled for the GPU that runs it";
@@ -187,13 +187,21 @@ fn unfit(option: &str) -> Option<(String, &'static str, String)> {
         let note = "included files are embedded, so that they need not be where the program runs";
         let folder = option.trim_start_matches(key).trim_start_matches(['=', ' ']);
         let folder = if folder.is_empty() { key.trim_start_matches("-I") } else { folder };
-        return Some((format!("`{key}` is no option here"), note, format!("write `include({folder:?})`")));
+        return Some((
+            format!("`{key}` is not an option here"),
+            note,
+            format!("write `include({folder:?})`"),
+        ));
     }
-    // `-DMAX(a, b)=a - b` is one.
+    // `-DMAX(a, b)=a - b` is one option.
     if option.contains(" -") && !option.starts_with("-D") && !option.starts_with("--define-macro") {
         let strings: Vec<_> = option.split_whitespace().map(|option| format!("{option:?}")).collect();
         let help = format!("write `options({})`", strings.join(", "));
-        return Some((format!("`{option}` are several options"), "each is a string of its own", help));
+        return Some((
+            format!("`{option}` holds several options"),
+            "each option is a string of its own",
+            help,
+        ));
     }
     None
 }

@@ -8,9 +8,9 @@ use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitInt, LitStr, Meta, 
 use super::errors::{Errors, error};
 use super::parameter::ParameterKind;
 use super::syntax::Kernel;
-use super::text::{text, unraw};
 use crate::cuda_source::instance::Instance;
 use crate::cuda_source::kind::Kind;
+use crate::text::{text, unraw};
 
 /// Most blocks in a cluster, on GPUs of today and where the kernel asks for it.
 const LARGEST_CLUSTER: u32 = 16;
@@ -23,7 +23,7 @@ pub(super) struct Instantiate {
 
 /// `#[cluster(2, 1, 1)]`
 pub(super) struct Cluster {
-    /// What stands between the parentheses.
+    /// The tokens between the parentheses.
     pub(super) at: TokenStream,
     pub(super) blocks: [u32; 3],
 }
@@ -32,7 +32,7 @@ pub(super) struct Cluster {
 pub(super) struct Symbol {
     /// Its name in the source.
     pub(super) name: String,
-    /// What names it.
+    /// The tokens that name it.
     pub(super) at: TokenStream,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn of_kernel(attribute: Attribute, kind: Kind, kernel: &mut Kernel, e
         kernel.attributes.push(attribute);
     } else if path.is_ident("host") {
         let host = syn::parse2::<ExprPath>(inside(&attribute)).map_err(|_| {
-            let note = "it names what the simulated device runs";
+            let note = "it names the function that the simulated device runs";
             let help = format!("write `#[host({}_on_host)]`", kernel.name);
             wrong(path, "`#[host]` needs the path of a function", note, help)
         });
@@ -145,7 +145,7 @@ fn instantiate(
         return Err(error(
             path,
             "TW0412",
-            "`#[instantiate]` has no use for a source that is compiled",
+            "`#[instantiate]` does not apply to a compiled source",
             &["its templates have been instantiated, and C++ has changed their names".to_owned()],
             Some("remove it, and declare the kernel by the name that the source has".to_owned()),
         ));
@@ -153,7 +153,7 @@ fn instantiate(
     match Instance::parse(&at.value()) {
         Some(instance) => Ok(Instantiate { at, instance }),
         None => {
-            let what = format!("`{}` is no name expression", at.value().escape_debug());
+            let what = format!("`{}` is not a name expression", at.value().escape_debug());
             Err(error(&at, "TW0412", &what, &[note.to_owned()], Some(help())))
         }
     }
@@ -216,7 +216,7 @@ pub(super) fn of_parameter(
         }
     }
     if let (Some(_), Some(path)) = (&said.symbol, &said.reads) {
-        let note = "kernels only read what stands for a symbol";
+        let note = "a kernel only reads a parameter that stands for a symbol";
         let what = "`#[reads]` has no use beside `#[symbol]`";
         errors.push(wrong(path, what, note, "remove `#[reads]`".to_owned()));
     }
@@ -237,7 +237,7 @@ fn reads(
     let found = match &attribute.meta {
         Meta::Path(_) if kind != Kind::Cuda => Err(wrong(
             path,
-            "`#[reads]` has no use for a source that is compiled",
+            "`#[reads]` does not apply to a compiled source",
             "it does not say which of its pointers are `const`",
             "remove it".to_owned(),
         )),

@@ -10,9 +10,9 @@ use super::check::Facts;
 use super::info::{checks, info, module};
 use super::parameter::{Parameter, ParameterKind};
 use super::syntax::{Block, Kernel};
-use super::text::{text, unraw};
 use crate::codegen::{Elements, follow, is_primitive, many_arguments, mentions, placed};
 use crate::cuda_source::cuda::Tree;
+use crate::text::{text, unraw};
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(
@@ -34,7 +34,8 @@ pub(super) fn kernels(
     quote!(#(#types)* #impls)
 }
 
-/// Types of the same names and numbers of parameters, which cannot be used but let the rest of the crate be checked.
+/// Types of the same names and numbers of parameters, which cannot be used but let the rest of the crate be
+/// checked.
 pub(super) fn stubs(arguments: &Arguments, block: &Block) -> TokenStream {
     let generator = Generator { arguments, stub: true };
     let private = generator.private();
@@ -83,7 +84,7 @@ impl Generator<'_> {
         let plain = Elements::new(elements.map(|(_, element)| element), private.clone());
         let attributes_here: Vec<_> = attributes.iter().collect();
         let (checks, bounds, plain) = (plain.checks(&attributes_here), plain.bounds(), plain.allow());
-        // The kernel's name is C++'s: as generated code it is no type's to have an opinion on.
+        // The kernel's name is that of C++. In generated code, rustc does not lint it as the name of a type.
         let ty = {
             let mut ty = name.clone();
             ty.set_span(name.span().resolved_at(Span::mixed_site()));
@@ -106,8 +107,8 @@ impl Generator<'_> {
                 /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
                 ///
                 /// # Errors
-                /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
-                /// kernel has no host body.
+                /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated
+                /// device, the kernel has no host body.
                 pub fn load(device: &#private::Device) -> #private::Result<Self> {
                     let function = #private::Function::load(device, <Self as #private::Kernel>::INFO)?;
                     ::core::result::Result::Ok(Self { function })
@@ -131,7 +132,8 @@ impl Generator<'_> {
     fn parameter(&self, parameter: &Parameter) -> TokenStream {
         let Parameter { name, ty, kind, .. } = parameter;
         match self.view(kind) {
-            // Which of its types are right is not known: whatever a pipeline passes is not a second error.
+            // It is unknown which of its types are right, so no argument that a pipeline passes is a second
+            // error.
             _ if self.stub => quote_spanned!(Span::mixed_site()=> #name: impl ::core::marker::Sized),
             Some((view, element)) => {
                 quote_spanned!(Span::mixed_site()=> #name: impl #view<#element>)
@@ -153,7 +155,7 @@ impl Generator<'_> {
         Some((quote_spanned!(Span::mixed_site()=> #private::#view), element))
     }
 
-    /// What `launch` does.
+    /// The body of `launch`.
     fn launch(&self, kernel: &Kernel) -> TokenStream {
         let kernel_name = unraw(&kernel.name);
         let views = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
@@ -163,7 +165,8 @@ impl Generator<'_> {
         let requires = kernel.requires.iter().map(|condition| {
             let said = text(condition);
             let values = self.values(kernel, condition);
-            // A closure, so that a `return` in the condition, seen or hidden in a macro, cannot leave `launch`.
+            // A closure, so that a `return` in the condition, seen or hidden in a macro, cannot leave
+            // `launch`.
             quote_spanned! {Span::mixed_site()=>
                 launch.requires((|| #condition)(), #kernel_name, #said, #values)?;
             }
@@ -209,7 +212,7 @@ impl Generator<'_> {
         }
     }
 
-    /// What is said of a condition that does not hold: the numbers and lengths in it.
+    /// The numbers and lengths in a condition, for the error if it does not hold.
     fn values(&self, kernel: &Kernel, condition: &Expr) -> TokenStream {
         let named = kernel.parameters.iter().filter(|parameter| mentions(condition, &parameter.name));
         let values = named.filter_map(|parameter| {
@@ -242,11 +245,12 @@ impl Generator<'_> {
         quote_spanned!(at_type=> #private::argument(&#name))
     }
 
-    /// What the simulated device runs.
+    /// The function that the simulated device runs.
     fn host(&self, kernel: &Kernel) -> TokenStream {
         let private = self.private();
         let Some(host) = &kernel.host else {
-            // Never called: `INFO` says that there is no body, and the simulated device does not load the kernel.
+            // Never called: `INFO` says that there is no body, and the simulated device does not load the
+            // kernel.
             return quote_spanned!(Span::mixed_site()=> let host = |_: #private::Grid| #private::host_body(|| {}););
         };
         let slices = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
@@ -304,7 +308,8 @@ impl Generator<'_> {
         accesses.collect()
     }
 
-    /// What pipelines know of the kernels. They share one module, whose address is its identity.
+    /// The traits by which pipelines know the kernels. The kernels share one module, whose address is its
+    /// identity.
     fn impls(
         &self,
         block: &Block,
@@ -367,7 +372,7 @@ fn launch_docs(kernel: &Kernel) -> Vec<String> {
     docs
 }
 
-/// What the declaration says of the kernel that its signature does not.
+/// The documentation of facts that the declaration states and the signature does not.
 fn source_docs(kernel: &Kernel) -> Vec<String> {
     let mut facts = Vec::new();
     if let Some(instance) = &kernel.instance {
@@ -376,7 +381,9 @@ fn source_docs(kernel: &Kernel) -> Vec<String> {
     for parameter in &kernel.parameters {
         if parameter.reads.is_some() {
             let name = unraw(&parameter.name);
-            facts.push(format!("`{name}` is no `const` pointer in the source, but is only read."));
+            facts.push(format!(
+                "`{name}` is not a `const` pointer in the source, but the kernel only reads it."
+            ));
         }
         if let Some(symbol) = &parameter.symbol {
             facts.push(format!("`{}` is the source's variable `{}`.", unraw(&parameter.name), symbol.name));

@@ -49,13 +49,15 @@ impl Messages<'_> {
             match &found.what {
                 What::Unmarked(name) => format!("{place}: `{name}` is neither `__device__` nor `__global__`"),
                 What::Host(name) => format!("{place}: `{name}` is `__host__` alone"),
-                What::Launch(name) => format!("{place}: `{name}<<<…>>>` is a launch, which is the host's"),
+                What::Launch(name) => {
+                    format!("{place}: `{name}<<<…>>>` is a launch, which is code for the host")
+                }
             }
         });
         let notes = shortened(notes.collect());
         let may_be_marked = |found: &HostCode| matches!(&found.what, What::Unmarked(name) if name != "main");
         let mark = if found.iter().copied().all(may_be_marked) {
-            "mark what kernels call `__device__`, and "
+            "mark the functions that kernels call `__device__`, and "
         } else {
             ""
         };
@@ -63,7 +65,8 @@ impl Messages<'_> {
     }
 
     fn lacking(&self, headers: &[HostHeader]) -> syn::Error {
-        let what = format!("`{}` includes what NVRTC does not have, or cannot compile", self.file.value());
+        let what =
+            format!("`{}` includes headers that NVRTC does not have, or cannot compile", self.file.value());
         let notes = headers.iter().map(|header| {
             let instead = match stands_in(&header.path) {
                 Some(instead) => format!("; `<{instead}>` has its parts for kernels"),

@@ -1,29 +1,10 @@
 //! The errors of `#[kernels]`.
 
-use quote::ToTokens;
-
 use crate::diagnostics::coded;
+pub(super) use crate::diagnostics::error;
 
 /// The errors in the order in which they were found.
 pub(super) type Errors = Vec<syn::Error>;
-
-/// An error at `at`: the fact, why it matters, and the edit that mends it.
-pub(super) fn error(
-    at: impl ToTokens,
-    code: &str,
-    message: &str,
-    notes: &[String],
-    help: Option<String>,
-) -> syn::Error {
-    let mut text = message.to_owned();
-    for note in notes {
-        text += &format!("\nnote: {note}");
-    }
-    if let Some(help) = help {
-        text += &format!("\nhelp: {help}");
-    }
-    syn::Error::new_spanned(at, coded(code, &text))
-}
 
 /// A syntax error in syn's words.
 pub(super) fn syntax_error(found: syn::Error, help: &str, errors: &mut Errors) {

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use syn::LitStr;
 
 // Note 15: what a source includes is embedded when the crate is compiled.
-/// What the compiler asks of the machine that it runs on.
+/// The files of the machine that the compiler runs on.
 pub trait Files {
-    /// What is in a file, whose path is relative to the Rust file that names it; else why it cannot be read.
+    /// The content of a file, whose path is relative to the Rust file that names it; else why it cannot be
+    /// read.
     ///
     /// # Errors
     /// The operating system's words.

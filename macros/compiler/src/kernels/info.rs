@@ -9,9 +9,9 @@ use super::arguments::Arguments;
 use super::check::{Facts, LayoutCheck};
 use super::parameter::{ParameterKind, peel};
 use super::syntax::{Block, Kernel};
-use super::text::{text, unraw};
 use crate::cuda_source::cuda::Tree;
 use crate::cuda_source::kind::Kind;
+use crate::text::{text, unraw};
 
 /// The module that the kernels of a block share.
 pub(super) fn module(
@@ -76,7 +76,7 @@ pub(super) fn info(kernel: &Kernel, facts: &Facts, private: &TokenStream) -> Tok
         quote_spanned!(at=> .symbol_bytes(&[#(#bytes),*]))
     });
     let bounds = facts.max_threads_per_block.map(|threads| quote_spanned!(at=> .launch_bounds(#threads)));
-    // What the source fixes, a launch need not ask for.
+    // A launch need not ask for a size that the source fixes.
     let cluster = kernel.cluster.as_ref().filter(|_| !facts.has_cluster).map(|cluster| {
         let [x, y, z] = cluster.blocks;
         quote_spanned!(at=> .cluster([#x, #y, #z]))
@@ -103,14 +103,14 @@ fn size(ty: &Type) -> TokenStream {
     quote_spanned!(at=> #bytes)
 }
 
-/// What rustc checks of the types that have the place of one in the source: sizes and alignments, each once.
+/// The checks of rustc on the types that stand for types of the source: sizes and alignments, each once.
 pub(super) fn checks(block: &Block, facts: &[Facts], private: &TokenStream) -> TokenStream {
     let mut seen = Vec::new();
     let mut checks = TokenStream::new();
     for (kernel, facts) in block.kernels.iter().zip(facts) {
         for check in &facts.layouts {
             let key = (text(&check.ty), check.layouts.clone(), kernel.attributes.len());
-            // Under `cfg` of its own a kernel's check may be the only one.
+            // Under a `cfg` of its own, a kernel's check may be the only one.
             let is_shared = kernel.attributes.len() == block.attributes.len();
             if is_shared && seen.contains(&key) {
                 continue;

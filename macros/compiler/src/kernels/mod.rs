@@ -1,7 +1,7 @@
 //! `#[kernels("saxpy.cu")]`: typed kernels, checked against their source.
 //!
-//! `arguments` and `syntax` parse what the user wrote, `source` has [`cuda_source`](crate::cuda_source) read the source,
-//! `check` compares the two, `codegen` writes the kernels' types.
+//! `arguments` and `syntax` parse what the user wrote, `source` has [`cuda_source`](crate::cuda_source) read
+//! the source, `check` compares the two, `codegen` writes the kernels' types.
 
 mod arguments;
 mod attributes;
@@ -14,7 +14,6 @@ mod info;
 mod parameter;
 mod source;
 mod syntax;
-mod text;
 
 pub use files::Files;
 use proc_macro2::TokenStream;
@@ -22,9 +21,9 @@ use quote::quote;
 use source::Source;
 pub use syn::LitStr;
 
-/// Expands `#[kernels(attr)] item`. `files` gives what is in the source, or says why it cannot.
+/// Expands `#[kernels(attr)] item`. `files` gives the source's content, or says why it cannot.
 ///
-/// Where something is wrong, the result holds every error and, in place of each kernel, a stub of the same type.
+/// If something is wrong, the result holds every error and, in place of each kernel, a stub of the same type.
 pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenStream {
     let mut errors = Vec::new();
     let arguments = arguments::parse(attr, &mut errors);
@@ -37,7 +36,7 @@ pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenS
             return quote!(#(#errors)* #kept);
         }
     };
-    let names: Vec<_> = block.kernels.iter().map(|kernel| text::unraw(&kernel.name)).collect();
+    let names: Vec<_> = block.kernels.iter().map(|kernel| crate::text::unraw(&kernel.name)).collect();
     let source = source::read(&arguments, &names, files, &mut errors);
     let facts = match (&source, &arguments.file) {
         (Some(source), Some(file)) => check::check(&block, &file.value(), source, &mut errors),

@@ -6,15 +6,15 @@ use syn::{GenericArgument, Pat, Path, PathArguments, PointerMutability, Type};
 
 use super::attributes::{Said, Symbol, of_parameter};
 use super::errors::{Errors, error};
-use super::text::text;
 use crate::cuda_source::kind::Kind;
+use crate::text::text;
 
 pub(super) struct Parameter {
     pub(super) name: Ident,
     /// As the user wrote it.
     pub(super) ty: Type,
     pub(super) kind: ParameterKind,
-    /// The variable of the source that it stands for, if it is no parameter there.
+    /// The variable of the source that it stands for, if it is not a parameter there.
     pub(super) symbol: Option<Symbol>,
     /// `#[reads]`: the kernel does not write through a pointer that is not `const`.
     pub(super) reads: Option<Path>,
@@ -73,7 +73,7 @@ pub(super) fn nameless(at: usize, span: Span) -> Ident {
     Ident::new(&format!("argument_{}", at + 1), span)
 }
 
-/// How a parameter is passed, or the edit that makes it one that can be.
+/// How a parameter is passed, or the edit after which it can be passed.
 fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
     let declare =
         |form: &str, element: &Type| Some(format!("declare it `{}`", form.replace('T', &text(element))));
@@ -136,7 +136,7 @@ fn is_out(ty: &Type) -> bool {
     last.is_some_and(|last| last.ident == "Out" && out_element(&last.arguments).is_some())
 }
 
-/// What to write between `Out<[` and `]>`.
+/// The text to write between `Out<[` and `]>`.
 fn out_of(arguments: &PathArguments) -> String {
     let PathArguments::AngleBracketed(arguments) = arguments else { return "T".to_owned() };
     match (arguments.args.first(), arguments.args.len()) {

@@ -31,9 +31,9 @@ pub(super) fn read(
     let file = arguments.file.as_ref()?;
     let path = file.value();
     let Some(kind) = Kind::of(&path) else {
-        let what = format!("`{path}` is not named as a kernel source is");
+        let what = format!("`{path}` does not have the ending of a kernel source");
         let notes = ["sources are `.cu`, `.ptx`, `.cubin` and `.fatbin` files".to_owned()];
-        let help = "give the file the ending of what is in it".to_owned();
+        let help = "give the file the ending of its kind".to_owned();
         errors.push(error(file, "TW0414", &what, &notes, Some(help)));
         return None;
     };
@@ -87,13 +87,13 @@ fn of_another_kind(file: &LitStr, kind: Kind, found: Option<Kind>, is_empty: boo
     let note = match (kind, found) {
         _ if is_empty => "it is empty".to_owned(),
         (Kind::Ptx, Some(Kind::Cuda)) => "it does not begin with `.version`".to_owned(),
-        (Kind::Cubin | Kind::Fatbin, Some(Kind::Cuda)) => "it is a text".to_owned(),
+        (Kind::Cubin | Kind::Fatbin, Some(Kind::Cuda)) => "it is text".to_owned(),
         (Kind::Cubin, None | Some(Kind::Cubin)) => {
             "it is cut short, or an ELF file of another kind".to_owned()
         }
         (_, Some(found)) => format!("it is {}", words(found)),
-        (Kind::Cuda | Kind::Ptx, None) => "it is no text".to_owned(),
-        (_, None) => "it does not begin as one does".to_owned(),
+        (Kind::Cuda | Kind::Ptx, None) => "it is not text".to_owned(),
+        (_, None) => "it does not begin like one".to_owned(),
     };
     let renamed =
         |found: Kind| format!("`{}{}`", path.rsplit_once('.').map_or("", |(stem, _)| stem), found.ending());

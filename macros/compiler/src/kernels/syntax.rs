@@ -12,8 +12,8 @@ use syn::{
 use super::attributes::{self, Cluster, Instantiate};
 use super::errors::{Errors, error, syntax_error};
 use super::parameter::{Parameter, ParameterKind, nameless, parameter};
-use super::text::text;
 use crate::cuda_source::kind::Kind;
+use crate::text::text;
 
 /// `unsafe extern "CUDA" { … }`.
 pub(super) struct Block {
@@ -164,7 +164,7 @@ fn declarations(
 }
 
 fn no_kernel(item: &ForeignItem) -> syn::Error {
-    let what = "this is no declaration of a kernel";
+    let what = "this is not a declaration of a kernel";
     error(item, "TW0410", what, &[], Some(FORM.to_owned()))
 }
 
@@ -222,7 +222,7 @@ fn kernel(item: ForeignItemFn, shared: &[Attribute], kind: Kind, errors: &mut Er
     kernel
 }
 
-/// Two parameters may not stand for one variable: it can hold but one of them.
+/// Two parameters may not stand for one variable: it can hold only one of them.
 fn same_symbol(before: &[Parameter], parameter: &Parameter, errors: &mut Errors) {
     let Some(symbol) = &parameter.symbol else { return };
     let same = |other: &&Parameter| other.symbol.as_ref().is_some_and(|other| other.name == symbol.name);
@@ -234,7 +234,7 @@ fn same_symbol(before: &[Parameter], parameter: &Parameter, errors: &mut Errors)
     }
 }
 
-/// What a kernel's signature may not have.
+/// Reports the parts that a kernel's signature may not have.
 fn signature(sig: &syn::Signature, errors: &mut Errors) {
     let name = &sig.ident;
     let mut wrong = |at: TokenStream, what: String, note: &str, help: String| {

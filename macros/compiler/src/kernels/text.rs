@@ -31,12 +31,13 @@ struct Writer {
     in_closure: bool,
 }
 
-/// What was written last.
+/// The kind of the last token.
 #[derive(Clone, Copy, PartialEq)]
 enum Last {
-    /// What nothing follows at a distance: an opening bracket, `.`, `::`, a prefix.
+    /// A token that nothing follows at a distance: an opening bracket, `.`, `::`, a prefix.
     Tight,
-    /// A name, a number or a closing bracket, after which an operator is binary and a bracket a call or an index.
+    /// A name, a number or a closing bracket, after which an operator is binary and a bracket a call or an
+    /// index.
     Operand,
     /// A name that may begin a type with generics.
     TypeName,

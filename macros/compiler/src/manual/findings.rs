@@ -1,4 +1,4 @@
-//! What is said of events that the user places.
+//! The messages about events that the user places.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -16,7 +16,7 @@ pub(super) struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    /// What a `record` or `wait` belongs to, if there is such an operation.
+    /// The operation that a `record` or `wait` belongs to, if there is one.
     pub(super) fn op_of(&self, mark: &Mark) -> Option<OpId> {
         mark.operation(self.program).map(|operation| self.lowered.op_of(operation))
     }
@@ -72,7 +72,7 @@ impl Findings<'_> {
         let before =
             if self.is_first_of_stage(edge.to) { String::new() } else { format!(", before `{}`", to.text) };
         let recorded = records.iter().find(serves);
-        // A stage's marks are its stream's, which a launch may leave for another.
+        // A stage's marks belong to its stream, but a launch may name another.
         let marked = [Some(to), recorded.is_none().then_some(from)];
         let elsewhere =
             |operation: &&Operation| self.program.stages[operation.stage.0].stream != Some(operation.stream);
@@ -114,7 +114,8 @@ impl Findings<'_> {
             .help("remove it");
     }
 
-    /// A wait for this chunk's event that stands before its record. `round` leads from what waits to what it waits for.
+    /// A wait for this chunk's event that stands before its record. `round` leads from what waits to what it
+    /// waits for.
     pub(super) fn too_early(&mut self, wait: &Wait<'_>, round: Option<&[Step]>) {
         let event = &wait.mark.event;
         let at = marked(wait.mark);
@@ -147,7 +148,7 @@ impl Findings<'_> {
                 marked(mark),
                 format!("this wait comes after `{event}` is recorded for this chunk"),
             )
-            .note("there is one event a ring slot: from then on it is this chunk's")
+            .note("each ring slot has one event, which is this chunk's after the record")
             .help(format!("write `wait {event};`, or move the wait before the record"));
     }
 
@@ -159,7 +160,7 @@ impl Findings<'_> {
             event,
             format!("event `{event}` is waited for, but never recorded"),
         );
-        error.note("waiting for an event that was never recorded waits for nothing");
+        error.note("a wait for an event that was never recorded does nothing");
         match similar(&event.to_string(), names.iter().map(String::as_str)) {
             Some(meant) => error.help(format!("an event with a similar name exists: `{meant}`")),
             None => error.help(format!("add `record {event};` after the operation to wait for")),
@@ -233,7 +234,7 @@ impl Findings<'_> {
     }
 }
 
-/// `name`, or `name_2`, `name_3`, … if an event is called so.
+/// `name`, or `name_2`, `name_3`, … if an event has that name.
 fn unused_name(name: &str, records: &[(&Ident, OpId)]) -> String {
     let is_used = |name: &str| records.iter().any(|(event, _)| *event == name);
     let numbered = (2..).map(|number| format!("{name}_{number}"));

@@ -1,4 +1,4 @@
-//! What stands between the chevrons and the parentheses of launches, routines and host functions.
+//! The values in the chevrons and parentheses of launches, routines and host functions.
 
 use proc_macro2::Ident;
 use quote::ToTokens;
@@ -22,7 +22,7 @@ pub(super) fn resolve_launch(
         let name = &program.name;
         diagnostics
             .error("TW0302", &kernel, format!("`{name}` is this pipeline, not a kernel"))
-            .note("a kernel is a type as a pipeline is, so that the two have different names")
+            .note("kernels and pipelines are types, so the two need different names")
             .help("launch the kernel by the name that its `#[kernels]` block declares");
         return None;
     }
@@ -42,7 +42,7 @@ pub(super) fn resolve_launch(
             if count > 4 {
                 error.help("remove what comes after the fourth");
             } else {
-                error.help(format!("write `{written}<<<64, 256>>>`, say"));
+                error.help(format!("write `{written}<<<64, 256>>>`, for example"));
             }
             return None;
         }
@@ -121,11 +121,11 @@ pub(super) fn resolve_invocation(
     Some(Invocation { path, args: args.into_iter().collect::<Option<_>>()? })
 }
 
-/// What works on the arguments.
+/// The operation that works on the arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Kernel,
-    /// What enqueues some.
+    /// A function that enqueues work.
     Routine,
     /// A function on the CPU.
     Host,
@@ -148,7 +148,20 @@ fn resolve_argument(
     names: &mut Names,
     diagnostics: &mut Diagnostics,
 ) -> Option<CallArgument> {
-    let mode = match &argument {
+    if let Some((keyword, _)) = argument.shape().filter(|_| of != Of::Kernel) {
+        let what = of.what();
+        let name = argument.buffer().map(|name| format!("`{name}` has")).unwrap_or_default();
+        diagnostics
+            .error("TW0516", keyword, format!("{name} a shape here, but a {what} takes none"))
+            .note("a shape is for kernels in Rust, whose `Index` may have two or three dimensions")
+            .help("remove it, and pass the lengths of the axes as values");
+        return None;
+    }
+    let buffer = match &argument {
+        Argument::Shaped { buffer, .. } => buffer,
+        other => other,
+    };
+    let mode = match buffer {
         Argument::Scalar(expr) => {
             return scalar(program, expr, of, diagnostics).then(|| match argument {
                 Argument::Scalar(expr) => CallArgument::Scalar(expr),
@@ -157,7 +170,7 @@ fn resolve_argument(
         }
         Argument::Read { .. } => Mode::Read,
         Argument::ReadWrite { .. } => Mode::ReadWrite,
-        Argument::Out { .. } => Mode::Write,
+        Argument::Out { .. } | Argument::Shaped { .. } => Mode::Write,
     };
     let name = argument.buffer()?;
     match find(program, name) {
@@ -198,7 +211,7 @@ fn reaches(kind: &BufferKind, of: Of) -> bool {
     }
 }
 
-/// What is passed is on the side where `of` does not work.
+/// Reports an argument on the side where `of` does not work.
 fn out_of_reach(
     program: &Program,
     data: Data,
@@ -217,7 +230,7 @@ fn out_of_reach(
         );
         match data {
             Data::Host(_) => error.note("a kernel cannot reach ordinary host memory"),
-            _ => error.note("what is declared `host` is for functions on the CPU"),
+            _ => error.note("`host` scratch is for functions on the CPU"),
         };
         let copied = match data {
             Data::Host(host) => program.operations.iter().find_map(|operation| match &operation.kind {
@@ -245,7 +258,7 @@ fn out_of_reach(
         return;
     }
     let error = diagnostics
-        .error("TW0512", name, format!("`{name}` is out of a host function's reach"))
+        .error("TW0512", name, format!("a host function cannot reach `{name}`"))
         .note("it works on page-locked memory: `host` scratch, and arguments that are `mapped`");
     let buffer = match data {
         Data::Host(host) => {
@@ -333,7 +346,7 @@ pub(super) fn unknown(
             error.help(format!("host data with a similar name exists: `{meant}`"))
         }
         (Wanted::Source, None) => error.help(match among(buffers.iter().chain(&hosts)) {
-            Some(known) => format!("there are {known}; or declare it: `input {name}: [f32];`"),
+            Some(known) => format!("use one of {known}, or declare it: `input {name}: [f32];`"),
             None => format!("declare it: `input {name}: [f32];`"),
         }),
         // Host data themselves are out of a kernel's reach.
@@ -360,11 +373,11 @@ fn declared_below(program: &Program, name: &Ident, copy: &Destination, diagnosti
         ))
         .help(match here {
             Some(here) => format!("move stage `{stage}` above `{here}`"),
-            None => "move that copy above this".to_owned(),
+            None => format!("move `copy {from} -> {to}` above this use"),
         });
 }
 
-/// What an unknown name was meant for.
+/// The place where an unknown name was used.
 #[derive(Clone, Copy)]
 pub(super) enum Wanted {
     /// The left side of a copy.
@@ -373,6 +386,6 @@ pub(super) enum Wanted {
     Argument,
     /// `out name`.
     Out,
-    /// Any of these, of a host function.
+    /// Any of these, in a host function.
     HostScratch,
 }

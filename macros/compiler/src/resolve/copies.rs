@@ -21,7 +21,7 @@ pub(super) fn resolve_copy(
     let destination = find(program, to);
     if matches!(destination, Some(Data::Param | Data::Chunk)) {
         diagnostics
-            .error("TW0605", to, format!("`{to}` is no data that a copy can write"))
+            .error("TW0605", to, format!("`{to}` is not data that a copy can write"))
             .help("copy to a device buffer, an `output` or an `inout`");
         return None;
     }
@@ -56,7 +56,7 @@ pub(super) fn resolve_copy(
                 .error(
                     "TW0607",
                     name,
-                    format!("`{name}` is the whole run's, but a copy moves one chunk's items"),
+                    format!("`{name}` belongs to the whole run, but a copy moves one chunk's items"),
                 )
                 .note(
                     "`run` takes it as an argument, and copies it before the first chunk and after the last",
@@ -123,7 +123,7 @@ pub(super) fn resolve_fill(
         }
         Some(_) => {
             diagnostics
-                .error("TW0606", &name, format!("`{name}` is no device buffer that can be filled"))
+                .error("TW0606", &name, format!("`{name}` is not a device buffer that can be filled"))
                 .note("`fill` writes device memory")
                 .help(format!("declare `device d_{name}: [f32];` and fill that"));
             None
@@ -135,7 +135,7 @@ pub(super) fn resolve_fill(
     }
 }
 
-/// What a copy reads.
+/// Resolves the source of a copy.
 fn source(program: &Program, name: &Ident, names: &mut Names, diagnostics: &mut Diagnostics) -> Option<Data> {
     match find(program, name) {
         Some(Data::Host(HostId(i))) if program.hosts[i].kind == HostKind::Output => {
@@ -147,7 +147,7 @@ fn source(program: &Program, name: &Ident, names: &mut Names, diagnostics: &mut 
         }
         Some(Data::Param | Data::Chunk) => {
             diagnostics
-                .error("TW0605", name, format!("`{name}` is no data that a copy can read"))
+                .error("TW0605", name, format!("`{name}` is not data that a copy can read"))
                 .note("parameters are passed to kernels by value")
                 .help(format!("pass it to the kernel as `{name}`"));
             None

@@ -1,4 +1,5 @@
-//! Phase 2, resolve: names -> ids. What comes out is a [`Program`] in which every name is known and of the right kind.
+//! Phase 2, resolve: names -> ids. The result is a [`Program`] in which every name is known and of the right
+//! kind.
 
 mod arguments;
 mod copies;

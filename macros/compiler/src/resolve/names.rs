@@ -1,4 +1,4 @@
-//! The names that are declared, and what is said of one that is declared twice or not at all.
+//! The names that are declared, and the errors for names that are declared twice or not at all.
 
 use proc_macro2::Ident;
 
@@ -11,9 +11,11 @@ pub(super) struct Names {
     pub(super) data: Scope,
     pub(super) streams: Scope,
     pub(super) stages: Scope,
-    /// Names of which an error was reported: unknown ones, and destinations of copies that could not declare them.
+    /// Names of which an error was reported: unknown ones, and destinations of copies that could not declare
+    /// them.
     pub(super) reported: Vec<Ident>,
-    /// All copies, which declare their destinations: what is not declared yet may be further down.
+    /// All copies, which declare their destinations: a name that is not declared yet may be declared further
+    /// down.
     pub(super) copies: Vec<Destination>,
 }
 
@@ -70,7 +72,7 @@ impl Scope {
     }
 }
 
-/// For declarations of which a pipeline has one.
+/// Checks a declaration that a pipeline may have once.
 pub(super) fn only_once(first: &mut Option<Ident>, keyword: &Ident, diagnostics: &mut Diagnostics) {
     if let Some(first) = first {
         diagnostics

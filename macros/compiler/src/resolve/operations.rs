@@ -186,7 +186,7 @@ pub(super) fn find_stream(
     None
 }
 
-/// What a name of data stands for.
+/// The data that a name stands for.
 #[derive(Clone, Copy)]
 pub(super) enum Data {
     Host(HostId),

@@ -33,7 +33,7 @@ pub struct Program {
     pub arguments: Vec<Argument>,
 }
 
-/// Who places the events.
+/// Whether the macro or the user places the events.
 pub enum Sync {
     Auto,
     /// The user, in this order.
@@ -111,7 +111,8 @@ pub enum BufferKind {
     HostScratch,
     /// One for the run, read only; an argument of `run`, copied to the device or there already.
     Resident { on_device: bool },
-    /// One for the run, handed from chunk to chunk; an argument of `run`, copied to the device or there already.
+    /// One for the run, handed from chunk to chunk; an argument of `run`, copied to the device or there
+    /// already.
     Carry { on_device: bool, init: Option<Box<Expr>> },
     /// An argument of `run` that each chunk uses its part of, where it is.
     InPlace { kind: HostKind, mapped: bool },
@@ -123,7 +124,7 @@ impl Buffer {
         matches!(self.kind, BufferKind::Resident { .. } | BufferKind::Carry { .. })
     }
 
-    /// How it is an argument of `run`, if it is one of which each chunk uses its part.
+    /// How it is an argument of `run`, if each chunk uses its part of the argument.
     pub fn in_place(&self) -> Option<HostKind> {
         match self.kind {
             BufferKind::InPlace { kind, .. } => Some(kind),
@@ -149,7 +150,8 @@ pub struct Stream {
 
 pub struct Stage {
     pub name: Ident,
-    /// The stream of its events, and of each launch that names no other. None if it names one that is not known.
+    /// The stream of its events, and of each launch that names no other. None if it names one that is not
+    /// known.
     pub stream: Option<StreamId>,
 }
 
@@ -264,7 +266,7 @@ impl Mode {
         self != Self::Read
     }
 
-    /// What stands before the buffer's name.
+    /// The tokens before the buffer's name.
     pub fn written(self) -> &'static str {
         match self {
             Self::Read => "&",
@@ -349,7 +351,19 @@ impl Operation {
         }
     }
 
-    /// The user's expressions in it that are values: what it fills with, and what it passes. A callback is code, and no value.
+    /// The shapes that a launch gives its buffers.
+    fn shapes(&self) -> impl Iterator<Item = &Expr> {
+        self.args()
+            .iter()
+            .flat_map(|argument| match argument {
+                CallArgument::Buffer { written, .. } => written.shape().map(|(_, shape)| &shape.elems),
+                CallArgument::Scalar(_) => None,
+            })
+            .flatten()
+    }
+
+    /// The user's expressions in it that are values: those that it fills with or passes. A callback is code,
+    /// and no value.
     pub fn values(&self) -> Vec<&Expr> {
         fn passed(argument: &CallArgument) -> Option<&Expr> {
             match argument {
@@ -369,7 +383,7 @@ impl Operation {
         }
     }
 
-    /// All of the user's expressions in it: its [values](Self::values), and a launch's configuration.
+    /// All of the user's expressions in it: its [values](Self::values), and a launch's configuration and shapes.
     pub fn expressions(&self) -> Vec<&Expr> {
         let mut expressions = Vec::new();
         if let OperationKind::Launch(launch) = &self.kind {
@@ -377,6 +391,7 @@ impl Operation {
             expressions.extend(&launch.shared);
         }
         expressions.extend(self.values());
+        expressions.extend(self.shapes());
         expressions
     }
 }
@@ -412,7 +427,7 @@ impl Program {
         within
     }
 
-    /// The outermost `repeat` that an operation stands in. What is in it is one thing to the schedule.
+    /// The outermost `repeat` that an operation stands in. Its operations are one operation to the schedule.
     pub fn repeat_around(&self, operation: &Operation) -> Option<BlockId> {
         let is_repeat = |&BlockId(block): &BlockId| matches!(self.blocks[block].kind, BlockKind::Repeat(_));
         self.within(operation.block).into_iter().find(is_repeat)

@@ -116,7 +116,7 @@ impl Order {
             || (distance == Distance::Reuse && self.chained.contains(from, to))
     }
 
-    /// What orders `from` before `to`, step by step; none if nothing does, or only by way of several chunks.
+    /// The steps that order `from` before `to`; none if nothing does, or only by way of several chunks.
     pub fn path(&self, from: OpId, to: OpId, distance: Distance) -> Option<Vec<Step>> {
         Paths::new(&self.streams, &self.waiting, from, distance).to(to)
     }
@@ -132,13 +132,13 @@ impl Order {
 
 /// The pairs in every power `relation^n`, `n >= 1`.
 ///
-/// Powers are taken until one contains an earlier one. When `R^k` is a subset of `R^n`, `k < n`, then `R^(k+i)` is
-/// one of `R^(n+i)`, so each power from `n` on contains one of `k..n`, and those before `n` decide.
-/// The edges that hazards demand stop at `n = 2` (see the module's documentation); a set of waits written by
-/// hand may take as long as its longest chain.
+/// Powers are taken until one contains an earlier one. When `R^k` is a subset of `R^n`, `k < n`, then
+/// `R^(k+i)` is one of `R^(n+i)`, so each power from `n` on contains one of `k..n`, and those before `n`
+/// decide. The edges that hazards demand stop at `n = 2` (see the module's documentation); a set of waits
+/// written by hand may take as long as its longest chain.
 fn every_power(relation: &Relation) -> Relation {
-    // Cycles of coprime lengths repeat only after the product of these. Nobody writes them; what is surely in
-    // every power will do there.
+    // Cycles of coprime lengths repeat only after the product of these. Programs do not have them in
+    // practice, so the pairs that are surely in every power suffice there.
     const MOST: usize = 64;
 
     let mut powers = vec![relation.clone()];

@@ -6,7 +6,7 @@ use super::program::OpId;
 use super::required::Distance;
 use super::streams::{StreamOrder, Waiting};
 
-/// What makes one step of a path.
+/// The link of one step of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Link {
     /// Both operations run on one stream.
@@ -24,7 +24,7 @@ pub struct Step {
     pub to: OpId,
     /// How many chunks later that is.
     pub distance: Distance,
-    /// What orders the two.
+    /// The link that orders the two.
     pub link: Link,
 }
 
@@ -67,7 +67,8 @@ impl<'a> Paths<'a> {
 
     /// The path to `to`; none if it is not ordered.
     ///
-    /// A [`Distance::Reuse`] path may cross by a [`Distance::Previous`] wait: see [`Why::Path`](super::Why::Path).
+    /// A [`Distance::Reuse`] path may cross by a [`Distance::Previous`] wait: see
+    /// [`Why::Path`](super::Why::Path).
     pub(super) fn to(&self, to: OpId) -> Option<Vec<Step>> {
         let mut crossed = self.distance != Distance::Same;
         let mut at = to.index();

@@ -29,20 +29,20 @@ impl Schedule {
 pub struct Implied {
     /// The edge.
     pub edge: Edge,
-    /// What already orders its ends.
+    /// The order that its ends already have.
     pub why: Why,
 }
 
-/// What implies an edge.
+/// The reason why an edge is implied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// Its ends run on one stream.
     Stream,
     /// The waits of the schedule and stream order, along this shortest path.
     ///
-    /// The steps' distances add up to the edge's, with one exception: a [`Distance::Reuse`] edge may follow from a
-    /// step at [`Distance::Previous`]. One end of that step writes a storage shared by all chunks, so it is
-    /// ordered from chunk to chunk with itself, which fills the rest of the distance.
+    /// The steps' distances add up to the edge's, with one exception: a [`Distance::Reuse`] edge may follow
+    /// from a step at [`Distance::Previous`]. One end of that step writes a storage shared by all chunks, so
+    /// it is ordered from chunk to chunk with itself, which fills the rest of the distance.
     Path(Vec<Step>),
 }
 
@@ -77,9 +77,10 @@ pub fn schedule(program: &Program) -> Schedule {
     Schedule { waits, records: records.into_iter().collect() }
 }
 
-/// The required edges that need no wait in [`schedule`]'s result, sorted like its waits, each with what implies it.
+/// The required edges that need no wait in [`schedule`]'s result, sorted like its waits, each with what
+/// implies it.
 ///
-/// An expansion does without them. They say why a wait is missing, which can be checked.
+/// Expansions do not need them. They say why a wait is missing, which can be checked.
 pub fn implied(program: &Program) -> Vec<Implied> {
     let Reduced { waits, dropped } = Reduced::of(program);
     let streams = StreamOrder::new(program);

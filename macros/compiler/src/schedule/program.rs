@@ -1,4 +1,4 @@
-//! What is scheduled: operations on streams, and the storage they touch.
+//! The program to schedule: operations on streams, and the storage that they touch.
 
 /// One operation of a chunk; its number is its place in program order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +65,7 @@ pub struct Op {
     pub accesses: Vec<Access>,
 }
 
-/// What every chunk runs, in program order; chunks are enqueued one after another.
+/// The operations that every chunk runs, in program order; chunks are enqueued one after another.
 ///
 /// Every [`StreamId`] and [`StorageId`] in `ops` must be an index into `streams` and `storages`:
 /// name resolution makes them so, and the functions of this module panic on any other.

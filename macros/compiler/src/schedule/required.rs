@@ -18,7 +18,7 @@ pub enum Distance {
     Reuse,
 }
 
-/// What goes wrong when two conflicting operations run in the other order.
+/// The mistake if two conflicting operations run in the other order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Hazard {
     /// The second would read before the first has written.
@@ -34,16 +34,17 @@ pub enum Hazard {
 pub struct Cause {
     /// The storage that both ends touch.
     pub storage: StorageId,
-    /// What the edge prevents there.
+    /// The hazard that the edge prevents there.
     pub hazard: Hazard,
 }
 
-/// An order between two operations: `to` of any chunk starts after `from`, `distance` chunks before, is complete.
+/// An order between two operations: `to` of any chunk starts after `from`, `distance` chunks before, is
+/// complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
-    /// What must be complete.
+    /// The operation that must be complete.
     pub from: OpId,
-    /// What must not start before.
+    /// The operation that must not start before.
     pub to: OpId,
     /// How many chunks before `to` the instance of `from` is.
     pub distance: Distance,
@@ -52,10 +53,11 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// Whether, when a wait for `from` is enqueued before `to`, the event's latest record is the one that this edge means.
+    /// Whether, when a wait for `from` is enqueued before `to`, the event's latest record is the one that
+    /// this edge means.
     ///
-    /// There is one event for an operation and a slot, so a wait for an earlier chunk that used the slot must come
-    /// before this chunk's own record. With a depth of 1 the previous chunk is such a one.
+    /// There is one event for an operation and a slot, so a wait for an earlier chunk that used the slot must
+    /// come before this chunk's own record. With a depth of 1 the previous chunk is such a chunk.
     pub fn finds_its_record(&self) -> bool {
         match self.distance {
             Distance::Same => self.from < self.to,
@@ -118,7 +120,7 @@ pub fn required(program: &Program) -> Vec<Edge> {
     edges.into_iter().map(|((from, distance, to), causes)| Edge { from, to, distance, causes }).collect()
 }
 
-/// What one operation does to one storage, all its accesses together.
+/// The use of one storage by one operation, all its accesses together.
 struct Use {
     op: OpId,
     reads: bool,

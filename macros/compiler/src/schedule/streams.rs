@@ -63,7 +63,7 @@ impl StreamOrder {
     }
 }
 
-/// For each operation and distance, what waits for it.
+/// For each operation and distance, the operations that wait for it.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting([Vec<Vec<usize>>; 3]);
 
@@ -71,7 +71,7 @@ impl Waiting {
     pub(super) fn new(ops: usize, edges: &[Edge]) -> Self {
         let mut waiting = [vec![Vec::new(); ops], vec![Vec::new(); ops], vec![Vec::new(); ops]];
         for &Edge { from, to, distance, .. } in edges {
-            // Enqueued before the record that it names, such a wait finds an older one, or none.
+            // Such a wait is enqueued before the record that it names, so it finds an older record or none.
             if distance == Distance::Same && from >= to {
                 continue;
             }
@@ -80,7 +80,7 @@ impl Waiting {
         Self(waiting)
     }
 
-    /// What waits for `op` of `distance` chunks before.
+    /// The operations that wait for `op` of `distance` chunks before.
     pub(super) fn on(&self, op: usize, distance: Distance) -> &[usize] {
         &self.0[distance as usize][op]
     }

@@ -1,8 +1,8 @@
-//! What a pipeline is made of, as it is written.
+//! The parts of a pipeline, as it is written.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
-use syn::{Attribute, Expr, ExprClosure, ExprPath, Generics, Path, Token, Type, Visibility};
+use syn::{Attribute, Expr, ExprArray, ExprClosure, ExprPath, Generics, Path, Token, Type, Visibility};
 
 /// A pipeline as it is written.
 pub struct Pipeline {
@@ -83,7 +83,7 @@ pub enum Item {
         name: Ident,
         stream: Option<Ident>,
         operations: Vec<Operation>,
-        /// Kernels of launches that could not be read: the import of one is not unused.
+        /// Kernels of launches that could not be read. Their imports are not unused.
         unread: Vec<ExprPath>,
     },
 }
@@ -163,7 +163,7 @@ impl Halo {
     }
 }
 
-/// What lies beyond the first and the last item.
+/// The items beyond the first and the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
     Clamp,
@@ -278,6 +278,8 @@ pub enum Argument {
     ReadWrite { and: Token![&], name: Ident },
     /// `out name`
     Out { out: Ident, name: Ident },
+    /// `&mut name as [rows, columns]` or `out name as [rows, columns]`
+    Shaped { buffer: Box<Argument>, keyword: Token![as], shape: ExprArray },
     /// Anything else.
     Scalar(Expr),
 }
@@ -287,7 +289,16 @@ impl Argument {
     pub fn buffer(&self) -> Option<&Ident> {
         match self {
             Self::Read { name, .. } | Self::ReadWrite { name, .. } | Self::Out { name, .. } => Some(name),
+            Self::Shaped { buffer, .. } => buffer.buffer(),
             Self::Scalar(_) => None,
+        }
+    }
+
+    /// The shape that it gives the buffer, and the keyword before it.
+    pub fn shape(&self) -> Option<(&Token![as], &ExprArray)> {
+        match self {
+            Self::Shaped { keyword, shape, .. } => Some((keyword, shape)),
+            Self::Read { .. } | Self::ReadWrite { .. } | Self::Out { .. } | Self::Scalar(_) => None,
         }
     }
 }
@@ -311,6 +322,11 @@ impl ToTokens for Argument {
             Self::Out { out, name } => {
                 out.to_tokens(tokens);
                 name.to_tokens(tokens);
+            }
+            Self::Shaped { buffer, keyword, shape } => {
+                buffer.to_tokens(tokens);
+                keyword.to_tokens(tokens);
+                shape.to_tokens(tokens);
             }
             Self::Scalar(expr) => expr.to_tokens(tokens),
         }

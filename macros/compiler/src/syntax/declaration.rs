@@ -11,7 +11,7 @@ use super::{
 };
 use crate::diagnostics::{Diagnostics, similar};
 
-/// What a line may begin with.
+/// The words that a line may begin with.
 const KEYWORDS: [&str; 15] = [
     "param", "input", "output", "inout", "device", "host", "resident", "carry", "chunk", "depth", "budget",
     "stream", "sync", "mode", "stage",
@@ -47,8 +47,9 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
         "param" => {
             let name = name(input, "a parameter's name")?;
             let is_value = |input: ParseStream<'_>| input.peek(Token![=]) && !input.peek(Token![==]);
-            let of_run =
-                |error: &syn::Error| helped(error, "a parameter has no value here: `run` is given it");
+            let of_run = |error: &syn::Error| {
+                helped(error, "a parameter has no value here: it is an argument of `run`")
+            };
             if is_value(input) {
                 return Err(of_run(&expected(input, "`:` and the parameter's type")));
             }
@@ -76,7 +77,7 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
             let shape = Shape::parse(input, true)?;
             if let Some(per_item) = &shape.per_item {
                 let text =
-                    "resident data has any length: a number of elements says nothing\nhelp: write `[T]`";
+                    "resident data may have any length, so it takes no number of elements\nhelp: write `[T]`";
                 return Err(syn::Error::new_spanned(per_item, text));
             }
             Item::Resident { name, on_device, shape }
@@ -135,7 +136,7 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
     Ok(item)
 }
 
-/// What to write in place of a line that begins with `word`.
+/// The line to write in place of one that begins with `word`.
 fn meant(word: &str, behind: ParseStream<'_>) -> Option<String> {
     let fork = behind.fork();
     if fork.parse::<Token![:]>().is_ok() {
@@ -150,8 +151,8 @@ fn meant(word: &str, behind: ParseStream<'_>) -> Option<String> {
         });
     }
     let help = match word {
-        "let" => "write the value where it is used; one that `run` is given is a `param`",
-        "const" | "static" => "constants stand outside of the pipeline, which can name them",
+        "let" => "write the value where it is used, or declare a `param`, which `run` takes as an argument",
+        "const" | "static" => "declare constants outside of the pipeline, which can name them",
         "async" if is_word(behind, "stage") => "stages run at the same time where they can: remove `async`",
         "fn" | "for" | "while" | "loop" | "kernel" | "copy" => {
             "copies and launches stand in stages: `stage name { … }`"
@@ -189,7 +190,7 @@ fn argument(input: ParseStream<'_>, kind: HostKind) -> syn::Result<Item> {
 
 /// The word before the brackets that says where data are, one of `words`.
 fn memory<M: Copy>(input: ParseStream<'_>, words: &[(&str, M)]) -> syn::Result<Option<M>> {
-    // Before the brackets nothing else can stand: these are not the names of types here.
+    // Nothing else can stand before the brackets: these words do not name types here.
     let fork = input.fork();
     let word = fork.parse::<Ident>().ok().filter(|_| fork.peek(syn::token::Bracket));
     let found = word.and_then(|word| words.iter().find(|(known, _)| word == known));

@@ -1,21 +1,22 @@
 //! `kernel<<<grid, block, shared, stream>>>(args)`.
 //!
 //! Rust has no chevron token. Only one-character tokens are read, whether or not they are joined: inside a
-//! `macro_rules` fragment `<<<` arrives as three lone `<`. The closing chevron is the last three of a run of at least
-//! three `>` that a parenthesised group and the end of the operation follow, so that shifts and generic arguments may
-//! come before it.
+//! `macro_rules` fragment `<<<` arrives as three lone `<`. The closing chevron is the last three of a run of
+//! at least three `>` that a parenthesised group and the end of the operation follow, so that shifts and
+//! generic arguments may come before it.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprPath, Token};
+use syn::{Expr, ExprPath, Token, token};
 
 use super::{Argument, Launch, at_end_of, expected, helped};
 use crate::groups::kept;
 
 pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
     let start = expected(input, "an operation");
-    // As an expression, so that generic arguments come by turbofish only and `kernel<<<` is not taken for them.
+    // The kernel is parsed as an expression, so that generic arguments come by turbofish only and `kernel<<<`
+    // is not taken for them.
     let kernel: ExprPath = input.parse().map_err(|_| start)?;
     if let Some(last) = keyword(&kernel) {
         let text = format!("expected the name of a kernel, found the keyword `{last}`");
@@ -34,13 +35,14 @@ pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
     Ok(Launch { kernel, config: config.into_iter().map(kept).collect(), args })
 }
 
-/// What stands between the parentheses.
+/// The arguments between the parentheses.
 pub(super) fn arguments(input: ParseStream<'_>) -> syn::Result<Vec<Argument>> {
     let args = Punctuated::<Argument, Token![,]>::parse_terminated_with(input, argument)?;
     Ok(args.into_iter().collect())
 }
 
-/// Parses what a group holds. What is missing at its end is missing where it is closed, not at the macro's call.
+/// Parses what a group holds. A token missing at its end is reported where the group closes, not at the
+/// macro's call.
 fn within<T>(group: Group, parse: impl FnOnce(ParseStream<'_>) -> syn::Result<T>) -> syn::Result<T> {
     let parser = |input: ParseStream<'_>| {
         let content;
@@ -92,13 +94,12 @@ fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(Group, Gro
     })
 }
 
-/// What is said of `?` and `.` behind a launch.
+/// The error for a `?` or `.` behind a launch.
 fn result_of(token: &TokenTree) -> Option<syn::Error> {
     let TokenTree::Punct(punct) = token else { return None };
     let mark = Some(punct.as_char()).filter(|mark| matches!(mark, '?' | '.'))?;
-    let text = format!(
-        "expected `;`, found `{mark}`\nhelp: a launch gives nothing back: what goes wrong is an error of `run`'s"
-    );
+    let text =
+        format!("expected `;`, found `{mark}`\nhelp: a launch returns nothing: `run` returns its errors");
     Some(syn::Error::new(punct.span(), text))
 }
 
@@ -110,7 +111,7 @@ fn ends_operation(next: Option<TokenTree>) -> bool {
     }
 }
 
-/// `&name`, `&mut name`, `out name`, or any expression.
+/// `&name`, `&mut name`, `out name`, the latter two perhaps with a shape, or any expression.
 fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     let fork = input.fork();
     if let Ok(argument) = buffer(&fork)
@@ -126,7 +127,25 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     {
         return Err(helped(&expected(input, "an argument"), &format!("write `&mut {name}`")));
     }
+    wrong_shape(input)?;
     input.parse().map(|expr| Argument::Scalar(kept(expr)))
+}
+
+/// The error of a shape that is in the wrong place, or is none. To syn `as` begins a cast.
+fn wrong_shape(input: ParseStream<'_>) -> syn::Result<()> {
+    let fork = input.fork();
+    let is_read = fork.parse::<Token![&]>().is_ok() && !fork.peek(Token![mut]);
+    if is_read && fork.parse::<Ident>().is_ok() && fork.peek(Token![as]) && fork.peek2(token::Bracket) {
+        let text = "a buffer that is read has no shape";
+        return Err(helped(&syn::Error::new(fork.span(), text), "remove it"));
+    }
+    let fork = input.fork();
+    let Ok(out) = fork.parse::<Ident>() else { return Ok(()) };
+    if out == "out" && fork.parse::<Ident>().is_ok() && fork.peek(Token![as]) && !fork.peek2(token::Bracket) {
+        fork.parse::<Token![as]>()?;
+        return Err(helped(&expected(&fork, "a shape"), "write `as [rows, columns]`"));
+    }
+    Ok(())
 }
 
 fn buffer(input: ParseStream<'_>) -> syn::Result<Argument> {
@@ -134,9 +153,20 @@ fn buffer(input: ParseStream<'_>) -> syn::Result<Argument> {
         let and = input.parse()?;
         let mutable = input.parse::<Option<Token![mut]>>()?.is_some();
         let name = input.parse()?;
-        return Ok(if mutable { Argument::ReadWrite { and, name } } else { Argument::Read { and, name } });
+        return match mutable {
+            true => shaped(input, Argument::ReadWrite { and, name }),
+            false => Ok(Argument::Read { and, name }),
+        };
     }
     let out: Ident = input.parse()?;
     let name = input.parse()?;
-    if out == "out" { Ok(Argument::Out { out, name }) } else { Err(input.error("expected `out`")) }
+    if out == "out" { shaped(input, Argument::Out { out, name }) } else { Err(input.error("expected `out`")) }
+}
+
+/// The shape behind a buffer that is written, if there is one.
+fn shaped(input: ParseStream<'_>, buffer: Argument) -> syn::Result<Argument> {
+    if !input.peek(Token![as]) {
+        return Ok(buffer);
+    }
+    Ok(Argument::Shaped { buffer: Box::new(buffer), keyword: input.parse()?, shape: input.parse()? })
 }

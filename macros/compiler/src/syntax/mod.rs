@@ -15,7 +15,8 @@ pub use ast::*;
 
 use crate::diagnostics::{Diagnostics, similar};
 
-/// Parses a whole `stream_pipeline! { … }`. Errors go to `diagnostics`; what could be read comes back all the same.
+/// Parses a whole `stream_pipeline! { … }`. Errors go to `diagnostics`; what could be read comes back all the
+/// same.
 pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeline> {
     let mut pipeline = None;
     let mut parser = |input: ParseStream<'_>| {
@@ -43,7 +44,7 @@ pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeli
         pipeline = Some(Pipeline { runtime, attrs, vis, name, generics, items });
         Ok(())
     };
-    // What is missing at the end is missing after the last token, not at the macro's call.
+    // A token missing at the end is reported after the last token, not at the macro's call.
     let last = input.clone().into_iter().last().map_or_else(Span::call_site, |token| token.span());
     let mut whole = Group::new(Delimiter::Brace, input);
     whole.set_span(last);
@@ -106,7 +107,7 @@ fn parse_runtime(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::
     syn::bracketed!(attribute in input);
     let path = |attribute: ParseStream<'_>| {
         if !attribute.peek(Token![crate]) {
-            return Err(expected(attribute, "`crate = path`, the only attribute with `!` that there is"));
+            return Err(expected(attribute, "`crate = path`, the only attribute with `!`"));
         }
         attribute.parse::<Token![crate]>()?;
         attribute.parse::<Token![=]>().map_err(|_| expected(attribute, "`=`"))?;
@@ -183,8 +184,8 @@ fn name(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
     })
 }
 
-/// The `;` after a declaration or an operation in `whole`. Where it is missing but `begins_next`, what follows is read all the
-/// same.
+/// The `;` after a declaration or an operation in `whole`. Where it is missing but `begins_next`, what
+/// follows is read all the same.
 fn semicolon(
     input: ParseStream<'_>,
     whole: &str,
@@ -208,7 +209,7 @@ fn recover(input: ParseStream<'_>) {
         match token {
             TokenTree::Punct(punct) if punct.as_char() == ';' => return,
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                // Consumed with the group it belongs to; if it is missing, so be it.
+                // A `;` after the group belongs to it; it may be missing.
                 let _ = input.parse::<Option<Token![;]>>();
                 return;
             }
@@ -225,11 +226,11 @@ fn expression(input: ParseStream<'_>, what: &str) -> syn::Result<Expr> {
     input.parse().map(crate::groups::kept)
 }
 
-/// What may stand before the brackets of an argument's shape.
+/// The words that may stand before the brackets of an argument's shape.
 const MEMORY: [&str; 3] = ["pinned", "mapped", "device"];
 
 impl Shape {
-    /// Parses `[T]` or `[T; k]`; `is_given` says that `run` is given what has this shape.
+    /// Parses `[T]` or `[T; k]`; `is_given` says that data of this shape are an argument of `run`.
     fn parse(input: ParseStream<'_>, is_given: bool) -> syn::Result<Self> {
         if !input.peek(syn::token::Bracket) {
             let mut error = expected(input, "`[T]` or `[T; k]`");
@@ -243,7 +244,7 @@ impl Shape {
                 } else if let Some(meant) = similar(&word, MEMORY) {
                     format!("a similar keyword exists: `{meant}`")
                 } else {
-                    "before the brackets may stand `pinned`, `mapped` or `device`".to_owned()
+                    "`pinned`, `mapped` or `device` may stand before the brackets".to_owned()
                 };
                 error = helped(&error, &help);
             } else if let Ok(element) = input.fork().parse::<Type>() {

@@ -87,7 +87,7 @@ fn operation(
             return Err(arrow(input, &from));
         }
         input.parse::<Token![->]>()?;
-        let to = buffer(input, "the name of where to copy it")?;
+        let to = buffer(input, "the name of the copy's destination")?;
         Operation::Copy(Copy { keyword, from, to })
     } else if is_followed_by_name(input, "fill") {
         let keyword = input.call(Ident::parse_any)?;
@@ -134,10 +134,10 @@ fn operation(
     Ok(operation)
 }
 
-/// What an operation may begin with, but for the name of a kernel.
+/// The words that an operation may begin with, except the name of a kernel.
 const KEYWORDS: [&str; 9] = ["copy", "fill", "call", "host", "then", "repeat", "if", "record", "wait"];
 
-/// What is said of a word that begins no operation, and no launch either: no chevrons come after it.
+/// The error for a word that begins neither an operation nor a launch, since no chevrons come after it.
 fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
     let fork = input.fork();
     let word = fork.call(Ident::parse_any).ok()?;
@@ -167,17 +167,18 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
     let help = match text.as_str() {
         "for" | "while" | "loop" => "operations are repeated with `repeat n { … }`".to_owned(),
         "let" => {
-            "write the value where it is used, as an argument of a launch; one for the whole run is a `param`"
+            "write the value where it is used, as an argument of a launch; a value for the whole run is a `param`"
                 .to_owned()
         }
-        "unsafe" => "remove it: launches are safe, which `unsafe extern \"CUDA\"` promises".to_owned(),
+        "unsafe" => "remove it: `unsafe extern \"CUDA\"` promises that launches are safe".to_owned(),
         "match" => "operations are chosen with `if condition { … } else { … }`".to_owned(),
         _ => format!("a similar keyword exists: `{}`", similar(&text, KEYWORDS)?),
     };
     Some(no_operation(help))
 }
 
-/// What to write in place of `memcpy x -> y`, `y = x` or `launch kernel<<<…>>>`, of which the first word was read.
+/// The line to write in place of `memcpy x -> y`, `y = x` or `launch kernel<<<…>>>`, whose first word was
+/// read.
 fn meant(word: &Ident, behind: ParseStream<'_>) -> Option<String> {
     let fork = behind.fork();
     if fork.parse::<Token![=]>().is_ok() {
@@ -225,11 +226,11 @@ fn filled(buffer: &Ident, value: &Expr) -> String {
     format!("write `fill {buffer} = {}`", value.to_token_stream())
 }
 
-/// What to copy; where it is written as a call, as that in the language.
+/// The source of a copy. If the copy is written as a call, the error says how the language writes it.
 fn copied(input: ParseStream<'_>) -> syn::Result<Ident> {
-    let error = expected(input, "the name of what to copy");
+    let error = expected(input, "the name of the copy's source");
     if !input.peek(syn::token::Paren) {
-        return buffer(input, "the name of what to copy");
+        return buffer(input, "the name of the copy's source");
     }
     let content;
     syn::parenthesized!(content in input);
@@ -246,7 +247,7 @@ fn copied(input: ParseStream<'_>) -> syn::Result<Ident> {
         .map_or_else(|_| error.clone(), |(from, to)| helped(&error, &format!("write `copy {from} -> {to}`"))))
 }
 
-/// Something else stands where the arrow of a copy should be.
+/// The error if something else stands where the arrow of a copy should be.
 fn arrow(input: ParseStream<'_>, from: &Ident) -> syn::Error {
     let error = expected(input, "`->`");
     let fork = input.fork();
@@ -369,7 +370,7 @@ fn wait_of(input: ParseStream<'_>) -> syn::Result<WaitOf> {
     }
 }
 
-/// `fill name`, `call path` and so on: kernels may be called so too, but then a `<` or `:` follows.
+/// `fill name`, `call path` and so on: kernels may have such a name too, but then a `<` or `:` follows.
 fn is_followed_by_name(input: ParseStream<'_>, keyword: &str) -> bool {
     let fork = input.fork();
     fork.parse::<Ident>().is_ok_and(|ident| ident == keyword) && fork.peek(Ident::peek_any)

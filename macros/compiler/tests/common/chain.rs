@@ -6,14 +6,14 @@ use proc_macro2::{TokenStream, TokenTree};
 
 const STREAMS: usize = 5;
 
-/// What the pipelines are made of.
+/// The form of the pipelines.
 #[derive(Clone, Copy)]
 pub enum Form {
     /// Each stage reads what the one before has written.
     Auto,
-    /// The same, with the events by hand.
+    /// The same, with the events placed by hand.
     Manual,
-    /// Each stage also updates what all others do, so that each two are in conflict.
+    /// Each stage also updates a buffer that all others update, so that every two stages conflict.
     Shared,
 }
 
@@ -39,7 +39,7 @@ pub fn pipeline(form: Form, stages: usize) -> String {
         let (next, stream) = (stage + 1, stage % STREAMS);
         add(format_args!("stage stage{stage} on s{stream} {{"));
         if matches!(form, Form::Manual) {
-            // What the stage reads is there, and what it writes was read by the chunk that used the slot before.
+            // The stage's input is there, and its output was read by the chunk that used the slot before.
             if stage > 0 {
                 add(format_args!("wait e{};", stage - 1));
             }

@@ -21,7 +21,7 @@ pub fn tokens(text: &str) -> TokenStream {
     TokenStream::from_str(text).expect("test input lexes")
 }
 
-/// Expands with `source` as the text of whatever file is named.
+/// Expands with `source` as the text of every file that is named.
 pub fn expand_with(attr: &str, item: &str, source: &str) -> TokenStream {
     expand(tokens(attr), tokens(item), &|_: &LitStr| Ok(source.as_bytes().to_vec()))
 }

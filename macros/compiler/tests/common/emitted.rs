@@ -1,4 +1,4 @@
-//! What the macros say in what they expand to.
+//! The errors and warnings in an expansion of the macros.
 
 use std::ops::Range;
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use thalweg_compiler::schedule::*;
 
-/// What was enqueued, and what must be complete before each of it starts.
+/// The instances that were enqueued, and those that must be complete before each of them starts.
 pub struct Enqueued {
     ops: usize,
     /// For each instance, one bit for each instance before it.

@@ -1,4 +1,4 @@
-//! `#[kernels]`: what is said of declarations that differ from their source.
+//! `#[kernels]`: the errors for declarations that differ from their source.
 
 use crate::declared;
 
@@ -147,7 +147,7 @@ fn a_pointer_that_is_not_const_may_be_promised_to_be_read_only() {
     let declared = |x: &str, y: &str, z: &str| format!("safe fn add(n: u32, {x}, {y}, {z});");
     let right = declared("#[reads] x: &[f32]", "y: &[f32]", "z: Out<[f32]>");
     assert_declared(&right, source, &[]);
-    // To pipelines and to the host body it is a slice that is read.
+    // Pipelines and the host body see a slice that is read.
     let plain = declared("x: &[f32]", "y: &[f32]", "z: Out<[f32]>");
     let launch = |declaration: &str, source: &str| {
         let text = dense(declare(declaration, source));
@@ -195,7 +195,7 @@ fn a_pointer_that_is_not_const_may_be_promised_to_be_read_only() {
         (
             declared("#[reads] x: &[f32]", "y: &[f32]", "z: Out<[f32]>, #[reads] #[symbol] w: &[f32]"),
             "[TW0412]: `#[reads]` has no use beside `#[symbol]`\n\
-             note: kernels only read what stands for a symbol\n\
+             note: a kernel only reads a parameter that stands for a symbol\n\
              help: remove `#[reads]`",
         ),
         (
@@ -215,7 +215,7 @@ fn a_pointer_that_is_not_const_may_be_promised_to_be_read_only() {
     let block = "unsafe extern \"CUDA\" { safe fn k(#[reads] x: &[f32]); }";
     assert_errors(
         expand_with("\"k.ptx\"", block, ptx),
-        &["[TW0412]: `#[reads]` has no use for a source that is compiled\n\
+        &["[TW0412]: `#[reads]` does not apply to a compiled source\n\
            note: it does not say which of its pointers are `const`\n\
            help: remove it"],
     );

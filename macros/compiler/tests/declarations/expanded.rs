@@ -1,4 +1,4 @@
-//! `#[kernels]`: what a block expands to.
+//! `#[kernels]`: the expansion of a block.
 
 use crate::declared;
 

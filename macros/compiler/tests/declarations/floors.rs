@@ -1,5 +1,5 @@
-//! Who imports whom in the compiler: imports go down between its phases, the reader of CUDA sources and the scheduler
-//! know no tokens of Rust, and the circles of files within a phase are small.
+//! The imports between the compiler's modules: they go down between its phases, the reader of CUDA sources
+//! and the scheduler know no tokens of Rust, and the circles of files within a phase are small.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The modules of the crate, top first. A module imports from floors below its own; those of one floor import nothing from
-/// each other.
+/// The modules of the crate, top first. A module imports from floors below its own; those of one floor import
+/// nothing from each other.
 const FLOORS: [&[&str]; 9] = [
-    &["kernels"],
+    &["kernels", "rust_kernels"],
     &["codegen"],
     &["manual"],
     &["lower"],
@@ -18,16 +18,16 @@ const FLOORS: [&[&str]; 9] = [
     &["check"],
     &["resolve"],
     &["syntax"],
-    &["cuda_source", "diagnostics", "groups"],
+    &["cuda_source", "diagnostics", "groups", "text"],
 ];
 
 /// Modules that get by without tokens of Rust.
 const WITHOUT_TOKENS: [&str; 2] = ["cuda_source", "schedule"];
 const TOKENS: [&str; 3] = ["proc_macro2", "quote", "syn"];
 
-/// So many files of a module may import each other in a circle.
+/// The most files of a module that may import each other in a circle.
 const LARGEST_CIRCLE: usize = 4;
-/// The files of these share what stands in their `mod.rs`.
+/// The files of these modules share the items of their `mod.rs`.
 const IN_A_CIRCLE: [&str; 1] = ["codegen"];
 
 /// A module by its path from the crate's root, which is empty.
@@ -99,7 +99,7 @@ impl Sources {
                 wrong.extend(known.map(|name| format!("{} knows {name}", module.join("::"))));
             }
             for target in &paths.found {
-                // What stands in lib.rs is above all others.
+                // The items of lib.rs are above all others.
                 let there = target.first().map_or("the crate's root", String::as_str);
                 let goes_down = target.first().is_some_and(|there| floor(here) < floor(there));
                 if here != there && !goes_down {
@@ -232,7 +232,7 @@ fn all(tokens: TokenStream) -> Vec<TokenTree> {
     tokens.into_iter().collect()
 }
 
-/// The names of the path that comes first, and the number of its tokens, with the `::` before what is no name.
+/// The names of the path that comes first, and the number of its tokens, with a `::` that no name follows.
 fn names(tokens: &[TokenTree]) -> (Vec<String>, usize) {
     let (mut names, mut at) = (Vec::new(), 0);
     while let Some(TokenTree::Ident(name)) = tokens.get(at) {
@@ -274,7 +274,7 @@ fn circles_of_files_are_small() {
     }
 }
 
-/// What the two tests above see, on sources that have something wrong.
+/// The two tests above find the mistakes in sources that have some.
 #[test]
 fn wrong_imports_are_found() {
     let as_it_is = Sources::read();
@@ -306,7 +306,7 @@ fn wrong_imports_are_found() {
         up("syntax::launch", "use crate::stream_pipeline;"),
         ["syntax::launch imports from the crate's root"]
     );
-    // Comments, texts, variables and what is quoted import nothing.
+    // Comments, texts, variables and quoted code import nothing.
     assert!(up("schedule::order", "fn f(quote: char) -> bool { quote == 'x' }").is_empty());
     let text =
         "//! crate::check\nfn f() { quote!(#check::x); g(\"crate::check\") }\nmod tests { use super::f; }";

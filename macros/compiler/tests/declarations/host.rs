@@ -39,7 +39,8 @@ fn a_bracket_that_is_missing_is_an_error() {
             &["k.cu:1: it opens here"][..],
             "write the `}` that is missing",
         ),
-        // A kernel cannot begin in a function: its brace is the one, not that of the namespace.
+        // A kernel cannot begin in a function, so the brace to close is the function's, not that of the
+        // namespace.
         (
             "namespace a {\n__device__ int f() {\n  if (1) {\n  return 1;\n}\n__global__ void g() {}\n}",
             "a `{` of `k.cu` is never closed",
@@ -136,11 +137,11 @@ fn code_for_the_host_is_an_error() {
         ("__host__ void run(float* x) { }", "k.cu:1: `run` is `__host__` alone"),
         (
             "__device__ void run() {\n  k<<<1, 1>>>(3);\n}",
-            "k.cu:2: `k<<<…>>>` is a launch, which is the host's",
+            "k.cu:2: `k<<<…>>>` is a launch, which is code for the host",
         ),
         (
             "LAUNCHER(run)\n{\n  k<<<dim3(1), dim3(1), 0, s>>>(3); k<<<1, 1>>>(4); }",
-            "k.cu:3: `k<<<…>>>` is a launch, which is the host's",
+            "k.cu:3: `k<<<…>>>` is a launch, which is code for the host",
         ),
     ] {
         assert_refused(text, FACT, &[note], ELSEWHERE);
@@ -157,12 +158,12 @@ fn code_for_the_host_is_an_error() {
     ] {
         let line = 1 + usize::from(text.contains("\nfloat") || text.contains("\nunsigned"));
         let note = format!("k.cu:{line}: `half_of` is neither `__device__` nor `__global__`");
-        let help = format!("mark what kernels call `__device__`, and {ELSEWHERE}");
+        let help = format!("mark the functions that kernels call `__device__`, and {ELSEWHERE}");
         assert_refused(text, FACT, &[&note], &help);
     }
     let functions: String = (0..6).map(|at| format!("void f{at}() {{ k<<<1, 1>>>(3); }}\n")).collect();
     let note = |at: usize| format!("k.cu:{}: `f{at}` is neither `__device__` nor `__global__`", at + 1);
-    let help = format!("mark what kernels call `__device__`, and {ELSEWHERE}");
+    let help = format!("mark the functions that kernels call `__device__`, and {ELSEWHERE}");
     assert_refused(&functions, FACT, &[&note(0), &note(1), &note(2), &note(3), "and 2 more"], &help);
 }
 
@@ -207,11 +208,11 @@ fn code_that_is_the_devices() {
     ] {
         assert_accepted(text);
     }
-    // The option defines what would keep a file from being read twice.
+    // The option defines the macro that would keep a file from being read twice.
     let text =
         format!("#ifndef NO_MAIN\n#define NO_MAIN\nint main() {{ k<<<1, 1>>>(3); }}\n#endif\n{KERNEL}");
     assert_eq!(said(&text, "\"k.cu\", options(\"-DNO_MAIN\")"), [""; 0]);
-    // NVRTC compiles a launch by a kernel, if what launches can be linked.
+    // NVRTC compiles a launch by a kernel if the code that launches can be linked.
     let text = format!("__global__ void g() {{ k<<<1, 1>>>(3); }}\n{KERNEL}");
     for option in ["-rdc=true", "-dc", "--relocatable-device-code=true", "--device-c"] {
         assert_eq!(said(&text, &format!("\"k.cu\", options({option:?})")), [""; 0]);
@@ -224,7 +225,7 @@ fn code_that_is_the_devices() {
 
 #[test]
 fn headers_that_nvrtc_does_not_have_are_an_error() {
-    const FACT: &str = "[TW0424]: `k.cu` includes what NVRTC does not have, or cannot compile";
+    const FACT: &str = "[TW0424]: `k.cu` includes headers that NVRTC does not have, or cannot compile";
     let help = format!("leave it out where no kernel needs it, or {}", ELSEWHERE.replace("code", "include"));
     for (header, note) in [
         ("<iostream>", "`iostream`"),
@@ -244,7 +245,7 @@ fn headers_that_nvrtc_does_not_have_are_an_error() {
     }
     let text = format!("#include <cuda.h>\n{KERNEL}");
     assert_eq!(said(&text, "\"k.cu\", options(\"-default-device\")"), [""; 0]);
-    // A header that is there is the one that is meant.
+    // An existing header is the one that is meant.
     let files: &[(&str, &[u8])] = &[
         ("k.cu", b"#include <limits>\n#include \"time.h\"\nextern \"C\" __global__ void k(int n) {}"),
         ("h/limits", b""),

@@ -1,4 +1,4 @@
-//! `#[kernels]`: sources that are compiled, and files that are not what they are named.
+//! `#[kernels]`: sources that are compiled, and files whose names do not fit their contents.
 
 use crate::declared;
 
@@ -48,7 +48,7 @@ fn ptx_that_does_not_fit() {
     assert_ptx(
         "safe fn k(x: &[f32]);",
         &["[TW0404]: kernel `k` does not match k.ptx: it has 1 parameter, but the source has 3\n\
-           note: k.ptx:12\nnote: theirs have 24, 8, 1 bytes\nhelp: declare as many; a pointer has 8 bytes"],
+           note: k.ptx:12\nnote: those of the source have 24, 8, 1 bytes\nhelp: declare as many parameters; a pointer has 8 bytes"],
     );
     assert_ptx(
         "safe fn scale(n: u32, x: &mut [f32]);",
@@ -74,8 +74,8 @@ fn ptx_that_does_not_fit() {
     );
 }
 
-/// A cubin with the sections that are read, built by hand: `k(Params (24 bytes), pointer)` with bounds of 128 threads, and
-/// `q(5000 bytes)` in clusters of 2.
+/// A cubin with the sections that are read, built by hand: `k(Params (24 bytes), pointer)` with bounds of 128
+/// threads, and `q(5000 bytes)` in clusters of 2.
 fn cubin() -> Vec<u8> {
     let entry = |attribute: u8, value: &[u8]| {
         [&[4, attribute], &(value.len() as u16).to_le_bytes()[..], value].concat()
@@ -157,7 +157,7 @@ fn cubins() {
              note: a launch cannot change what is compiled in\n\
              help: remove `#[cluster]`: the source says enough",
             "[TW0404]: kernel `q` does not match k.cubin: it has 2 parameters, but the source has 1\n\
-             note: theirs have 5000 bytes\nhelp: declare as many; a pointer has 8 bytes",
+             note: those of the source have 5000 bytes\nhelp: declare as many parameters; a pointer has 8 bytes",
             "[TW0402]: cannot find kernel `helper` in k.cubin\nnote: its kernels are `k`, `q`\n\
              help: declare the name that it has there",
         ],
@@ -224,16 +224,16 @@ fn what_a_file_is_not() {
         (
             "k.rs",
             b"",
-            "[TW0414]: `k.rs` is not named as a kernel source is\n\
+            "[TW0414]: `k.rs` does not have the ending of a kernel source\n\
              note: sources are `.cu`, `.ptx`, `.cubin` and `.fatbin` files\n\
-             help: give the file the ending of what is in it",
+             help: give the file the ending of its kind",
         ),
         (
             "k",
             b"",
-            "[TW0414]: `k` is not named as a kernel source is\n\
+            "[TW0414]: `k` does not have the ending of a kernel source\n\
              note: sources are `.cu`, `.ptx`, `.cubin` and `.fatbin` files\n\
-             help: give the file the ending of what is in it",
+             help: give the file the ending of its kind",
         ),
         (
             "k.ptx",
@@ -260,7 +260,7 @@ fn what_a_file_is_not() {
         (
             "k.fatbin",
             b"\x00\xff",
-            "[TW0414]: `k.fatbin` is not a fatbin\nnote: it does not begin as one does\nhelp: make it again",
+            "[TW0414]: `k.fatbin` is not a fatbin\nnote: it does not begin like one\nhelp: make it again",
         ),
         (
             "k.fatbin",

@@ -1,4 +1,4 @@
-//! `#[kernels]`: how `#include` may be written, and what is included but nowhere.
+//! `#[kernels]`: how `#include` may be written, and included files that are nowhere.
 
 use crate::declared;
 
@@ -6,7 +6,7 @@ use declared::{assert_declared, assert_errors, declare_in, dense, errors_and_res
 
 const KERNEL: &str = "extern \"C\" __global__ void k(N n) {}";
 
-/// What is expanded of a source that needs what `include` includes.
+/// The expansion of a source that needs the file that `include` includes.
 fn included(include: &str) -> String {
     let source = format!("{include}\n{KERNEL}");
     let files: &[(&str, &[u8])] = &[("k.cu", source.as_bytes()), ("h/n.cuh", b"typedef int N;\n")];
@@ -61,7 +61,7 @@ fn joined_lines_are_read_as_one() {
     assert_declared("safe fn k(n: u32);", source, &[error]);
 }
 
-/// The folder where a program runs has no such file: whether there is one is embedded too.
+/// The folder where a program runs has no such file, so whether there is one is embedded too.
 #[test]
 fn what_is_asked_for_is_embedded() {
     let files: &[(&str, &[u8])] = &[

@@ -90,30 +90,30 @@ fn instances_that_do_not_fit() {
         ),
         (
             "#[instantiate(\"math::reduce<float, 4, 4>\")] safe fn f();",
-            "[TW0420]: `math::reduce<float, 4, 4>` is no instance of `math::reduce`\n\
+            "[TW0420]: `math::reduce<float, 4, 4>` is not an instance of `math::reduce`\n\
              note: k.cu:4\n\
              note: the template has 2 parameters, and 3 are given\n\
              help: write `math::reduce<T, N>`",
         ),
         (
             "#[instantiate(\"math::reduce\")] safe fn f();",
-            "[TW0420]: `math::reduce` is no instance of `math::reduce`\n\
+            "[TW0420]: `math::reduce` is not an instance of `math::reduce`\n\
              note: k.cu:4\n\
              note: the template has 2 parameters, and 0 are given\n\
              help: write `math::reduce<T, N>`",
         ),
         (
             "#[instantiate(\"tiled\")] safe fn f();",
-            "[TW0420]: `tiled` is no instance of `tiled`\n\
+            "[TW0420]: `tiled` is not an instance of `tiled`\n\
              note: k.cu:10\n\
              note: it is a template, and no arguments are given\n\
              help: write `tiled<N>`",
         ),
         (
             "#[instantiate(\"math::plain<4>\")] safe fn f();",
-            "[TW0420]: `math::plain<4>` is no instance of `math::plain`\n\
+            "[TW0420]: `math::plain<4>` is not an instance of `math::plain`\n\
              note: k.cu:6\n\
-             note: it is no template\n\
+             note: it is not a template\n\
              help: write `math::plain`",
         ),
         (
@@ -166,10 +166,10 @@ fn attributes() {
     for (declaration, expected) in [
         ("#[instantiate] safe fn k();", format!("[TW0412]: `#[instantiate]` needs a name expression in quotes\n{name}")),
         ("#[instantiate(k<float>)] safe fn k();", format!("[TW0412]: `#[instantiate]` needs a name expression in quotes\n{name}")),
-        ("#[instantiate(\"k<float\")] safe fn k();", format!("[TW0412]: `k<float` is no name expression\n{name}")),
-        ("#[instantiate(\"\")] safe fn k();", format!("[TW0412]: `` is no name expression\n{name}")),
-        ("#[instantiate(\"k<float,>\")] safe fn k();", format!("[TW0412]: `k<float,>` is no name expression\n{name}")),
-        ("#[instantiate(\"k<1>; int x\")] safe fn k();", format!("[TW0412]: `k<1>; int x` is no name expression\n{name}")),
+        ("#[instantiate(\"k<float\")] safe fn k();", format!("[TW0412]: `k<float` is not a name expression\n{name}")),
+        ("#[instantiate(\"\")] safe fn k();", format!("[TW0412]: `` is not a name expression\n{name}")),
+        ("#[instantiate(\"k<float,>\")] safe fn k();", format!("[TW0412]: `k<float,>` is not a name expression\n{name}")),
+        ("#[instantiate(\"k<1>; int x\")] safe fn k();", format!("[TW0412]: `k<1>; int x` is not a name expression\n{name}")),
         ("#[instantiate(\"k\")] #[instantiate(\"k\")] safe fn k();", "[TW0412]: kernel `k` has two instances\nhelp: remove one of them".to_owned()),
         ("#[cluster] safe fn k();", format!("[TW0412]: `#[cluster]` needs its size in numbers\n{size}")),
         ("#[cluster(0)] safe fn k();", format!("[TW0412]: `#[cluster]` needs its size in numbers\n{size}")),
@@ -197,7 +197,7 @@ fn attributes() {
             "#[instantiate(\"k<float>\")] safe fn k();",
             &[("k.ptx", b".version 8.0\n.entry k() {}")],
         ),
-        &["[TW0412]: `#[instantiate]` has no use for a source that is compiled\n\
+        &["[TW0412]: `#[instantiate]` does not apply to a compiled source\n\
            note: its templates have been instantiated, and C++ has changed their names\n\
            help: remove it, and declare the kernel by the name that the source has"],
     );

@@ -1,10 +1,13 @@
-//! `#[kernels]`: declarations against sources, what they expand to, what is said of those that are wrong.
+//! `#[kernels]`, `#[kernel]` and `#[device]`: declarations against sources, what they expand to, and the errors for those that are wrong.
 
 mod any_source;
 mod branches;
 mod compared;
 #[path = "../common/declared.rs"]
 mod declared;
+#[allow(dead_code, reason = "kernels have no warnings")]
+#[path = "../common/emitted.rs"]
+mod emitted;
 mod expanded;
 mod floors;
 mod host;
@@ -18,6 +21,7 @@ mod odd_sources;
 mod page;
 mod prototype;
 mod records;
+mod rust_kernels;
 mod sources;
 mod tokens;
 mod toolkit_types;

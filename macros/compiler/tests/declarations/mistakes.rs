@@ -1,4 +1,4 @@
-//! Mistakes of those who begin, in declarations of kernels: each is one error, which says what to write.
+//! Mistakes of beginners in declarations of kernels: each is one error, which says what to write.
 
 use crate::declared;
 #[test]

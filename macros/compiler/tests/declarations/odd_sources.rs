@@ -17,7 +17,7 @@ fn size(definitions: &str) -> Option<u64> {
     text.split_once("same_layout::<P>(&[(")?.1.split(',').next()?.parse().ok()
 }
 
-/// Each of these was laid out by what plain text seems to say.
+/// An earlier reader laid each of these out by what plain text seems to say.
 #[test]
 fn structs_that_plain_text_does_not_tell() {
     for definitions in [
@@ -64,7 +64,7 @@ fn a_pointer_is_found_wherever_it_is_in_a_struct() {
     }
 }
 
-/// Where it is no parameter itself, an array is no pointer.
+/// An array that is not itself a parameter is not a pointer.
 #[test]
 fn typedefs_of_arrays() {
     let definitions = "typedef float Row[4]; typedef Row Table[2]; struct Rows { Row a; Table b; };";
@@ -165,7 +165,7 @@ fn texts_that_are_odd() {
     let source = "template <class T> __global__ void t(T x) requires (sizeof(T) == 4) { }";
     assert_declared("#[instantiate(\"t<float>\")] safe fn k(x: f32);", source, &[]);
     // NVRTC takes a string, which ends at a NUL.
-    let nul = "[TW0414]: `k.cu` is not CUDA C++\nnote: it is no text\nhelp: make it again";
+    let nul = "[TW0414]: `k.cu` is not CUDA C++\nnote: it is not text\nhelp: make it again";
     assert_declared("safe fn k(n: u32);", "extern \"C\" __global__ void k(unsigned n) {}\0", &[nul]);
 }
 
@@ -179,7 +179,7 @@ fn an_empty_file_is_called_so() {
     }
 }
 
-/// It had doubled with every parameter.
+/// The work had doubled with every parameter.
 #[test]
 fn defaults_of_templates_do_not_grow_without_bound() {
     let defaults: Vec<_> = (1..40).map(|n| format!("int A{n} = A{} + A{}", n - 1, n - 1)).collect();
@@ -189,7 +189,7 @@ fn defaults_of_templates_do_not_grow_without_bound() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
-/// Each of these had taken the square of its length.
+/// Each of these had taken time with the square of its length.
 #[test]
 fn long_sources_are_read_in_one_go() {
     let many = |text: &str| text.repeat(500_000 / text.len());
@@ -213,7 +213,7 @@ fn what_follows_the_braces_of_a_declaration_belongs_to_it() {
     assert_declared("safe fn k(n: u32);", source, &[]);
 }
 
-/// Each of these was refused, or laid out as what it is not.
+/// An earlier reader refused each of these, or laid it out wrongly.
 #[test]
 fn names_that_may_be_pointers() {
     let aliases = "typedef struct { float x; int y; } P, *PP, *const CP;\ntypedef struct Q_ { float x; } *PQ, Q;\n\
@@ -255,7 +255,7 @@ fn names_that_may_be_pointers() {
     assert!(dense(expanded).contains("same_layout::<P>(&[(8,"));
 }
 
-/// How many parameters there are, a macro says.
+/// A macro decides how many parameters there are.
 #[test]
 fn macros_that_hold_several_parameters() {
     let kernel = "extern \"C\" __global__ void";
@@ -276,12 +276,12 @@ fn macros_that_hold_several_parameters() {
     assert_declared("safe fn k(x: &[f32], y: &mut [f64], n: i32);", &source, &[mismatch]);
 }
 
-/// What makes it is no prototype, and a prototype before it is.
+/// The macro's call is not a prototype; a prototype before it is one.
 #[test]
 fn a_kernel_that_a_macro_makes() {
     let making = "#define MAKE(T, name) \\\nextern \"C\" __global__ void name(const T* x) {}\n";
-    let expected = "[TW0402]: cannot find kernel `k` in k.cu\nnote: k.cu:4: `MAKE(…)` may make it, and what a macro with \
-                    parameters makes is not read\nhelp: declare it in the source, before that: \
+    let expected = "[TW0402]: cannot find kernel `k` in k.cu\nnote: k.cu:4: `MAKE(…)` may make it, but macros with \
+                    parameters are not expanded\nhelp: declare it in the source, before that: \
                     `extern \"C\" __global__ void k(…);`";
     assert_declared(
         "safe fn k(x: &[f32]);",

@@ -5,7 +5,7 @@ use crate::declared;
 
 use declared::{assert_declaration_fits, assert_declared, assert_fits, declare, dense, errors_and_rest};
 
-/// The layouts that the expansion expects of `P`, one for each branch, of which the source's parameter is a
+/// The layouts that the expansion expects of `P`, one for each branch, if the source's parameter has type
 /// `ty`; empty where nothing is expected.
 #[track_caller]
 fn layouts(definitions: &str, ty: &str) -> String {

@@ -5,7 +5,7 @@ use crate::declared;
 use declared::{assert_declared, assert_errors, assert_expansion, declare_in, dense, tokens};
 use thalweg_compiler::kernels::{LitStr, expand};
 
-/// What two folders hold; `math.cuh` is included in two ways.
+/// The files of two folders; `math.cuh` is included in two ways.
 const TREE: &[(&str, &[u8])] = &[
     (
         "../cu/blur.cu",

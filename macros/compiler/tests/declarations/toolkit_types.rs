@@ -72,7 +72,7 @@ fn complex_numbers_and_vector_types() {
     let text =
         dense(declare("safe fn k(p: &[Pair]);", "extern \"C\" __global__ void k(const cufftComplex* p);"));
     assert!(text.contains("same_layout::<Pair>(&[(8,::core::option::Option::None)],"), "{text}");
-    // A definition in the source is what counts.
+    // A definition in the source counts.
     let own = "struct cuComplex { double r, i; };";
     assert_fits("[f64; 2]", "cuComplex", own, true);
     assert_fits("[f32; 2]", "cuComplex", own, false);

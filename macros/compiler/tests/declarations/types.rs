@@ -4,8 +4,8 @@ use crate::declared;
 
 use declared::{assert_declared, assert_errors, declare, dense, errors_and_rest};
 
-/// The size and alignment that the expansion expects of `P`, for a parameter of type `ty` in the source. `None`
-/// if it expects nothing, or one of several layouts.
+/// The size and alignment that the expansion expects of `P`, for a parameter of type `ty` in the source.
+/// `None` if it expects nothing, or one of several layouts.
 #[track_caller]
 fn layout(definitions: &str, ty: &str) -> Option<(u64, Option<u64>)> {
     let source = format!("{definitions}\nextern \"C\" __global__ void k({ty} p);");
@@ -263,7 +263,7 @@ fn references_and_pointers_to_pointers() {
              help: take a pointer in the source, or the value itself",
             "[TW0405]: kernel `k` does not match k.cu: parameter 2 is `&mut [f32]`, but the source has `float**`\n\
              note: k.cu:2\n\
-             help: pass one slice, and where in it each part begins",
+             help: pass one slice, and the places where its parts begin",
         ],
     );
 }
@@ -280,7 +280,7 @@ fn a_struct_by_value_holds_no_pointer() {
     ] {
         assert_declared("safe fn k(v: View);", source, &[expected]);
     }
-    // In a buffer it is what the program puts there.
+    // A pointer in a buffer is whatever the program puts there.
     assert_declared(
         "safe fn k(v: &[View]);",
         "struct View { float* data; }; extern \"C\" __global__ void k(const View* v);",

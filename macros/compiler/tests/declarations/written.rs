@@ -1,4 +1,4 @@
-//! `#[kernels]`: what is said of arguments, blocks and declarations that are wrong in themselves.
+//! `#[kernels]`: the errors for arguments, blocks and declarations that are wrong in themselves.
 
 use crate::declared;
 
@@ -55,7 +55,7 @@ fn arguments_for_nvrtc() {
         (
             "\"k.cu\", options()",
             &[
-                "[TW0407]: `options` needs options of NVRTC\nnote: each is a string of its own\nhelp: write `options(\"--use_fast_math\")`",
+                "[TW0407]: `options` needs options of NVRTC\nnote: each option is a string of its own\nhelp: write `options(\"--use_fast_math\")`",
             ],
         ),
         (
@@ -65,7 +65,7 @@ fn arguments_for_nvrtc() {
         (
             "\"k.cu\", options(\"TILE=16\")",
             &[
-                "[TW0407]: `TILE=16` is no option\nnote: each begins with `-`\nhelp: write `-DTILE=16`, for one",
+                "[TW0407]: `TILE=16` is not an option\nnote: an option begins with `-`\nhelp: write `-DTILE=16`, for one",
             ],
         ),
         (
@@ -77,21 +77,21 @@ fn arguments_for_nvrtc() {
         (
             "\"k.cu\", options(\"--include-path=../x\", \"-Iy\")",
             &[
-                "[TW0407]: `--include-path` is no option here\nnote: included files are embedded, so that they need not be where the program runs\nhelp: write `include(\"../x\")`",
-                "[TW0407]: `-Iy` is no option here\nnote: included files are embedded, so that they need not be where the program runs\nhelp: write `include(\"y\")`",
+                "[TW0407]: `--include-path` is not an option here\nnote: included files are embedded, so that they need not be where the program runs\nhelp: write `include(\"../x\")`",
+                "[TW0407]: `-Iy` is not an option here\nnote: included files are embedded, so that they need not be where the program runs\nhelp: write `include(\"y\")`",
             ],
         ),
         (
             "\"k.cu\", options(\"--use_fast_math -DA\")",
             &[
-                "[TW0407]: `--use_fast_math -DA` are several options\nnote: each is a string of its own\nhelp: write `options(\"--use_fast_math\", \"-DA\")`",
+                "[TW0407]: `--use_fast_math -DA` holds several options\nnote: each option is a string of its own\nhelp: write `options(\"--use_fast_math\", \"-DA\")`",
             ],
         ),
         (
             "\"k.ptx\", options(\"-DA\"), include(\"a\")",
             &[
-                "[TW0407]: `options` has no use for `k.ptx`\nnote: it is compiled already\nhelp: remove it",
-                "[TW0407]: `include` has no use for `k.ptx`\nnote: it is compiled already\nhelp: remove it",
+                "[TW0407]: `options` does not apply to `k.ptx`\nnote: it is compiled already\nhelp: remove it",
+                "[TW0407]: `include` does not apply to `k.ptx`\nnote: it is compiled already\nhelp: remove it",
             ],
         ),
     ];
@@ -150,7 +150,7 @@ fn declarations() {
     let generic = "[TW0410]: kernel `k` is generic\n\
                    note: the source has one kernel of that name\n\
                    help: declare one kernel for each type";
-    let no_declaration = format!("[TW0410]: this is no declaration of a kernel\n{FORM}");
+    let no_declaration = format!("[TW0410]: this is not a declaration of a kernel\n{FORM}");
     let no_name = "[TW0410]: parameter 1 of kernel `k` has no plain name\n\
                    note: conditions and the source refer to parameters by name\n\
                    help: write `name: type`";
@@ -233,7 +233,7 @@ fn declarations() {
         (
             "#[host] safe fn k();",
             &["[TW0412]: `#[host]` needs the path of a function\n\
-               note: it names what the simulated device runs\n\
+               note: it names the function that the simulated device runs\n\
                help: write `#[host(k_on_host)]`"],
         ),
         (

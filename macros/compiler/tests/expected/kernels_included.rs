@@ -6,8 +6,8 @@ impl blur {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
     ///
     /// # Errors
-    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
-    /// kernel has no host body.
+    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated
+    /// device, the kernel has no host body.
     pub fn load(
         device: &::thalweg::__private::Device,
     ) -> ::thalweg::__private::Result<Self> {
@@ -62,8 +62,8 @@ impl twice {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
     ///
     /// # Errors
-    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
-    /// kernel has no host body.
+    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated
+    /// device, the kernel has no host body.
     pub fn load(
         device: &::thalweg::__private::Device,
     ) -> ::thalweg::__private::Result<Self> {

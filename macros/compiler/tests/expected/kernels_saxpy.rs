@@ -7,8 +7,8 @@ impl saxpy {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
     ///
     /// # Errors
-    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
-    /// kernel has no host body.
+    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated
+    /// device, the kernel has no host body.
     pub fn load(
         device: &::thalweg::__private::Device,
     ) -> ::thalweg::__private::Result<Self> {
@@ -95,8 +95,8 @@ impl fill {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
     ///
     /// # Errors
-    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
-    /// kernel has no host body.
+    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated
+    /// device, the kernel has no host body.
     pub fn load(
         device: &::thalweg::__private::Device,
     ) -> ::thalweg::__private::Result<Self> {

@@ -1,4 +1,4 @@
-//! The scheduler and the check of events by hand, against other ways to know the same.
+//! The scheduler and the check of events by hand, against other ways to find the same.
 
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../common/emitted.rs"]

@@ -1,4 +1,4 @@
-//! What the random programs of `manual_oracle` have found, one small program each.
+//! Mistakes that the random programs of `manual_oracle` have found, one small program each.
 
 use crate::emitted;
 

@@ -1,8 +1,8 @@
 //! The scheduler against a brute-force model of CUDA that shares no code with it.
 //!
-//! The model enqueues the chunks of a random program at concrete depths, on streams that are queues, with events
-//! that are objects: a record makes the event mean that point of the stream, a wait takes what the event means at
-//! that moment. Then it looks at every pair of instances that touch the same memory.
+//! The model enqueues the chunks of a random program at concrete depths, on streams that are queues, with
+//! events that are objects: a record makes the event mean that point of the stream, a wait takes what the
+//! event means at that moment. Then it looks at every pair of instances that touch the same memory.
 
 use crate::model;
 

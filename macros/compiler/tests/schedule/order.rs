@@ -1,4 +1,4 @@
-//! What a set of waits orders: the part of the scheduler that checks waits written by hand.
+//! The order of a set of waits: the part of the scheduler that checks waits written by hand.
 
 use thalweg_compiler::schedule::*;
 
@@ -105,9 +105,9 @@ fn an_order_that_only_the_deepest_rings_lack_is_none() {
     assert_eq!(ordered(&program, &waits, Distance::Reuse), itself);
 }
 
-//   a     0 ──────────> 1       3 comes after 0 by the stream, the wait of 2 for 1 and that of 3 for 2; beside 0 only
-//                       │       what is on its stream, or waits for that, is reached, and nothing is before it
-//   b                   └─> 2
+//   a     0 ──────────> 1       3 comes after 0 by the stream, the wait of 2 for 1 and that of 3 for 2;
+//                       │       beside 0 only what is on its stream, or waits for that, is reached,
+//   b                   └─> 2   and nothing is before it
 //                           │
 //   c[c mod D]              └─> 3
 #[test]
@@ -132,7 +132,8 @@ fn a_path_is_the_steps_that_order() {
     assert_eq!(path(3, 3, Distance::Reuse), Some(vec![step(3, 3, Distance::Reuse, Link::Stream)]));
 }
 
-// Relations are rows of words of 64 bits: wherever in its row an operation is, what orders it is the same.
+// Relations are rows of words of 64 bits: the place of an operation in its row does not change what orders
+// it.
 #[test]
 fn operations_beyond_the_first_64_are_ordered_as_the_first() {
     let (same, previous, reuse) = (Distance::Same, Distance::Previous, Distance::Reuse);

@@ -1,4 +1,4 @@
-//! Which streams stages get that name none.
+//! The streams of stages that name none.
 
 use quote::quote;
 use thalweg_compiler::diagnostics::Diagnostics;

@@ -1,7 +1,7 @@
 //! Whole plans of small pipelines: every wait, record and implied edge.
 //!
-//! In the drawings a row is a stream, `──>` is stream order, and `│` with an arrowhead is a wait within a chunk; waits
-//! for earlier chunks are written out.
+//! In the drawings a row is a stream, `──>` is stream order, and `│` with an arrowhead is a wait within a
+//! chunk; waits for earlier chunks are written out.
 
 use thalweg_compiler::schedule::*;
 
@@ -149,7 +149,7 @@ fn three_streams() {
     );
 }
 
-/// Everything on one stream: what is implied is so by the stream.
+/// Everything is on one stream, which implies all implied edges.
 #[track_caller]
 fn expect_no_waits(p: &Pipeline) {
     p.expect(

@@ -1,4 +1,4 @@
-//! What a pipeline expands to grows with its stages, and no faster.
+//! A pipeline's expansion grows with its stages, and no faster.
 
 use crate::chain;
 

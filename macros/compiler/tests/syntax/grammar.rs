@@ -1,4 +1,4 @@
-//! The book's grammar is the parser's: whatever can be derived from `grammar.ebnf` parses.
+//! The book's grammar is the parser's: every sentence derived from `grammar.ebnf` parses.
 
 use crate::{emitted, random};
 
@@ -12,7 +12,7 @@ const GRAMMAR: &str = include_str!("../../../../book/src/grammar.ebnf");
 /// How deep blocks are in each other.
 const DEPTH: usize = 6;
 
-/// What stands for a rule that is Rust's own.
+/// The texts for rules that are Rust's own.
 const RUST: [(&str, &str); 8] = [
     ("attribute", "#[doc = \"one\"]"),
     ("visibility", "pub(crate)"),
@@ -142,7 +142,7 @@ impl Derivation<'_> {
     }
 }
 
-/// What a sentence means is another question: only its form is asked for.
+/// Only the form of a sentence is tested, not its meaning.
 #[test]
 fn whatever_the_grammar_derives_parses() {
     let rules = grammar();

@@ -1,4 +1,5 @@
-//! Mistakes of those who begin, in pipelines: each is one error, at the token that is wrong, which says what to write.
+//! Mistakes of beginners in pipelines: each is one error, at the token that is wrong, which says what to
+//! write.
 
 use crate::emitted;
 use std::str::FromStr;
@@ -50,21 +51,21 @@ fn declarations() {
             "let a = 1.0;",
             "let",
             "let",
-            "write the value where it is used; one that `run` is given is a `param`",
+            "write the value where it is used, or declare a `param`, which `run` takes as an argument",
         ),
         (
             "param a: f32;",
             "param a: f32; const N: usize = 4;",
             "const",
             "const",
-            "constants stand outside of the pipeline, which can name them",
+            "declare constants outside of the pipeline, which can name them",
         ),
         (
             "param a: f32;",
             "param a: f32; static N: usize = 4;",
             "static",
             "static",
-            "constants stand outside of the pipeline, which can name them",
+            "declare constants outside of the pipeline, which can name them",
         ),
         ("stage load", "fn load()", "fn", "fn", "copies and launches stand in stages: `stage name { … }`"),
         (
@@ -112,7 +113,7 @@ fn declarations() {
             wrong,
             "=",
             &format!("expected {expected}, found `=`"),
-            "a parameter has no value here: `run` is given it",
+            "a parameter has no value here: it is an argument of `run`",
         );
     }
     assert_said(
@@ -140,16 +141,16 @@ fn operations() {
         ("copy y -> dy", "copy y to dy", "to", "expected `->`, found `to`", COPY),
         ("copy y -> dy", "copy y => dy", "=", "expected `->`, found `=>`", COPY),
         ("copy y -> dy", "copy y, dy", ",", "expected `->`, found `,`", COPY),
-        ("copy y -> dy", "copy(y, dy)", "(", "expected the name of what to copy, found `(`", COPY),
-        ("copy y -> dy", "copy(y -> dy)", "(", "expected the name of what to copy, found `(`", COPY),
+        ("copy y -> dy", "copy(y, dy)", "(", "expected the name of the copy's source, found `(`", COPY),
+        ("copy y -> dy", "copy(y -> dy)", "(", "expected the name of the copy's source, found `(`", COPY),
         ("copy y -> dy", "memcpy y -> dy", "memcpy", "expected an operation, found `memcpy`", COPY),
         ("copy y -> dy", "dy = y", "dy", "expected an operation, found `dy`", COPY),
     ] {
         assert_said(right, wrong, at, fact, help);
     }
     for (wrong, at, fact, help) in [
-        ("copy &y -> dy", "&", "expected the name of what to copy, found `&`", "remove `&`"),
-        ("copy y -> &mut dy", "&", "expected the name of where to copy it, found `&`", "remove `&mut`"),
+        ("copy &y -> dy", "&", "expected the name of the copy's source, found `&`", "remove `&`"),
+        ("copy y -> &mut dy", "&", "expected the name of the copy's destination, found `&`", "remove `&mut`"),
         (
             "copy y -> dy; fill(dy, 0.0)",
             "(",
@@ -161,13 +162,13 @@ fn operations() {
             "copy y -> dy; unsafe { f<<<1, 1>>>(); }",
             "unsafe",
             "expected an operation, found `unsafe`",
-            "remove it: launches are safe, which `unsafe extern \"CUDA\"` promises",
+            "remove it: `unsafe extern \"CUDA\"` promises that launches are safe",
         ),
     ] {
         assert_said("copy y -> dy", wrong, at, fact, help);
     }
     for (wrong, at, found) in [("out scratch)?;", "?", "?"), ("out scratch).await;", ".", ".")] {
-        let help = "a launch gives nothing back: what goes wrong is an error of `run`'s";
+        let help = "a launch returns nothing: `run` returns its errors";
         assert_said("out scratch);", wrong, at, &format!("expected `;`, found `{found}`"), help);
     }
     assert_said("&mut dy, out", "mut dy, out", "mut", "expected an argument, found `mut`", "write `&mut dy`");
@@ -197,7 +198,7 @@ fn launches() {
         let expanded = stream_pipeline(TokenStream::from_str(&source).expect("it lexes"));
         errors(expanded).into_iter().map(|error| error.text).collect()
     };
-    // It was copied before.
+    // It was copied before this.
     assert_eq!(
         said("&mut dy, out", "&mut y, out"),
         ["[TW0507]: `y` is host data, but a kernel works on device buffers\n\
@@ -219,13 +220,13 @@ fn launches() {
     for wrong in ["*dy", "&mut dy as &mut [f32]", "dy as f32", "-dy", "dy + 1.0"] {
         assert_eq!(
             said("&mut dy, out", &format!("{wrong}, out")),
-            ["[TW0306]: the expression names `dy`, which is no value\n\
+            ["[TW0306]: the expression names `dy`, which is not a value\n\
               note: it is evaluated on the CPU when the stage is enqueued, and can name parameters and the chunk\n\
               help: write `&dy`, `&mut dy` or `out dy` alone to pass the buffer"],
             "{wrong}"
         );
     }
-    // What a condition binds is its own.
+    // Names that a condition binds are its own.
     assert_eq!(said(", a,", ", if let Some(dy) = Some(1.0) && dy > 2.0 { a } else { 1.0 },"), [""; 0]);
     for (right, wrong, what) in [
         (" 256>>>", " -1>>>", "block has -1 threads along x"),

@@ -30,7 +30,7 @@ fn check(pipeline: &str, expected: &str) {
     assert_eq!(found.join("\n"), expected.trim_matches('\n'), "\n{}", found.join("\n"));
 }
 
-/// Slots are free again when the copy down is over: the ring of three does not hold up the copies.
+/// Slots are free again when the copy down is complete, so the ring of three does not hold up the copies.
 #[test]
 fn three_streams() {
     check(
@@ -81,7 +81,7 @@ L `load`, S `store`; then the number of the chunk.",
     );
 }
 
-/// Nothing overlaps on one stream; what no longer fits is not shown.
+/// Nothing overlaps on one stream; chunks that do not fit are not shown.
 #[test]
 fn one_stream() {
     check(
@@ -106,7 +106,7 @@ L `load`, T `twice`, H `thrice`, S `store`; then the number of the chunk.",
     );
 }
 
-/// A row for each slot: a chunk begins when its slot's stream is through with the one before.
+/// Each slot has a row: a chunk begins when its slot's stream has completed the chunk before.
 #[test]
 fn a_stream_per_slot() {
     check(
@@ -130,7 +130,8 @@ L `load`, S `store`; then the number of the chunk.",
     );
 }
 
-/// The kernel of a chunk waits for that of the chunk before, which is on another stream: the `carry` goes from one to the other.
+/// The kernel of a chunk waits for that of the chunk before, which is on another stream: the `carry` goes
+/// from one to the other.
 #[test]
 fn a_carry() {
     check(
@@ -155,7 +156,7 @@ L `load`, A `add`; then the number of the chunk.",
     );
 }
 
-/// Two copies at once, where streams are left out.
+/// Two copies run at once if the stages name no streams.
 #[test]
 fn copies_on_two_streams() {
     check(
@@ -211,7 +212,7 @@ L `load`, T `twice`, H `thrice`, S `store`; then the number of the chunk.",
     );
 }
 
-/// A launch on another stream than its stage's is a step of its own, and so is what follows it.
+/// A launch on another stream than its stage's is a step of its own, and so are the operations after it.
 #[test]
 fn a_stage_on_two_streams() {
     check(

@@ -1,4 +1,4 @@
-//! What the expressions of a stage may name.
+//! The names that the expressions of a stage may use.
 
 use crate::page;
 use std::str::FromStr;
@@ -39,7 +39,7 @@ fn buffers_are_no_values() {
     for (value, name) in [("w[0] as u32", "w"), ("dx[0] as u32", "dx"), ("w.iter().count() as u32", "w")] {
         let help = to_a_kernel(name);
         let expected = format!(
-            "[TW0306]: the expression names `{name}`, which is no value\n{no_elements}\nhelp: {help}"
+            "[TW0306]: the expression names `{name}`, which is not a value\n{no_elements}\nhelp: {help}"
         );
         assert_eq!(errors("chunk c = auto;", value), [expected], "{value}");
     }
@@ -53,7 +53,7 @@ fn buffers_are_no_values() {
         ("if w.is_empty() { 1 } else { 2 }", "w", of_all),
     ] {
         let expected =
-            format!("[TW0306]: the expression names `{name}`, which is no value\n{note}\nhelp: {help}");
+            format!("[TW0306]: the expression names `{name}`, which is not a value\n{note}\nhelp: {help}");
         assert_eq!(errors("chunk c = auto;", value), [expected], "{value}");
     }
     let help = "help: declare `chunk c = auto;`, and write `c.len`: the items in this chunk";

@@ -1,5 +1,5 @@
-//! `stream_pipeline!` on arbitrary tokens: it never panics, what it expands to is Rust, and what is wrong is an error in
-//! the project's style.
+//! `stream_pipeline!` on arbitrary tokens: it never panics, its expansion is Rust, and every mistake is an
+//! error in the project's style.
 
 use crate::emitted;
 
@@ -9,7 +9,7 @@ use proc_macro2::TokenStream;
 use proptest::prelude::*;
 use thalweg_compiler::stream_pipeline;
 
-/// The language's words and punctuation, pieces of sound code, and what belongs nowhere.
+/// The language's words and punctuation, pieces of sound code, and tokens that belong nowhere.
 const WORDS: &[&str] = &[
     "pipeline",
     "P",
@@ -113,14 +113,14 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(WORDS), 0..24).prop_map(|words| words.join(" "))
 }
 
-/// What a pipeline expanded to.
+/// The expansion of a pipeline.
 struct Expansion {
     errors: Vec<String>,
     /// Definitions of `P`.
     definitions: usize,
 }
 
-/// Expands and checks what holds for any tokens. None where the text is no tokens.
+/// Expands and checks what holds for any tokens. None if the text does not lex.
 fn expand(pipeline: &str) -> Option<Expansion> {
     let tokens = TokenStream::from_str(pipeline).ok()?;
     let expanded = stream_pipeline(tokens);
@@ -154,7 +154,8 @@ fn the_sound_pipeline_is_sound() {
     assert_eq!(expansion.errors, <[String; 0]>::default());
 }
 
-/// Each token of the sound pipeline left out, in turn: the only ones that are not missed are listed.
+/// Leaves out each token of the sound pipeline in turn. The listed ones are the only ones that are not
+/// missed.
 #[test]
 fn a_missing_token_is_an_error() {
     let words: Vec<&str> = SOUND.split_whitespace().collect();
@@ -172,7 +173,7 @@ fn a_missing_token_is_an_error() {
     assert_eq!(spared, ["< blocks", ", 256", "& mut"]);
 }
 
-/// Each line that is no declaration is an error, wherever it stands.
+/// Each line that is not a declaration is an error, wherever it stands.
 #[test]
 fn a_foreign_line_is_an_error() {
     let lines: Vec<&str> = SOUND.split(" ; ").collect();
@@ -223,7 +224,7 @@ fn one_name_is_one_error() {
     }
 }
 
-/// What is missing before a `)` or `>>>` is missing there, not somewhere in the macro's call.
+/// A token missing before a `)` or `>>>` is reported there, not somewhere in the macro's call.
 #[test]
 fn what_is_missing_in_a_launch_is_missing_at_its_end() {
     for (launch, end) in [("k<<<1, 1>>>(&);", ")"), ("k<<<1, 1>>>(&<dy);", ")"), ("k<<<1, 2 +>>>(&dy);", ">")]
@@ -265,8 +266,8 @@ fn an_end_is_named() {
     assert!(header[0].contains("found the end of the macro's input"), "{header:?}");
 }
 
-/// A copy to a name that is not declared is what an output without a writer is missing, if there is one such copy, or one
-/// whose destination has a similar name.
+/// An output without a writer most likely misses the copy to an undeclared name, if there is one such copy,
+/// or one whose destination has a similar name.
 #[test]
 fn a_copy_to_a_new_buffer_is_named() {
     for (body, help) in [
@@ -275,7 +276,7 @@ fn a_copy_to_a_new_buffer_is_named() {
             "input x: [f32]; output result: [f32]; stage all { copy x -> dx; copy dx -> a; copy a -> resutl; copy dx -> b; }",
             "copy a -> result",
         ),
-        // What is declared, or read, is no slip.
+        // A destination that is declared, or read, is not a slip.
         (
             "input x: [f32]; output y: [f32]; device z: [f32]; stage all { copy x -> dx; copy dx -> z; }",
             "copy z -> y",
@@ -294,7 +295,7 @@ fn a_copy_to_a_new_buffer_is_named() {
     }
 }
 
-/// Errors come in the order of the source, whichever phase part found them.
+/// Errors come in the order of the source, whichever part of a phase found them.
 #[test]
 fn errors_are_in_the_order_of_the_source() {
     let body =
@@ -310,7 +311,7 @@ proptest! {
     #[test]
     fn anything(text in soup()) {
         if let Some(expansion) = expand(&text) {
-            // What defines no pipeline says why.
+            // An expansion that defines no pipeline says why.
             prop_assert!(expansion.definitions > 0 || !expansion.errors.is_empty(), "{text}");
         }
     }

@@ -12,7 +12,7 @@ use super::graph_functions::{Graphs, KernelNodes};
 use super::probe;
 use super::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use super::table::{functions, symbol};
-use crate::base::error::{DriverError, Error, ErrorKind};
+use crate::base::error::{Detail, DriverError, Error};
 use crate::driver::DriverResult;
 
 /// `CUDA_ERROR_INVALID_VALUE`
@@ -39,7 +39,7 @@ pub(super) const NOT_SUPPORTED: u32 = 801;
 pub(super) const MISALIGNED_ADDRESS: u32 = 716;
 
 functions! {
-    /// What every CUDA driver since 11.0 has.
+    /// The functions that every CUDA driver since 11.0 has.
     struct Functions, bindings super::sys, code CUresult;
     fn cuInit(flags: c_uint);
     fn cuDeviceGetCount(count: *mut c_int);
@@ -71,6 +71,7 @@ functions! {
     fn cuEventRecord(event: CUevent, stream: CUstream);
     fn cuEventSynchronize(event: CUevent);
     fn cuEventQuery(event: CUevent);
+    fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize);
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
@@ -150,13 +151,13 @@ const _: () = {
 type ElapsedTime = unsafe extern "C" fn(*mut f32, CUevent, CUevent) -> u32;
 type StreamValue = unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> u32;
 type FuncGetParamInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
-// CUDA 13.2 has it in its header.
+// The header of CUDA 13.2 has it.
 type FuncGetParamCount = unsafe extern "C" fn(CUfunction, *mut usize) -> u32;
 
 /// CUDA's driver, loaded and initialised.
 pub(super) struct Api {
     functions: Functions,
-    /// Drivers have them since 11.4; else the name of one that is missing.
+    /// Drivers have them since 11.4. The error is the name of one that is missing.
     graphs: Result<(Graphs, KernelNodes), &'static str>,
     /// Drivers have it since 12.4.
     func_load: Option<unsafe extern "C" fn(CUfunction) -> u32>,
@@ -164,11 +165,11 @@ pub(super) struct Api {
     func_get_param_info: Option<FuncGetParamInfo>,
     /// Drivers have it since 13.2.
     func_get_param_count: Option<FuncGetParamCount>,
-    /// Drivers have them since 11.8; else the name of one that is missing.
+    /// Drivers have them since 11.8. The error is the name of one that is missing.
     attributed: Result<Attributed, &'static str>,
     /// Every driver has it.
     elapsed: Option<ElapsedTime>,
-    /// Drivers have it since 11.7. The first version of it works only where the kernel module was told to allow it.
+    /// Drivers have it since 11.7. Its first version works only if the kernel module was told to allow it.
     wait_value: Option<StreamValue>,
     /// Drivers have it since 11.7.
     write_value: Option<StreamValue>,
@@ -186,15 +187,16 @@ impl Api {
     /// The driver of this process: looked for, checked and initialised at the first call.
     ///
     /// # Errors
-    /// There is none, it is too old, or it does not initialise. It stays so until the process ends.
+    /// There is none, it is too old, or it does not initialise. The result stays the same until the process
+    /// ends.
     pub(super) fn get() -> Result<&'static Self, Error> {
         static API: OnceLock<Result<Api, Error>> = OnceLock::new();
         API.get_or_init(Self::load).as_ref().map_err(Clone::clone)
     }
 
     fn load() -> Result<Self, Error> {
-        let library = probe::cuda_driver().map_err(|looked_for| ErrorKind::NoCudaDriver { looked_for })?;
-        let api = Self::find(library).map_err(|symbol| ErrorKind::CudaDriverTooOld { symbol })?;
+        let library = probe::cuda_driver().map_err(|looked_for| Detail::NoCudaDriver { looked_for })?;
+        let api = Self::find(library).map_err(|symbol| Detail::CudaDriverTooOld { symbol })?;
         // SAFETY: `cuInit` may be called at any time; it takes no flags yet.
         unsafe { api.cuInit(0) }?;
         Ok(api)
@@ -204,7 +206,7 @@ impl Api {
         Ok(Self {
             functions: Functions::find(library)?,
             graphs: Graphs::find(library).and_then(|graphs| Ok((graphs, KernelNodes::find(library)?))),
-            // SAFETY: the type is that of the header, but for the code, an enum there and its integer here.
+            // SAFETY: the type is that of the header, except the code, an enum there and its integer here.
             func_load: unsafe { symbol(library, "cuFuncLoad") },
             // SAFETY: as above.
             func_get_param_info: unsafe { symbol(library, "cuFuncGetParamInfo") },
@@ -231,7 +233,7 @@ impl Api {
         })
     }
 
-    /// Loads a kernel onto the device now, where the driver can be told to.
+    /// Loads a kernel onto the device now, if the driver can be told to.
     ///
     /// # Safety
     /// `function` is live and its context is current.
@@ -239,18 +241,19 @@ impl Api {
         let Some(load) = self.func_load else {
             return Ok(());
         };
-        // SAFETY: the pointer is that of `cuFuncLoad`, and the library is never unloaded. The caller keeps the
-        // function's contract.
+        // SAFETY: the pointer is that of `cuFuncLoad`, and the library is never unloaded. The caller keeps
+        // the function's contract.
         match unsafe { load(function) } {
             0 => Ok(()),
             code => Err(self.error("cuFuncLoad", code)),
         }
     }
 
-    /// The sizes of a kernel's parameters, in bytes, where the driver can tell.
+    /// The sizes of a kernel's parameters, in bytes, if the driver can tell.
     ///
-    /// `known` is how many there are at most, for who knows. Else the driver is asked; one that does not tell says that there
-    /// are no more of them by refusing a question, which a checker such as compute-sanitizer reports.
+    /// `known` is the largest possible number of parameters, if the caller knows it. Otherwise the driver is
+    /// asked. A driver that does not tell the number ends the list by refusing a call, which a checker such
+    /// as compute-sanitizer reports.
     ///
     /// # Safety
     /// `function` is live and its context is current.
@@ -264,8 +267,8 @@ impl Api {
                 return Some(sizes);
             }
             let (mut offset, mut bytes) = (0, 0);
-            // SAFETY: the pointer is that of `cuFuncGetParamInfo`, and the library is never unloaded. Both are places for
-            // the results, and the caller keeps the function's contract.
+            // SAFETY: the pointer is that of `cuFuncGetParamInfo`, and the library is never unloaded. Both
+            // are places for the results, and the caller keeps the function's contract.
             match unsafe { ask(function, sizes.len(), &mut offset, &mut bytes) } {
                 0 => sizes.push(bytes),
                 INVALID_VALUE => return Some(sizes),
@@ -274,27 +277,27 @@ impl Api {
         }
     }
 
-    /// How many parameters a kernel has, where the driver can tell.
+    /// The number of a kernel's parameters, if the driver can tell.
     ///
     /// # Safety
     /// As [`parameters`](Self::parameters).
     unsafe fn parameter_count(&self, function: CUfunction) -> Option<usize> {
         let count = self.func_get_param_count?;
         let mut parameters = 0;
-        // SAFETY: the pointer is that of `cuFuncGetParamCount`, and the library is never unloaded. `parameters` is a place
-        // for the result, and the caller keeps the function's contract.
+        // SAFETY: the pointer is that of `cuFuncGetParamCount`, and the library is never unloaded.
+        // `parameters` is a place for the result, and the caller keeps the function's contract.
         (unsafe { count(function, &mut parameters) } == 0).then_some(parameters)
     }
 
     /// The functions that launch with attributes.
     ///
     /// # Errors
-    /// The driver is too old for them; the name of one that is missing.
-    pub(super) fn attributed(&self) -> Result<&Attributed, ErrorKind> {
-        self.attributed.as_ref().map_err(|&symbol| ErrorKind::CudaDriverTooOld { symbol })
+    /// The driver is too old for them; the error names one that is missing.
+    pub(super) fn attributed(&self) -> Result<&Attributed, Detail> {
+        self.attributed.as_ref().map_err(|&symbol| Detail::CudaDriverTooOld { symbol })
     }
 
-    /// The milliseconds between two events with timing, half a microsecond more or less.
+    /// The milliseconds between two events with timing, with an error of half a microsecond.
     ///
     /// # Errors
     /// One of them is not complete or has no timing.
@@ -304,8 +307,8 @@ impl Api {
     pub(super) unsafe fn elapsed(&self, from: CUevent, to: CUevent) -> DriverResult<f32> {
         let mut millis = 0.0;
         let code = self.elapsed.map_or(NOT_FOUND, |elapsed| {
-            // SAFETY: the pointer is that of `cuEventElapsedTime`, and the library is never unloaded. `millis` is a place
-            // for the result, and the caller keeps the function's contract.
+            // SAFETY: the pointer is that of `cuEventElapsedTime`, and the library is never unloaded.
+            // `millis` is a place for the result, and the caller keeps the function's contract.
             unsafe { elapsed(&mut millis, from, to) }
         });
         if code == 0 { Ok(millis) } else { Err(self.error("cuEventElapsedTime", code)) }
@@ -316,10 +319,10 @@ impl Api {
         self.wait_value.is_some()
     }
 
-    /// Makes a stream wait until the word at `at` is `value` or at most 2^31 further on.
+    /// Makes a stream wait until the word at `at` is `value` or at most 2^31 beyond it.
     ///
     /// # Errors
-    /// With [`NOT_SUPPORTED`] where the driver or the device cannot do it.
+    /// [`NOT_SUPPORTED`] if the driver or the device cannot do it.
     ///
     /// # Safety
     /// The stream is live, its context current, and the word is mapped memory until the stream has gone on.
@@ -342,7 +345,7 @@ impl Api {
     /// Makes a stream write `value` to the word at `at`, after everything that it has written before.
     ///
     /// # Errors
-    /// With [`NOT_SUPPORTED`] where the driver or the device cannot do it.
+    /// [`NOT_SUPPORTED`] if the driver or the device cannot do it.
     ///
     /// # Safety
     /// The stream is live, its context current, and the word is mapped memory until the stream has gone on.
@@ -358,7 +361,7 @@ impl Api {
     }
 
     /// # Safety
-    /// `call` is a function of the library's, which is never unloaded, and its contract is kept.
+    /// `call` is a function of the library, which is never unloaded, and its contract is kept.
     unsafe fn value(
         &self,
         name: &'static str,
@@ -380,7 +383,8 @@ impl Functions {
     }
 }
 
-/// A function's name as CUDA's manual and headers have it: the suffix tells versions of the binary interface apart.
+/// A function's name as in CUDA's manual and headers. The suffix tells versions of the binary interface
+/// apart.
 fn without_version(function: &'static str) -> &'static str {
     function.strip_suffix("_v2").unwrap_or(function)
 }
@@ -388,20 +392,22 @@ fn without_version(function: &'static str) -> &'static str {
 #[cold]
 pub(super) fn error(function: &'static str, code: u32) -> DriverError {
     let unknown = "the driver has no description of this code";
-    DriverError::new(
+    let error = DriverError::new(
         without_version(function),
         code,
         text("cuGetErrorName", code).unwrap_or(Cow::Borrowed("CUDA_ERROR_UNKNOWN")),
         text("cuGetErrorString", code).unwrap_or(Cow::Borrowed(unknown)),
-    )
+    );
+    // Such an error stays: every later call in the context gives it again.
+    DriverError { lost: error.is_asynchronous(), ..error }
 }
 
-/// What `cuGetErrorName` or `cuGetErrorString` says of a code. They are looked up at need: a table would report their
-/// own errors through them.
+/// The text of `cuGetErrorName` or `cuGetErrorString` for a code. The functions are looked up when needed: a
+/// table would report their own errors through them.
 fn text(function: &str, code: u32) -> Option<Cow<'static, str>> {
     type Describe = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
     let library = probe::cuda_driver().ok()?;
-    // SAFETY: the type is that of the header, but for the codes, enums there and their integer here.
+    // SAFETY: the type is that of the header, except the codes, enums there and their integer here.
     let describe = unsafe { symbol::<Describe>(library, function) }?;
     let mut text = ptr::null();
     // SAFETY: the function takes any code, and `text` is a place for its result.

@@ -16,7 +16,7 @@ use crate::base::kernel::Grid;
 use crate::driver::{DriverResult, RawFunction};
 
 functions! {
-    /// What CUDA drivers have since 11.8, for devices with clusters.
+    /// The functions that CUDA drivers have since 11.8, for devices with clusters.
     struct Functions, bindings super::sys, code CUresult;
     fn cuLaunchKernelEx(
         config: *const CUlaunchConfig,
@@ -71,7 +71,8 @@ impl Attributed {
         let mut attributes = attributes(function);
         let config = config(launch, stream, &mut attributes);
         let handle = function_handle(*function);
-        // SAFETY: the attributes outlive the call, which only reads the list of parameters; the rest is the caller's promise.
+        // SAFETY: the attributes outlive the call, which only reads the list of parameters; the rest is the
+        // caller's promise.
         unsafe { self.0.cuLaunchKernelEx(&config, handle, params.as_ptr().cast_mut(), ptr::null_mut()) }
     }
 
@@ -87,7 +88,7 @@ impl Attributed {
         Ok(())
     }
 
-    /// The blocks that a cluster may have.
+    /// The largest number of blocks that a cluster may have.
     ///
     /// # Safety
     /// The function is live and its context current.
@@ -99,7 +100,7 @@ impl Attributed {
         Ok(u32::try_from(blocks).unwrap_or(0))
     }
 
-    /// The clusters that are on the device at once.
+    /// The number of clusters that can be on the device at once.
     ///
     /// # Safety
     /// The function is live and its context current.
@@ -114,7 +115,7 @@ impl Attributed {
     }
 }
 
-/// What a launch of the function must say besides its configuration.
+/// The attributes that a launch of the function needs besides its configuration.
 pub(super) fn attributes(function: &RawFunction) -> Vec<CUlaunchAttribute> {
     let cluster = function.cluster.filter(|cluster| !cluster.in_source);
     let cooperative = function.cooperative.then(|| {
@@ -134,7 +135,7 @@ fn attribute(id: Id, value: CUlaunchAttributeValue) -> CUlaunchAttribute {
     CUlaunchAttribute { id, pad: [0; 4], value }
 }
 
-/// It points to `attributes`.
+/// The configuration points to `attributes`.
 fn config(launch: Grid, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
     let Grid { grid_dim: grid, block_dim: block, shared } = launch;
     CUlaunchConfig {

@@ -1,14 +1,16 @@
-//! What this crate needs of the headers of CUDA and its libraries: handles, constants and structures.
+//! The parts of the headers of CUDA and its libraries that this crate needs: handles, constants and
+//! structures.
 //!
-//! They are this crate's own, so that no version of another crate's bindings has to be chosen: two crates of one build could choose
-//! two that exclude each other. In unit tests the crate is compiled with cudarc's bindings in their place, which were made from the
-//! headers: the compiler then checks each signature of a table, and a test compares each number and each layout.
+//! They are this crate's own, so that no version of another crate's bindings has to be chosen: two crates of
+//! one build could choose versions that exclude each other. In unit tests the crate is compiled with cudarc's
+//! bindings in their place, which were made from the headers. The compiler then checks each signature of a
+//! table, and a test compares each number and each layout.
 
 /// Declares the bindings of one library, from these of cudarc.
 ///
-/// `handle` is a pointer to something opaque, `type` a name for another type, `const` a number, `enum` an enumeration of those numbers
-/// that are used, `struct` a structure with all its fields, and `layout` something that is declared in `also` and has to have the
-/// same size and alignment.
+/// `handle` is a pointer to an opaque type, `type` a name for another type, `const` a number, `enum` an
+/// enumeration of the numbers that are used, and `struct` a structure with all its fields. `layout` is a type
+/// that is declared in `also` and must have the same size and alignment.
 // Note 18: types of this crate's own.
 macro_rules! bindings {
     (

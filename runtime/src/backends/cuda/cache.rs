@@ -1,11 +1,11 @@
 //! Compiled kernels on disk, so that a program's next start compiles nothing.
 //!
-//! A file holds what one [`Key`] stands for, and says so: its beginning, the key, the lengths of what is in it and a hash
-//! of it all must agree, or it is as if it were not there. It is written under another name and renamed, so that processes
-//! that do the same at the same time replace each other's files with equal ones. Nothing that goes wrong here is an
-//! error, since the kernel can be compiled. But a folder that others can write into is an error, since they
-//! would decide what the GPU runs: a hash shows that a file is whole, not who wrote it.
-//! [`owned`](super::owned) checks the folder.
+//! A file holds the result for one [`Key`], and says so. Its beginning, the key, the lengths of its parts and
+//! a hash of it all must agree; otherwise the file is ignored. It is written under another name and renamed,
+//! so that processes that do the same at the same time replace each other's files with equal ones. No failure
+//! here is an error, since the kernel can be compiled, with one exception: a folder that others can write
+//! into is an error, since they would decide what the GPU runs. A hash shows that a file is whole, not who
+//! wrote it. [`owned`](super::owned) checks the folder.
 
 use std::env;
 use std::ffi::OsStr;
@@ -21,16 +21,17 @@ use super::key::{Key, MAGIC, VERSION};
 use super::owned;
 use crate::base::error::Result;
 
-/// What finished files end with.
+/// The extension of finished files.
 const EXTENSION: &str = "kernels";
 
-/// A larger file is not read, in bytes: no kernel source makes one.
+/// The size above which a file is not read, in bytes. No kernel source makes such a file.
 const LARGEST: u64 = 256 << 20;
 
-/// What the folder may hold, in bytes; beyond it those unused for longest go.
+/// The size that the folder may have, in bytes. Beyond it, the files that were unused for longest are
+/// removed.
 const LIMIT: u64 = 512 << 20;
 
-/// An unfinished file that is older was left by a process that has died.
+/// The age beyond which an unfinished file was left by a process that has died.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The folder, if nobody else may write into it. Without one, the caller measures again.
@@ -38,7 +39,7 @@ pub(crate) fn own_folder() -> Option<PathBuf> {
     owned::folder(&folder()?).ok().flatten()
 }
 
-/// The folder that `THALWEG_CACHE` names, else the one for this user; `None` where it is `off` or empty.
+/// The folder that `THALWEG_CACHE` names, or the default one of this user; `None` if it is `off` or empty.
 fn folder() -> Option<PathBuf> {
     match env::var_os("THALWEG_CACHE") {
         Some(value) if value.is_empty() || value == OsStr::new("off") => None,
@@ -54,7 +55,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// `None` if nothing is to be kept, or nothing can be kept.
+    /// The cache; `None` if nothing is to be kept, or nothing can be kept.
     ///
     /// # Errors
     /// Users other than this process's may write into the folder.
@@ -73,10 +74,11 @@ impl Cache {
         self.folder.join(key.name()).with_extension(EXTENSION)
     }
 
-    /// What was stored for a key, if it is there and whole.
+    /// The result that was stored for a key, if it is there and whole.
     pub(super) fn load(&self, key: &Key) -> Option<Compiled> {
         let path = self.path(key);
-        // Before it is opened, which for a pipe would wait for whoever writes to it.
+        // This is checked before the file is opened: opening a pipe would wait for a process that writes to
+        // it.
         let is_ours = |file: fs::Metadata| (file.is_file() && file.len() <= LARGEST).then_some(file.len());
         let bytes = is_ours(fs::symlink_metadata(&path).ok()?)?;
         let file = File::open(&path).ok()?;
@@ -86,12 +88,12 @@ impl Cache {
         let mut content = Vec::with_capacity(bytes as usize);
         (&file).take(LARGEST).read_to_end(&mut content).ok()?;
         let compiled = decode(&content, &key.hash())?;
-        // For `prune`. Where it may not be done, the file seems unused, and is compiled again one day.
+        // The time is for `prune`. If it cannot be set, the file seems unused, and is compiled again one day.
         let _ = file.set_modified(SystemTime::now());
         Some(compiled)
     }
 
-    /// Keeps what was compiled for a key, if it can.
+    /// Keeps the result for a key, if possible.
     pub(super) fn store(&self, key: &Key, compiled: &Compiled) {
         if self.try_store(key, compiled).is_some() {
             self.prune(LIMIT);
@@ -103,10 +105,10 @@ impl Cache {
         if content.len() as u64 > LARGEST {
             return None;
         }
-        // It may have been deleted since.
+        // The folder may have been deleted since.
         owned::create(&self.folder).ok()?;
         let mut file = tempfile::Builder::new().prefix("unfinished-").tempfile_in(&self.folder).ok()?;
-        // A crash may leave a file without its content under the new name: its hash will tell.
+        // A crash may leave a file without its content under the new name. The hash shows that.
         file.write_all(&content).ok()?;
         let path = self.path(key);
         match file.persist(&path) {
@@ -119,7 +121,8 @@ impl Cache {
         }
     }
 
-    /// Removes the files unused for longest until the rest is at most `limit` bytes, and those that were never finished.
+    /// Removes the files that were unused for longest until the rest is at most `limit` bytes, and those that
+    /// were never finished.
     fn prune(&self, limit: u64) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let now = SystemTime::now();
@@ -153,7 +156,8 @@ fn remove(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-/// Beginning, version, key, names, image, each with its length, and a hash of all of it.
+/// The beginning, the version, the key, the names and the image, each with its length, and a hash of all of
+/// it.
 fn encode(compiled: &Compiled, key: &[u8; 32]) -> Vec<u8> {
     let mut content = Vec::with_capacity(compiled.image.len() + 4096);
     content.extend_from_slice(MAGIC);
@@ -173,7 +177,7 @@ fn encode(compiled: &Compiled, key: &[u8; 32]) -> Vec<u8> {
     content
 }
 
-/// The content of a file, if it is one for this key and every bit of it is as it was written.
+/// The content of a file, if it is a file for this key and every bit of it is as it was written.
 fn decode(content: &[u8], key: &[u8; 32]) -> Option<Compiled> {
     let (content, hash) = content.split_last_chunk::<32>()?;
     let mut rest = content.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?.strip_prefix(key)?;
@@ -215,7 +219,7 @@ mod tests {
         (folder, cache)
     }
 
-    /// What is there is replaced by what is stored, and then loaded.
+    /// A file that exists is replaced by the one that is stored, which is then loaded.
     fn is_rewritten(cache: &Cache) {
         assert_eq!(cache.load(&key("k")), None);
         cache.store(&key("k"), &compiled());
@@ -304,7 +308,7 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("mkfifo").success());
         is_rewritten(&cache);
-        // A link to a good file: what it points to may be anyone's.
+        // A link to a good file is not read either, since anyone may own its target.
         let aside = cache.folder.join("aside");
         fs::rename(&path, &aside).expect("renamed");
         std::os::unix::fs::symlink(&aside, &path).expect("a link");
@@ -364,7 +368,7 @@ mod tests {
             let file = File::options().append(true).open(cache.path(&key(name))).expect("the file");
             file.set_modified(now - Duration::from_secs(100 * age as u64)).expect("its time");
         }
-        // Used just now.
+        // It was used just now.
         assert!(cache.load(&key("old")).is_some());
         let foreign = cache.folder.join("foreign");
         fs::write(&foreign, vec![0; 10_000]).expect("a file");

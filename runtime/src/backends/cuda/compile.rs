@@ -1,4 +1,4 @@
-//! Kernel sources compiled, or taken from the [`cache`](super::cache).
+//! Kernel sources, compiled or taken from the [`cache`](super::cache).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,33 +7,34 @@ use super::compiled::Compiled;
 use super::headers::Includes;
 use super::key::Key;
 use super::nvrtc::{self, Compiler};
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::events;
-use crate::base::kernel::{KernelModule, KernelSource};
+use crate::base::kernel::KernelModule;
 
-/// How often this process has had NVRTC compile a source.
+/// The number of times that this process has had NVRTC compile a source.
 static COMPILATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// How often this process has had NVRTC compile a source.
+/// The number of times that this process has had NVRTC compile a source.
 #[doc(hidden)]
 pub fn compilations() -> u64 {
     COMPILATIONS.load(Ordering::Relaxed)
 }
 
-/// A kernel source for a real architecture (`sm_90`) as a cubin, for a virtual one (`compute_90`) as PTX: from the cache,
-/// or else compiled.
+/// A kernel source for a real architecture (`sm_90`) as a cubin, or for a virtual one (`compute_90`) as PTX.
+/// It comes from the cache, or is compiled.
 ///
 /// # Errors
-/// NVRTC is missing or too old, an option is one that cannot be, others may write into the cache's folder, or
-/// the source does not compile.
+/// NVRTC is missing or too old, an option is not possible, others may write into the cache's folder, or the
+/// source does not compile.
 #[doc(hidden)]
 pub fn compile_for(module: &KernelModule, architecture: &str) -> Result<Compiled> {
-    let KernelSource::Cuda(source) = module.source else {
+    let Some(source) = module.source.cuda() else {
         let (file, reason) = (module.file, "it is compiled already".to_owned());
-        return Err(ErrorKind::InvalidImage { file, reason, log: String::new() }.into());
+        return Err(Detail::InvalidImage { file, reason, log: String::new() }.into());
     };
     let compiler = Compiler::get(module.file)?;
     check_options(module)?;
+    let source: &str = &source;
     let includes = Includes::follow(module, source);
     let cache = if includes.are_known() { Cache::get()? } else { None };
     let key = cache.as_ref().map(|_| key(module, source, architecture, &includes, &compiler));
@@ -52,7 +53,7 @@ pub fn compile_for(module: &KernelModule, architecture: &str) -> Result<Compiled
     Ok(compiled)
 }
 
-/// Everything that decides what the compiler makes of a source.
+/// The key of everything that the compiler's result depends on.
 fn key(
     module: &KernelModule,
     source: &str,
@@ -70,7 +71,7 @@ fn key(
     key
 }
 
-/// Refuses the options with which the result could not be loaded, or not be known again.
+/// Refuses options whose result could not be loaded, or not be recognised in the cache.
 fn check_options(module: &KernelModule) -> Result<()> {
     const ARCHITECTURE: &str = "the architecture is that of the device at hand";
     const LINKED: &str = "the result would have to be linked before it can be loaded";
@@ -89,7 +90,7 @@ fn check_options(module: &KernelModule) -> Result<()> {
             "pch" | "create-pch" | "use-pch" | "options-file" | "optf" => FILES,
             _ => continue,
         };
-        return Err(ErrorKind::CompileOption { file: module.file, option, reason }.into());
+        return Err(Detail::CompileOption { file: module.file, option, reason }.into());
     }
     Ok(())
 }

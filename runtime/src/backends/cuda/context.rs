@@ -1,4 +1,4 @@
-//! A GPU's context: most often the primary one, which CUDA's runtime, cudarc and other libraries share.
+//! A GPU's context: usually the primary one, which CUDA's runtime, cudarc and other libraries share.
 
 use std::any::Any;
 use std::ptr;
@@ -8,16 +8,17 @@ use super::sys::{CUcontext, CUdevice};
 use crate::base::unwind::contain;
 use crate::driver::DriverResult;
 
-/// What keeps another library's context.
+/// Keeps another library's context.
 pub(crate) type Keep = Box<dyn Any + Send + Sync>;
 
-/// Holds a reference to the primary context, released on drop, or what keeps another one.
+/// A context. It holds a reference to the primary context, released on drop, or whatever keeps another
+/// context.
 pub(crate) struct Context {
     api: &'static Api,
     device: CUdevice,
     /// A `CUcontext`, as a number because threads share it.
     handle: usize,
-    /// If it is not the primary one.
+    /// Keeps the context if it is another library's.
     lent: Option<Keep>,
 }
 
@@ -29,7 +30,8 @@ impl Context {
         Ok(Self { api, device, handle: handle.expose_provenance(), lent: None })
     }
 
-    /// Another library's context, as long as `keep` is there. If it is the primary one of its GPU, that.
+    /// Another library's context, which `keep` keeps. If it is the primary one of its GPU, the result is that
+    /// one.
     ///
     /// # Safety
     /// It is a context, and stays one as long as `keep` is not dropped.
@@ -47,7 +49,7 @@ impl Context {
         Ok(Self { api, device, handle: context.expose_provenance(), lent: Some(keep) })
     }
 
-    /// Whether it is its GPU's primary one.
+    /// Whether it is the primary context of its GPU.
     pub(super) fn is_primary(&self) -> bool {
         self.lent.is_none()
     }
@@ -56,22 +58,22 @@ impl Context {
         self.device
     }
 
-    /// Where it is, which tells it from others.
+    /// Its address, which tells it from others.
     pub(crate) fn address(&self) -> usize {
         self.handle
     }
 
-    /// The context itself, for the calls that ask for it.
+    /// The context itself, for calls that take it.
     pub(super) fn handle(&self) -> CUcontext {
         ptr::with_exposed_provenance_mut(self.handle)
     }
 
-    /// Makes this context current on the calling thread and gives the functions that work in it.
+    /// Makes this context current on the calling thread and returns the functions that work in it.
     ///
-    /// Which context is current is thread state that other libraries change too, so it cannot be remembered: it is
-    /// set before every call. Where it is set already this writes a thread-local variable of the driver's, tens of
-    /// nanoseconds against the microsecond of the call that follows. The context stays current afterwards, as with
-    /// `cudaSetDevice`.
+    /// The current context is thread state that other libraries change too, so it cannot be remembered: it is
+    /// set before every call. If it is set already, this writes a thread-local variable of the driver's,
+    /// which takes tens of nanoseconds against the microsecond of the call that follows. The context stays
+    /// current afterwards, as with `cudaSetDevice`.
     #[inline]
     pub(super) fn enter(&self) -> DriverResult<&'static Api> {
         // SAFETY: the context is live, since `self` holds a reference to it.
@@ -85,7 +87,7 @@ impl Drop for Context {
         if let Some(keep) = self.lent.take() {
             return contain(|| drop(keep));
         }
-        // An error is of no use to anyone here: the context is lost already, or the process is ending.
+        // Nobody here could use an error: the context is lost already, or the process is ending.
         // SAFETY: `retain` took the reference that this gives back.
         let _ = unsafe { self.api.cuDevicePrimaryCtxRelease_v2(self.device) };
     }

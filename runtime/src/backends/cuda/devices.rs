@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 use super::api::{self, Api};
 use super::host::HostFunctions;
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 
-/// How many CUDA GPUs this machine has. It is found out once and stays so until the process ends.
+/// The number of CUDA GPUs of this machine. It is determined once and stays the same until the process ends.
 ///
 /// # Errors
 /// There is no CUDA driver, it is too old, or it does not work. A driver without a GPU is no error.
@@ -20,8 +20,8 @@ fn count_devices() -> Result<usize> {
     let api = match Api::get() {
         Ok(api) => api,
         Err(error) => {
-            return match error.kind() {
-                ErrorKind::Driver(driver) if driver.code == api::NO_DEVICE => Ok(0),
+            return match error.detail() {
+                Detail::Driver(driver) if driver.code == api::NO_DEVICE => Ok(0),
                 _ => Err(error),
             };
         }

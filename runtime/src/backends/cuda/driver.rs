@@ -1,4 +1,4 @@
-//! [`Cuda`]: what a GPU does for the rest of the crate.
+//! [`Cuda`]: a GPU as a driver.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -19,7 +19,7 @@ use super::host::HostFunctions;
 use super::launch::{self, too_old};
 use super::module::Modules;
 use super::{enqueue, graph, info, pinned};
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::host_copy::numa::{self, Node};
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::driver::command::recording::Recording;
@@ -28,14 +28,15 @@ use crate::driver::{
     RawModule, RawStream, Tag,
 };
 
-/// Of memory that is registered: for every GPU, and to be reached by kernels.
+/// Registered memory is page-locked for every GPU, and kernels can access it.
 const REGISTERED: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
 
 /// A GPU.
 pub(crate) struct Cuda {
     opened: ManuallyDrop<Opened>,
     info: Info,
-    /// `THALWEG_SYNC`: wait after each operation, so that an asynchronous fault is reported by the one that caused it.
+    /// `THALWEG_SYNC`: whether to wait after each operation, so that an asynchronous fault is reported by the
+    /// operation that caused it.
     synchronous: bool,
     freed: Freed,
     made: Instant,
@@ -44,7 +45,7 @@ pub(crate) struct Cuda {
 
 /// The resources that a device releases when its last handle is dropped.
 pub(crate) struct Opened {
-    // Fields are dropped in this order: modules live in the context.
+    // Fields are dropped in this order, since modules live in the context.
     modules: Modules,
     host: HostFunctions,
     ends: Ends,
@@ -52,8 +53,8 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Makes the context current, other than for a job: another thread's call may have the driver to itself
-    /// until the device has nothing to do, and the job's stream waits for the job.
+    /// Makes the context current. It fails inside a job: another thread's call may occupy the driver until
+    /// the device has nothing to do, and the job's stream waits for the job.
     #[inline]
     fn enter(&self) -> DriverResult<&'static Api> {
         HostFunctions::may_call("cuCtxSetCurrent")?;
@@ -68,6 +69,7 @@ impl Drop for Opened {
         let api = self.enter().ok();
         self.host.close(api);
         self.ends.close(api);
+        self.modules.close(api);
     }
 }
 
@@ -85,11 +87,12 @@ impl Cuda {
     pub(super) fn new(index: usize) -> Result<Self> {
         let count = device_count()?;
         if index >= count {
-            return Err(ErrorKind::NoSuchDevice { index, count }.into());
+            return Err(Detail::NoSuchDevice { index, count }.into());
         }
         let api = Api::get()?;
         let mut device = 0;
-        // SAFETY: `device` is a place for the result. The cast is exact: the driver counts devices in a C `int`.
+        // SAFETY: `device` is a place for the result. The cast is exact: the driver counts devices in a C
+        // `int`.
         unsafe { api.cuDeviceGet(&mut device, index as i32) }?;
         Self::with(Context::retain(api, device)?)
     }
@@ -113,7 +116,7 @@ impl Cuda {
     }
 
     fn allocate_host(&self, bytes: usize, write_combined: bool) -> DriverResult<NonNull<u8>> {
-        // As an address, which threads may hand on.
+        // The pointer is returned as an address, which threads may hand on.
         let allocated = numa::near(self.node.as_ref(), || {
             Ok(pinned::allocate(self.enter()?, bytes.max(1), write_combined)?.as_ptr().expose_provenance())
         });
@@ -124,7 +127,7 @@ impl Cuda {
     fn new_stream(&self, flags: sys::CUstream_flags_enum, priority: i32) -> DriverResult<RawStream> {
         let api = self.enter()?;
         let (least, greatest) = self.info.priorities;
-        // The greatest priority is the lowest number. Not `clamp`, which panics if a driver had them swapped.
+        // The greatest priority is the lowest number. `clamp` would panic if a driver had the two swapped.
         let priority = priority.max(greatest).min(least);
         let mut stream = ptr::null_mut();
         // SAFETY: `stream` is a place for the result, and the context is current.
@@ -140,7 +143,7 @@ impl Cuda {
         Ok(RawEvent(event.expose_provenance() as u64))
     }
 
-    /// What follows each enqueued command: nothing, unless `THALWEG_SYNC` asks to wait for it.
+    /// Does what follows each enqueued command: nothing, unless `THALWEG_SYNC` asks to wait for the command.
     ///
     /// # Safety
     /// `stream` is live and of this device.
@@ -151,7 +154,7 @@ impl Cuda {
         }
         // SAFETY: the caller's promise.
         unsafe { self.synchronize_stream(stream) }.map_err(|mut error| {
-            // Everything before it was waited for too: this operation is at fault, not the wait.
+            // Everything before it was waited for too, so this operation is at fault, not the wait.
             error.call = call;
             error.tag = Some((tag.operation, tag.chunk));
             error
@@ -161,13 +164,13 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // SAFETY: it is taken here only, and nothing looks at it afterwards.
+        // SAFETY: it is taken here only, and nothing uses it afterwards.
         let opened = unsafe { ManuallyDrop::take(&mut self.opened) };
         if HostFunctions::may_call("cuDevicePrimaryCtxRelease").is_ok() {
             return drop(opened);
         }
-        // This thread runs a function of a stream, where the driver may not be called, so another thread
-        // releases the resources. If no thread can be started, they are leaked.
+        // This thread runs a function of a stream, which may not call the driver, so another thread releases
+        // the resources. If no thread can be started, they are leaked.
         let opened = ManuallyDrop::new(opened);
         let release = move || drop(ManuallyDrop::into_inner(opened));
         let _ = thread::Builder::new().name("thalweg release".to_owned()).spawn(release);
@@ -224,9 +227,10 @@ impl Driver for Cuda {
 
     unsafe fn free(&self, ptr: DevicePtr) -> DriverResult<()> {
         let api = self.enter()?;
-        // How far it goes is the driver's to know; device memory is freed seldom.
+        // Only the driver knows how far the allocation extends. Device memory is freed seldom.
         self.freed.note(0..u64::MAX);
-        // SAFETY: the caller promises that `allocate` made it and that nothing uses it; the context is current.
+        // SAFETY: the caller promises that `allocate` made it and that nothing uses it; the context is
+        // current.
         unsafe { api.cuMemFree_v2(ptr.0) }
     }
 
@@ -240,7 +244,8 @@ impl Driver for Cuda {
 
     unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
         let api = self.enter()?;
-        // SAFETY: the memory is there, says the caller, and stays until it is unregistered; the context is current.
+        // SAFETY: by the caller's promise the memory exists and stays until it is unregistered; the context
+        // is current.
         unsafe { api.cuMemHostRegister_v2(ptr.as_ptr().cast(), bytes, REGISTERED) }?;
         let same = pinned::has_same_address(api, ptr);
         if same.is_err() {
@@ -252,7 +257,7 @@ impl Driver for Cuda {
 
     unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()> {
         let api = self.enter()?;
-        // How far it goes is the driver's to know.
+        // Only the driver knows how far the memory extends.
         self.freed.note(0..u64::MAX);
         // SAFETY: the caller promises that it is registered and that nothing uses it.
         unsafe { api.cuMemHostUnregister(ptr.as_ptr().cast()) }
@@ -388,7 +393,9 @@ impl Driver for Cuda {
     unsafe fn unload(&self, module: &RawModule) -> DriverResult<()> {
         let api = self.enter()?;
         // SAFETY: the caller promises that the module is live and that nothing launched from it is under way.
-        unsafe { api.cuModuleUnload(ptr::with_exposed_provenance_mut(module.handle as usize)) }
+        unsafe { api.cuModuleUnload(ptr::with_exposed_provenance_mut(module.handle as usize)) }?;
+        self.modules.unloaded(module);
+        Ok(())
     }
 
     fn largest_cluster(&self, function: &RawFunction, launch: Grid) -> DriverResult<u32> {
@@ -421,7 +428,7 @@ impl Driver for Cuda {
 
     unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
         let api = self.enter()?;
-        // SAFETY: the context is current, and the recording's handles are live, says the caller.
+        // SAFETY: the context is current, and the recording's handles are live by the caller's promise.
         unsafe { graph::build(api, self.context.handle(), nodes) }
     }
 

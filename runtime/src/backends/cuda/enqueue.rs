@@ -1,4 +1,4 @@
-//! Commands, each as the call of CUDA's driver that it is.
+//! Commands as calls of CUDA's driver.
 
 use super::api::Api;
 use super::fill::fill;
@@ -7,8 +7,8 @@ use super::host::HostFunctions;
 use super::{graph, launch, rows};
 use crate::driver::{Command, DriverResult, RawStream};
 
-/// Enqueues a command that does something, and gives the name of the driver's function that did it; `None` of
-/// a graph, which is not waited for where each operation is.
+/// Enqueues a command that does something, and returns the name of the driver's function that did it. It is
+/// `None` for a graph, which is not waited for even if each operation is.
 ///
 /// # Safety
 /// As [`Driver::enqueue`](crate::driver::Driver::enqueue); the context is current.
@@ -20,10 +20,10 @@ pub(super) unsafe fn enqueue(
     raw: RawStream,
 ) -> DriverResult<Option<&'static str>> {
     let (call, stream) = (command.call(), stream_handle(raw));
-    // SAFETY: the caller promises that the stream and the events are live and of this device; that what is
-    // copied, filled, or used by a kernel or a graph stays allocated until that has completed, the host's
-    // untouched where it is written; that ranges on the device do not overlap and a fill's is aligned to its
-    // words; and that a launch has its kernel's parameters.
+    // SAFETY: by the caller's promise the stream and the events are live and of this device; memory that is
+    // copied, filled, or used by a kernel or a graph stays allocated until that has completed, and host
+    // memory that is written is untouched; ranges on the device do not overlap, and a fill's is aligned to
+    // its words; and a launch has its kernel's parameters.
     unsafe {
         match command {
             Command::CopyToDevice { to, from, bytes } => {
@@ -41,7 +41,7 @@ pub(super) unsafe fn enqueue(
             Command::Host { job, .. } => functions.run(api, raw, job)?,
             Command::Signal(signal) => functions.signal(api, raw, signal)?,
             Command::Record(event) => api.cuEventRecord(event_handle(event), stream)?,
-            // There are no flags.
+            // The last argument means no flags.
             Command::Wait(event) => api.cuStreamWaitEvent(stream, event_handle(event), 0)?,
             Command::Graph { graph, .. } => return graph::launch(api, graph, stream).map(|()| None),
         }

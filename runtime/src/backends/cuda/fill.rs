@@ -4,7 +4,7 @@ use super::api::Api;
 use super::sys::{CUdeviceptr, CUstream};
 use crate::driver::{DriverResult, fill_word};
 
-/// What one memset writes at a time.
+/// The value that one memset repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     Byte(u8),
@@ -30,7 +30,8 @@ impl Word {
     }
 }
 
-/// The words of a pattern: one if they are all the same, with how many of it a place takes.
+/// The words of a pattern, and the number of words that one place takes. If all are the same, there is only
+/// one word.
 pub(super) fn distinct(pattern: &[u8]) -> (Vec<Word>, usize) {
     let mut words = words(pattern);
     let Some(&first) = words.first() else { return (words, 0) };
@@ -54,11 +55,12 @@ fn words(pattern: &[u8]) -> Vec<Word> {
     pattern.chunks_exact(fill_word(pattern.len())).map(word).collect()
 }
 
-/// Writes the pattern `count` times: one memset where all its words are the same, else one for each word, which writes
-/// every place of that word.
+/// Writes the pattern `count` times. If all its words are the same, this takes one memset. Otherwise it takes
+/// one for each word, which writes every place of that word.
 ///
 /// # Safety
-/// As `cuMemsetD32Async`: `to` is aligned to the pattern's [word](fill_word) and has room, the stream is live.
+/// As `cuMemsetD32Async`: `to` is aligned to the pattern's [word](fill_word) and has room, and the stream is
+/// live.
 pub(super) unsafe fn fill(
     api: &Api,
     to: CUdeviceptr,
@@ -81,7 +83,8 @@ pub(super) unsafe fn fill(
     let pitch = pattern.len();
     for (index, word) in words.into_iter().enumerate() {
         let to = to + (index * word.bytes()) as CUdeviceptr;
-        // SAFETY: the caller's promise; a row of one word at every `pitch` bytes stays within the pattern's places.
+        // SAFETY: the caller's promise; a row of one word at every `pitch` bytes stays within the pattern's
+        // places.
         unsafe {
             match word {
                 Word::Byte(value) => api.cuMemsetD2D8Async(to, pitch, value, 1, count, stream),

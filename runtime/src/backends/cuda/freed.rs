@@ -1,18 +1,18 @@
-//! What was freed lately.
+//! The memory that was freed lately.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Frees that are remembered.
+/// The number of frees that are remembered.
 const REMEMBERED: usize = 64;
 
 /// The latest frees.
 #[derive(Debug, Default)]
 pub(super) struct Freed {
     latest: Mutex<VecDeque<Range<u64>>>,
-    /// Of all time. Written under the lock; each launch of a graph reads it.
+    /// The number of all frees. It is written under the lock, and each launch of a graph reads it.
     count: AtomicU64,
 }
 
@@ -33,7 +33,7 @@ impl Freed {
         self.count.load(Ordering::Acquire)
     }
 
-    /// What was freed since there were so many frees; `None` if that is no longer known.
+    /// The memory that was freed after the first `count` frees; `None` if that is no longer known.
     pub(super) fn since(&self, count: u64) -> Option<Vec<Range<u64>>> {
         let latest = self.latest();
         let new = usize::try_from(self.count().saturating_sub(count)).ok()?;

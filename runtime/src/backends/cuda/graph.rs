@@ -64,7 +64,7 @@ pub(super) unsafe fn build(api: &Api, context: CUcontext, nodes: &Recording) -> 
     let mut executable = ptr::null_mut();
     // SAFETY: `executable` is a place for the result, and the graph is live; there are no flags.
     unsafe { graphs.cuGraphInstantiateWithFlags(&mut executable, graph, 0)? };
-    // It goes with the executable one, whose nodes are known by this one's.
+    // The graph goes with the executable one, whose nodes are known by this graph's.
     std::mem::forget(building);
     Ok(RawGraph {
         graph: graph.expose_provenance() as u64,
@@ -91,7 +91,8 @@ unsafe fn add(
             unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, first, count)? };
         }
         Params::Copy(params) => {
-            // SAFETY: as above, and the driver reads `params` before it returns too; the addresses are used by a launch only.
+            // SAFETY: as above, and the driver reads `params` before it returns too; the addresses are used
+            // by a launch only.
             unsafe { graphs.cuGraphAddMemcpyNode(&mut handle, graph, first, count, &params, context)? };
         }
         Params::Memsets(memsets) => {
@@ -102,7 +103,7 @@ unsafe fn add(
                 words.push(handle);
             }
             if words.len() != 1 {
-                // SAFETY: as above; what comes after the fill comes after all of its words.
+                // SAFETY: as above; everything after the fill comes after all of its words.
                 unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, words.as_ptr(), words.len())? };
             }
         }
@@ -110,7 +111,7 @@ unsafe fn add(
             // SAFETY: as above; the parameters are the kernel's, which the driver copies before it returns.
             unsafe { kernels.add(&mut handle, graph, after, &launched(launch))? };
             if has_attributes(&launch.function) {
-                // SAFETY: the node was just made, of this function.
+                // SAFETY: the node was just made, for this function.
                 unsafe { api.attributed().map_err(too_old)?.set_on_node(handle, &launch.function)? };
             }
         }
@@ -118,7 +119,8 @@ unsafe fn add(
     Ok(handle)
 }
 
-/// Gives nodes of a graph what they do in `nodes`. `false` if the driver cannot, after which some have changed.
+/// Changes the work of nodes of a graph to that in `nodes`. `false` if the driver cannot, after which some
+/// have changed.
 ///
 /// # Safety
 /// As [`build`]; the graph is live and was built from a recording of the same topology.
@@ -138,8 +140,8 @@ pub(super) unsafe fn update(
         match nodes.command(node, &mut params, is_set) {
             Ok(true) => {}
             Ok(false) => return Ok(false),
-            // What can be changed has got more with each release; what cannot is built anew, and if it is wrong in
-            // itself, that says so.
+            // Each release can change more. If a node cannot be changed, the graph is built anew, and if the
+            // node itself is wrong, that reports it.
             Err(error) if matches!(error.code, INVALID_VALUE | UPDATE_FAILURE) => return Ok(false),
             Err(mut error) => {
                 error.tag = Some((node.tag.operation, node.tag.chunk));
@@ -164,17 +166,17 @@ unsafe fn set(
     match Params::of(command)? {
         Params::Empty => {}
         Params::Copy(params) => {
-            // SAFETY: both handles are live, and the driver reads `params` before it returns. Launches that are under way
-            // are not affected.
+            // SAFETY: both handles are live, and the driver reads `params` before it returns. Launches that
+            // are under way are not affected.
             unsafe { graphs.cuGraphExecMemcpyNodeSetParams(executable, handle, &params, context)? };
         }
         Params::Memsets(memsets) => {
-            // One of several words is in two dimensions, which cannot be changed.
+            // A memset of one of several words has two dimensions, and cannot be changed.
             let [params] = &memsets[..] else { return Ok(false) };
             // SAFETY: as above.
             unsafe { graphs.cuGraphExecMemsetNodeSetParams(executable, handle, params, context)? };
         }
-        // Its attributes stay: `Recording::can_replace` has seen that they are the same.
+        // The node's attributes stay: `Recording::can_replace` has seen that they are the same.
         // SAFETY: as above.
         Params::Kernel(launch) => unsafe { kernels.set(executable, handle, &launched(launch))? },
     }
@@ -200,7 +202,7 @@ pub(super) unsafe fn destroy(api: &Api, graph: &RawGraph) -> DriverResult<()> {
     executable.and(described)
 }
 
-/// What a node is made of.
+/// The parameters of a node.
 enum Params<'a> {
     Empty,
     Copy(sys::CUDA_MEMCPY3D),
@@ -209,10 +211,10 @@ enum Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// Those of a command.
+    /// The parameters of a command's node.
     ///
     /// # Errors
-    /// It can be no node, and is in no recording.
+    /// The command cannot be a node, so it is in no recording.
     fn of(command: Option<Command<'a>>) -> DriverResult<Self> {
         let Some(command) = command else { return Ok(Self::Empty) };
         Ok(match command {
@@ -260,7 +262,7 @@ fn copied(to: End, from: End, bytes: usize) -> sys::CUDA_MEMCPY3D {
         srcDevice: from_device,
         srcArray: ptr::null_mut(),
         reserved0: ptr::null_mut(),
-        // Of one row there is no next, however long it is; a pitch may be no more than 2 GiB.
+        // With one row there is no next one, however long the row is, and a pitch may be at most 2 GiB.
         srcPitch: 0,
         srcHeight: 0,
         dstXInBytes: 0,
@@ -280,7 +282,7 @@ fn copied(to: End, from: End, bytes: usize) -> sys::CUDA_MEMCPY3D {
     }
 }
 
-/// A fill's memsets: as those of [`fill::fill`].
+/// The memsets of a fill, the same as those of [`fill::fill`].
 fn memsets(to: DevicePtr, pattern: &[u8], count: usize) -> Vec<sys::CUDA_MEMSET_NODE_PARAMS> {
     let (words, repeated) = fill::distinct(pattern);
     let memset = |to: u64, word: Word, [pitch, width, height]: [usize; 3]| sys::CUDA_MEMSET_NODE_PARAMS {
@@ -300,7 +302,7 @@ fn memsets(to: DevicePtr, pattern: &[u8], count: usize) -> Vec<sys::CUDA_MEMSET_
     words.into_iter().enumerate().map(place).collect()
 }
 
-/// A launch. The driver writes nothing to the list of its parameters.
+/// The parameters of a launch. The driver writes nothing to the list of them.
 fn launched(launch: &RawLaunch<'_>) -> sys::CUDA_KERNEL_NODE_PARAMS {
     let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
     sys::CUDA_KERNEL_NODE_PARAMS {
@@ -314,7 +316,7 @@ fn launched(launch: &RawLaunch<'_>) -> sys::CUDA_KERNEL_NODE_PARAMS {
         sharedMemBytes: launch.shared,
         kernelParams: launch.params.as_ptr().cast_mut(),
         extra: ptr::null_mut(),
-        // The function is loaded: it is no `CUkernel` that a context would have to be given for.
+        // The function is loaded. It is no `CUkernel`, which would need a context.
         kern: ptr::null_mut(),
         ctx: ptr::null_mut(),
     }

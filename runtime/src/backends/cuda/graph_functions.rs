@@ -11,7 +11,7 @@ use crate::base::error::DriverError;
 use crate::driver::DriverResult;
 
 functions! {
-    /// Graphs, but for their kernels.
+    /// The functions of graphs, except those for kernels.
     struct Graphs, bindings super::sys, code CUresult;
     fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
     fn cuGraphDestroy(graph: CUgraph);
@@ -73,10 +73,10 @@ const _: () = {
         sys::cuGraphExecKernelNodeSetParams_v2;
 };
 
-/// The kernels of graphs, each function with its name.
+/// The functions for kernels of graphs, each with its name.
 ///
-/// CUDA 12 has added two fields to the end of their parameters, and functions of a second version that read them. A driver of CUDA
-/// 11 has the first version, which reads the fields before.
+/// CUDA 12 has added two fields to the end of the parameters, and functions of a second version that read
+/// them. A driver of CUDA 11 has the first version, which reads the fields before these.
 pub(super) struct KernelNodes {
     add: (AddKernelNode, &'static str),
     set: (SetKernelNode, &'static str),
@@ -95,8 +95,8 @@ impl KernelNodes {
         let add = ["cuGraphAddKernelNode_v2", "cuGraphAddKernelNode"];
         let set = ["cuGraphExecKernelNodeSetParams_v2", "cuGraphExecKernelNodeSetParams"];
         Ok(Self {
-            // SAFETY: both versions have this type, but for the code, an enum there and its integer here; the parameters of the
-            // first version are the beginning of the second's.
+            // SAFETY: both versions have this type, except the code, an enum there and its integer here. The
+            // parameters of the first version are the beginning of the second's.
             add: unsafe { first_of(library, add) }.ok_or(add[0])?,
             // SAFETY: as above.
             set: unsafe { first_of(library, set) }.ok_or(set[0])?,

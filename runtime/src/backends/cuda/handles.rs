@@ -1,13 +1,13 @@
-//! Handles of streams and events. They travel through the crate as numbers, since threads share them.
+//! Handles of streams and events. The crate handles them as numbers, since threads share them.
 
 use std::ptr;
 
 use super::sys::{CUevent, CUstream};
 use crate::driver::{RawEvent, RawStream};
 
-/// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
+/// `CU_STREAM_LEGACY`: the null stream, whatever a thread's default is.
 pub(crate) const LEGACY_STREAM: u64 = 1;
-/// `CU_STREAM_PER_THREAD`: the calling thread's own.
+/// `CU_STREAM_PER_THREAD`: the calling thread's own stream.
 pub(crate) const PER_THREAD_STREAM: u64 = 2;
 
 #[inline]

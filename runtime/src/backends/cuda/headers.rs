@@ -1,8 +1,8 @@
-//! The files that a source includes: followed, so that the cache knows what decides the result, and written where NVRTC
-//! finds them.
+//! The files that a source includes. They are followed, so that the cache knows everything that the result
+//! depends on, and they are written where NVRTC finds them.
 //!
-//! NVRTC takes headers in memory too, but looks for what a header includes by its plain name only: relative includes and
-//! include folders work with files.
+//! NVRTC takes headers in memory too, but looks for the includes of a header by their plain names only.
+//! Relative includes and include folders work only with files.
 
 mod computed;
 
@@ -18,22 +18,22 @@ use super::language;
 use super::toolkit::Toolkit;
 use crate::base::kernel::{Header, KernelModule};
 
-/// What a source includes, and what those files include.
+/// The files that a source includes, and that those files include.
 #[derive(Debug, Default)]
 pub(super) struct Includes {
     /// Whether there is any `#include`, embedded or not.
     any: bool,
-    /// Whether the source itself is among what is included.
+    /// Whether the source itself is among the included files.
     own: bool,
-    /// Those of this crate's headers for C and C++ that are included.
+    /// The headers of this crate for C and C++ that are included.
     language: BTreeSet<&'static str>,
-    /// How many folders the options name.
+    /// The number of folders that the options name.
     asked: usize,
-    /// The files that are not embedded, with a hash of what is in them.
+    /// The files that are not embedded, with a hash of their content.
     on_disk: BTreeMap<PathBuf, [u8; 32]>,
-    /// Whether something is included that is not embedded, found or not.
+    /// Whether a file is included that is not embedded, found or not.
     beyond: bool,
-    /// Whether a name is a macro's that plain text does not tell, so that it is not known which file it is.
+    /// Whether a name is a macro's that plain text does not tell, so that the file is not known.
     computed: bool,
 }
 
@@ -44,7 +44,7 @@ enum Include<'a> {
     Quoted(&'a str),
     /// `<name>`
     Angled(&'a str),
-    /// A macro, and what stands after it.
+    /// A macro, and the text after it.
     Computed(&'a str),
 }
 
@@ -59,7 +59,7 @@ enum Place {
 }
 
 impl Includes {
-    /// Follows what is included, in both branches of each `#if`.
+    /// Follows all includes, in both branches of each `#if`.
     pub(super) fn follow(module: &KernelModule, source: &str) -> Self {
         let mut includes = Self::default();
         let mut folders = option_folders(module.options);
@@ -85,11 +85,11 @@ impl Includes {
                 }
                 texts.push(text);
             }
-            // A macro may be defined in a file that was found last.
+            // The file that was found last may define the macro.
             includes.computed = false;
             let mut expanded = BTreeMap::new();
             for (place, operand) in &by_macros {
-                // What the toolkit's own headers include is the toolkit's, whose version is known.
+                // The toolkit's own headers include files of the toolkit, whose version is known.
                 if matches!(place, Place::OnDisk(path) if folders[asked..].iter().any(|folder| path.starts_with(folder)))
                 {
                     continue;
@@ -109,7 +109,7 @@ impl Includes {
         includes
     }
 
-    /// The file that is included, if it is there and was not before, noted unless it is embedded.
+    /// The file that is included, if it exists and is new. It is noted unless it is embedded.
     fn find(
         &mut self,
         module: &KernelModule,
@@ -119,7 +119,7 @@ impl Includes {
         include: Include<'_>,
     ) -> Option<(Place, String)> {
         if own(module, from, include) {
-            // What it includes is followed already.
+            // Its includes are followed already.
             self.own = true;
             return None;
         }
@@ -151,12 +151,12 @@ impl Includes {
         }
     }
 
-    /// Whether it is known which files are included.
+    /// Whether all included files are known.
     pub(super) fn are_known(&self) -> bool {
         !self.computed
     }
 
-    /// Whether something is included that is not embedded.
+    /// Whether a file is included that is not embedded.
     pub(super) fn go_beyond(&self) -> bool {
         self.beyond
     }
@@ -167,7 +167,7 @@ impl Includes {
         headers.filter(|header| self.computed || self.language.contains(header.path))
     }
 
-    /// Puts what is not embedded into a key.
+    /// Adds the files that are not embedded to a key.
     pub(super) fn identify(&self, key: &mut Key) {
         if self.beyond {
             // The headers of a toolkit may include by macros.
@@ -195,7 +195,7 @@ impl Includes {
             fs::create_dir_all(to.parent().unwrap_or(root.path()))?;
             fs::write(to, format!("{}{}", line_directive(name), without_mark(text)))
         };
-        // It may include itself, or be included by a header.
+        // The source may include itself, or be included by a header.
         if self.own {
             write(module.path, module.file, source)?;
         }
@@ -209,12 +209,12 @@ impl Includes {
     }
 }
 
-/// What makes the compiler, and `__FILE__`, name a file as the user does.
+/// The directive that makes the compiler, and `__FILE__`, name a file as the user does.
 pub(super) fn line_directive(path: &str) -> String {
     format!("#line 1 \"{}\"\n", path.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A path of the tree as one from where [`KernelModule::file`] starts.
+/// A path of the tree, relative to the place where [`KernelModule::file`] starts.
 fn as_written(module: &KernelModule, path: &str) -> String {
     let from: Vec<_> = folder_of(module.path).split('/').filter(|part| !part.is_empty()).collect();
     let to: Vec<_> = path.split('/').collect();
@@ -242,12 +242,13 @@ fn inside(path: &str) -> io::Result<&Path> {
     if stays { Ok(Path::new(path)) } else { Err(io::Error::other(format!("`{path}` leaves its folder"))) }
 }
 
-/// The text with each line that ends in `\` joined with the next, as C++ does before all else.
+/// The text with each line that ends in `\` joined with the next. C++ does this before everything else.
 fn joined(text: &str) -> String {
     text.replace("\\\r\n", "").replace("\\\n", "")
 }
 
-/// The `#include` directives of a text whose lines are joined, also of one in a comment, and what `__has_include` asks for.
+/// The `#include` directives of a text whose lines are joined, including those in comments, and the names
+/// that `__has_include` asks for.
 fn directives(text: &str) -> impl Iterator<Item = Include<'_>> {
     without_mark(text).lines().flat_map(|line| line_includes(line).chain(asked_for(line)))
 }
@@ -256,7 +257,7 @@ fn line_includes(line: &str) -> impl Iterator<Item = Include<'_>> {
     let marks = ["#", "%:"].into_iter().flat_map(|mark| line.match_indices(mark));
     let mut found = marks.filter_map(|(at, mark)| {
         let before = line[..at].trim_end();
-        // A comment may stand in front, or end there.
+        // A comment may come first, or end there.
         let is_first = before.is_empty() || before.ends_with("*/");
         let rest = past_blanks(&line[at + mark.len()..]).strip_prefix("include").filter(|_| is_first)?;
         let rest = past_blanks(rest.strip_prefix("_next").unwrap_or(rest));
@@ -265,7 +266,7 @@ fn line_includes(line: &str) -> impl Iterator<Item = Include<'_>> {
     found.next().into_iter()
 }
 
-/// `__has_include(<name>)`: whether it is there decides the result.
+/// The names in `__has_include(<name>)`: the result depends on whether the file exists.
 fn asked_for(line: &str) -> impl Iterator<Item = Include<'_>> {
     line.match_indices("__has_include").filter_map(|(at, name)| {
         let rest = line[at + name.len()..].strip_prefix("_next").unwrap_or(&line[at + name.len()..]);
@@ -277,7 +278,7 @@ fn asked_for(line: &str) -> impl Iterator<Item = Include<'_>> {
     })
 }
 
-/// What follows white space and comments.
+/// The text after white space and comments.
 fn past_blanks(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some((_, behind)) = rest.strip_prefix("/*").and_then(|comment| comment.split_once("*/")) {
@@ -286,7 +287,7 @@ fn past_blanks(text: &str) -> &str {
     rest
 }
 
-/// `<name>` or `"name"`, and what stands after it.
+/// The name `<name>` or `"name"` at the beginning of `text`.
 fn named(text: &str) -> Option<Include<'_>> {
     let quoted = || text.strip_prefix('"')?.split_once('"').map(|(name, _)| Include::Quoted(name));
     let angled = || text.strip_prefix('<')?.split_once('>').map(|(name, _)| Include::Angled(name));
@@ -339,7 +340,7 @@ pub(super) fn without_mark(text: &str) -> &str {
 
 fn on_disk(folders: &[PathBuf], from: &Place, include: Include<'_>) -> Option<(Place, String)> {
     let read = |path: PathBuf| {
-        // Whatever is in it, only its directives are read, and its hash is taken.
+        // Whatever the file is, only its directives are read, and its hash is taken.
         let bytes = path.is_file().then(|| fs::read(&path).ok())??;
         Some((Place::OnDisk(path), String::from_utf8_lossy(&bytes).into_owned()))
     };
@@ -355,7 +356,7 @@ fn on_disk(folders: &[PathBuf], from: &Place, include: Include<'_>) -> Option<(P
     beside.into_iter().chain(folders.iter().map(|folder| folder.join(name))).find_map(read)
 }
 
-/// Without `.` and `..`; `None` if it leaves the tree.
+/// The path without `.` and `..`; `None` if it leaves the tree.
 fn normal(path: &str) -> Option<String> {
     let mut parts = Vec::new();
     for part in path.split('/') {
@@ -368,7 +369,7 @@ fn normal(path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The values of options of these names, in all the ways that NVRTC lets them be written.
+/// The values of options of these names, in all forms that NVRTC accepts.
 fn values<'a>(options: &'a [&'a str], names: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     options.iter().enumerate().filter_map(|(index, option)| {
         let option = option.trim();
@@ -379,7 +380,7 @@ fn values<'a>(options: &'a [&'a str], names: &'a [&'a str]) -> impl Iterator<Ite
     })
 }
 
-/// The folders that options name, as NVRTC takes them: from the process's folder on.
+/// The folders that options name, relative to the process's folder, as NVRTC takes them.
 fn option_folders(options: &[&str]) -> Vec<PathBuf> {
     values(options, &["--include-path", "-I"]).map(PathBuf::from).collect()
 }

@@ -1,37 +1,39 @@
-//! What PTX, cubins and fatbins hold, as far as an error must say it and a load must not run past their end.
+//! The headers of PTX, cubins and fatbins, as far as an error needs them, and a load must not run past the
+//! end of the file.
 
 use std::fmt;
 
 /// `\x7fELF`: a cubin.
 const ELF: &[u8] = b"\x7fELF";
-/// What a fatbin begins with.
+/// The first bytes of a fatbin.
 const FATBIN: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 /// `EM_CUDA`
 const CUDA: u16 = 190;
 /// `SHT_NOBITS`: a section of no bytes in the file.
 const NO_BITS: u32 = 8;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Image {
-    /// PTX, in text.
+    /// PTX, as text.
     Ptx {
-        /// Its `.version`, `8.8`.
+        /// Its `.version`, such as `8.8`.
         version: String,
-        /// Its `.target`, 90 for `sm_90`.
+        /// Its `.target`, such as 90 for `sm_90`.
         target: Option<u32>,
     },
-    /// Code for one architecture, 90 for `sm_90`.
+    /// Code for one architecture, such as 90 for `sm_90`.
     Cubin(u32),
-    /// Several of them: the architecture of each, and whether it is PTX.
+    /// Several images: the architecture of each, and whether it is PTX.
     Fatbin(Vec<(u32, bool)>),
 }
 
 impl Image {
-    /// Reads the headers, and sees that everything they say is in the file lies within it: the driver is told no length.
+    /// Reads the headers, and checks that all parts that they describe lie within the file, since the driver
+    /// is not told its length.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The description of the problem.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, &'static str> {
         const CUT_OFF: &str = "it is cut off";
         if bytes.is_empty() {
@@ -84,16 +86,16 @@ impl fmt::Display for Image {
     }
 }
 
-/// What an image holds, as an error says it.
+/// The content of an image, as an error states it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The description of the problem.
 #[doc(hidden)]
 pub fn held_by(image: &[u8]) -> Result<String, &'static str> {
     Image::read(image).map(|image| image.to_string())
 }
 
-/// The kernels that a cubin or PTX has, by the names that the driver knows them by.
+/// The kernels of a cubin or of PTX, by the names that the driver knows.
 #[doc(hidden)]
 pub fn kernels_in(image: &[u8]) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -111,7 +113,7 @@ pub fn kernels_in(image: &[u8]) -> Vec<String> {
 }
 
 fn ptx(bytes: &[u8]) -> Option<Image> {
-    // A NUL ends it; what is behind one is never read.
+    // A NUL ends the text. Anything after it is never read.
     let text = std::str::from_utf8(bytes).ok()?.trim_end_matches('\0');
     let directive =
         |name: &str| text.lines().find_map(|line| line.trim_start().strip_prefix(name)).map(str::trim);
@@ -121,8 +123,9 @@ fn ptx(bytes: &[u8]) -> Option<Image> {
     (!text.contains('\0')).then(|| Image::Ptx { version, target: target.and_then(digits) })
 }
 
-/// The header has its own size at 6 and that of all parts at 8. Each part has a header: kind (1 is PTX) at 0, its own size at 4,
-/// the part's at 8, the architecture at 28. A header has room for what is read of it.
+/// The header has its own size at 6 and that of all parts at 8. Each part has a header: the kind (1 is PTX)
+/// at 0, the header's size at 4, the part's at 8, the architecture at 28. A header is large enough for
+/// everything that is read of it.
 fn fatbin(bytes: &[u8]) -> Option<Vec<(u32, bool)>> {
     let size = usize::try_from(u64_at(bytes, 8)?).ok()?;
     let mut at = usize::from(u16_at(bytes, 6)?);
@@ -142,13 +145,13 @@ fn fatbin(bytes: &[u8]) -> Option<Vec<(u32, bool)>> {
     Some(parts)
 }
 
-/// A 64-bit little-endian ELF file, as cubins are.
+/// A 64-bit little-endian ELF file, the format of cubins.
 struct Elf<'a> {
     bytes: &'a [u8],
     machine: u16,
 }
 
-/// A section: type, name's place, and bytes in the file.
+/// A section: its type, the place of its name, and its bytes in the file.
 struct Section {
     kind: u32,
     name: u32,
@@ -162,7 +165,8 @@ impl<'a> Elf<'a> {
         is_elf.then(|| u16_at(bytes, 18).map(|machine| Self { bytes, machine }))?
     }
 
-    /// The flags have it in their second byte since version 8 of CUDA's binary interface, before in their first.
+    /// The architecture. Since version 8 of CUDA's binary interface it is in the second byte of the flags,
+    /// before in the first.
     fn architecture(&self) -> u32 {
         let flags = u32_at(self.bytes, 48).unwrap_or(0);
         if self.bytes[8] >= 8 { flags >> 8 & 0xff } else { flags & 0xff }
@@ -184,8 +188,8 @@ impl<'a> Elf<'a> {
             .collect()
     }
 
-    /// `count` headers of `LEN` bytes from `start` on, one every `step` bytes; `None` if they are not whole. No
-    /// header, or part of one, is at the place of another.
+    /// `count` headers of `LEN` bytes from `start` on, one every `step` bytes; `None` if they are not whole.
+    /// Headers do not overlap.
     fn table<const LEN: usize>(&self, start: u64, step: u16, count: u16) -> Option<Vec<&'a [u8; LEN]>> {
         let start = usize::try_from(start).ok()?;
         if count > 0 && usize::from(step) < LEN {
@@ -245,7 +249,8 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A fatbin as CUDA's `fatbinary` lays it out, of parts `(kind, architecture)` with a payload of 24 bytes each.
+    /// A fatbin with the layout of CUDA's `fatbinary`, of parts `(kind, architecture)` with a payload of 24
+    /// bytes each.
     fn fatbin_of(parts: &[(u16, u32)]) -> Vec<u8> {
         let mut body = Vec::new();
         for &(kind, architecture) in parts {
@@ -275,7 +280,7 @@ mod tests {
             assert!(Image::read(&bytes[..cut]).is_err(), "{cut} bytes");
         }
         let mut endless = bytes;
-        // A part of no bytes.
+        // The part has no bytes.
         endless[20..24].copy_from_slice(&[0; 4]);
         endless[24..32].copy_from_slice(&[0; 8]);
         assert_eq!(Image::read(&endless), Err("it is cut off"));
@@ -286,7 +291,7 @@ mod tests {
         let mut headless = fatbin_of(&[]);
         headless[6..8].copy_from_slice(&[0; 2]);
         assert_eq!(Image::read(&headless), Err("it is cut off"));
-        // Of each of the first parts the architecture would be in the next one.
+        // The architecture of each of the first parts would be in the next part.
         let mut short = fatbin_of(&[]);
         for header in [16_u32, 16, 32] {
             short.extend([[0; 4], header.to_le_bytes(), [0; 4], [0; 4]].concat());
@@ -296,7 +301,7 @@ mod tests {
         assert_eq!(Image::read(&short), Err("it is cut off"));
     }
 
-    /// Two sections and a segment, of which the headers come last.
+    /// Two sections and a segment, whose headers come last.
     #[test]
     fn a_cubin_that_is_cut_off_anywhere_is_refused() {
         let mut bytes = ELF.to_vec();
@@ -315,7 +320,7 @@ mod tests {
         for cut in 4..bytes.len() {
             assert_eq!(Image::read(&bytes[..cut]), Err("it is cut off"), "{cut} bytes");
         }
-        // Headers that say they are shorter than they are.
+        // These headers claim to be shorter than they are.
         for (place, size) in [(54, 55_u16), (58, 63)] {
             let mut lie = bytes.clone();
             lie[place..place + 2].copy_from_slice(&size.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What a GPU says of itself.
+//! The properties of a GPU.
 
 use std::ffi::{CStr, c_int};
 
@@ -6,7 +6,7 @@ use super::context::Context;
 use super::sys::CUdevice_attribute as Attribute;
 use crate::driver::{DriverResult, Info};
 
-/// Asks the device of this context, the GPU `index`.
+/// Reads the properties of this context's device, the GPU `index`.
 pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
     let api = context.enter()?;
     let device = context.device();
@@ -14,7 +14,7 @@ pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
     let mut name = [0; 256];
     // SAFETY: the buffer has the length given.
     unsafe { api.cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device) }?;
-    // SAFETY: the driver has written a NUL-terminated string; where it did not, the last byte is still NUL.
+    // SAFETY: the driver has written a NUL-terminated string; if it has not, the last byte is still NUL.
     let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
 
     let mut memory = 0;
@@ -45,25 +45,25 @@ pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
     })
 }
 
-/// What tells this GPU and its driver from others, whatever its index is today.
+/// A text that tells this GPU and its driver from others, whatever its index is today.
 pub(super) fn identity(context: &Context, info: &Info) -> DriverResult<String> {
     let Info { name, memory, .. } = info;
     let place = pci(context);
     let mut version = 0;
     // SAFETY: `version` is a place for the result.
     unsafe { context.enter()?.cuDriverGetVersion(&mut version) }?;
-    // The release within that, where the operating system tells it.
+    // The driver's release within that version, if the operating system tells it.
     let release = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
     Ok(format!("{name}\n{memory}\n{place:?}\n{version}\n{}", release.lines().next().unwrap_or_default()))
 }
 
-/// Where the GPU is on the PCI bus, as the operating system writes it: `0000:41:00.0`.
+/// The GPU's address on the PCI bus, as the operating system writes it, such as `0000:41:00.0`.
 pub(super) fn pci_address(context: &Context) -> Option<String> {
     let [domain, bus, device] = pci(context);
     Some(format!("{:04x}:{:02x}:{:02x}.0", domain?, bus?, device?))
 }
 
-/// The domain, the bus and the device.
+/// The domain, the bus and the device of that address.
 fn pci(context: &Context) -> [Option<u32>; 3] {
     [
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,

@@ -1,14 +1,14 @@
-//! [`Key`]: what a compiled source is kept under.
+//! [`Key`]: the name under which a compiled source is kept.
 
-/// What files begin with.
+/// The bytes with which files begin.
 pub(super) const MAGIC: &[u8; 16] = b"thalweg kernels\n";
 
-/// Of the files, and of how a key is made.
+/// The version of the files, and of how a key is made.
 pub(super) const VERSION: u32 = 1;
 
-/// Hashes everything that decides what a compiler makes of a source.
+/// Hashes everything that a compiler's result depends on.
 ///
-/// Each part goes in with its length, so that no two lists of parts are the same bytes.
+/// Each part is hashed with its length, so that no two lists of parts are the same bytes.
 #[derive(Debug)]
 pub(super) struct Key(blake3::Hasher);
 
@@ -45,7 +45,7 @@ impl Key {
         *self.0.finalize().as_bytes()
     }
 
-    /// In hexadecimal digits.
+    /// The key in hexadecimal digits.
     pub(super) fn name(&self) -> String {
         self.0.finalize().to_hex().to_string()
     }

@@ -1,12 +1,12 @@
-//! Headers that stand for those of C and C++ that kernels use. NVRTC has none of them.
+//! Headers in place of those of C and C++ that kernels use. NVRTC has none of them.
 //!
-//! They define names that NVRTC does not have built in: types, limits, constants, and the names in `std`. A
+//! They define names that are not built into NVRTC: types, limits, constants, and the names in `std`. A
 //! header in a program's own folders comes before these, and these come before the toolkit's folders, which
 //! may be a system's.
 
 use crate::base::kernel::Header;
 
-/// Where they are in the tree that is written for NVRTC.
+/// The folder of these headers in the tree that is written for NVRTC.
 pub(super) const FOLDER: &str = "thalweg-language";
 
 macro_rules! headers {
@@ -20,13 +20,13 @@ pub(super) static HEADERS: [Header; 20] = headers! {
     "cassert" "cfloat" "climits" "cmath" "cstdbool" "cstddef" "cstdint" "cstdio" "cstdlib" "cstring"
 };
 
-/// What to include, where the compiler says of names that it does not know them and these headers define them.
+/// The headers to include, if the compiler does not know names that these headers define.
 pub(super) fn explain(log: &str) -> Option<String> {
     let undefined = log.lines().filter_map(|line| {
         let (_, name) = line.split_once("identifier \"")?;
         name.split_once("\" is undefined").map(|(name, _)| name)
     });
-    // By header, each name once.
+    // The names by header, each once.
     let mut found: Vec<(&str, Vec<String>)> = Vec::new();
     for name in undefined {
         let Some(header) = HEADERS.iter().find(|header| header.path.ends_with(".h") && defines(header, name))
@@ -58,7 +58,7 @@ fn defines(header: &Header, name: &str) -> bool {
     })
 }
 
-/// The header that is included by this name.
+/// The header of this name.
 pub(super) fn find(name: &str) -> Option<&'static Header> {
     HEADERS.iter().find(|header| header.path == name)
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::api::{self, Api};
 use super::sys::{CUfunction, CUstream};
-use crate::base::error::{DriverError, ErrorKind};
+use crate::base::error::{Detail, DriverError};
 use crate::base::kernel::Grid;
 use crate::base::kernel::volume;
 use crate::driver::{DriverResult, RawFunction, RawLaunch};
@@ -14,18 +14,19 @@ pub(super) fn function_handle(function: RawFunction) -> CUfunction {
     ptr::with_exposed_provenance_mut(function.handle as usize)
 }
 
-/// Whether `cuLaunchKernel` has no place for what the kernel's launches must say.
+/// Whether the kernel's launches need attributes, for which `cuLaunchKernel` has no place.
 pub(super) fn has_attributes(function: &RawFunction) -> bool {
     function.cooperative || function.cluster.is_some_and(|cluster| !cluster.in_source)
 }
 
-/// What loading the kernel would have said: a driver that lacks a function loads no kernel that needs it.
+/// The error that loading the kernel would have given: a driver that lacks a function loads no kernel that
+/// needs it.
 #[cold]
-pub(super) fn too_old(kind: ErrorKind) -> DriverError {
-    DriverError::new("cuLaunchKernelEx", api::NOT_FOUND, "CUDA_ERROR_NOT_FOUND", kind.to_string())
+pub(super) fn too_old(detail: Detail) -> DriverError {
+    DriverError::new("cuLaunchKernelEx", api::NOT_FOUND, "CUDA_ERROR_NOT_FOUND", detail.to_string())
 }
 
-/// Enqueues a kernel, and gives the name of the driver's function that did it.
+/// Enqueues a kernel, and returns the name of the driver's function that did it.
 ///
 /// # Safety
 /// As [`Driver::enqueue`](crate::driver::Driver::enqueue); the context is current.
@@ -42,7 +43,7 @@ pub(super) unsafe fn enqueue(
         return Ok("cuLaunchKernelEx");
     }
     let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (grid, block);
-    // SAFETY: as above. It writes nothing to the list of them.
+    // SAFETY: as above. The driver writes nothing to the list of parameters.
     unsafe {
         api.cuLaunchKernel(
             function_handle(function),
@@ -61,7 +62,7 @@ pub(super) unsafe fn enqueue(
     Ok("cuLaunchKernel")
 }
 
-/// The blocks of such a launch that can be on the device at once.
+/// The number of blocks of such a launch that can be on the device at once.
 ///
 /// # Safety
 /// The function is live and its context current.
@@ -78,7 +79,7 @@ pub(super) unsafe fn resident_blocks(
         return Ok(clusters * volume(cluster.blocks));
     }
     let mut blocks = 0;
-    // A block has at most 1024 threads: its limits were checked before.
+    // A block has at most 1024 threads, since its limits were checked before.
     let (threads, shared) = (volume(launch.block_dim) as c_int, launch.shared as usize);
     let handle = function_handle(*function);
     // SAFETY: `blocks` is a place for the result; the rest is the caller's promise.

@@ -1,11 +1,11 @@
-//! CUDA GPUs: the driver and NVRTC, which are looked for when the program runs.
+//! CUDA GPUs, by the driver and NVRTC, which are looked for when the program runs.
 //!
-//! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, [`table`] looks their
-//! functions up, and a machine without them gets an error that names what was looked for. [`driver`] is the device,
-//! [`open`] finds it, and [`enqueue`] carries out its commands; [`context`], [`info`], [`pinned`], [`ends`], [`host`],
-//! [`launch`], [`attributes`] and [`module`] each do one thing for it. For modules, [`compile`] asks the [`cache`] and
-//! [`nvrtc`], which finds what a source includes by [`headers`] and [`toolkit`]; [`image`] reads what is compiled
-//! already.
+//! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, and [`table`]
+//! looks up their functions. On a machine without them the error names the files that were looked for.
+//! [`driver`] is the device, [`open`] finds it, and [`enqueue`] carries out its commands. [`context`],
+//! [`info`], [`pinned`], [`ends`], [`host`], [`launch`], [`attributes`] and [`module`] each do one thing for
+//! it. For modules, [`compile`] asks the [`cache`] and [`nvrtc`], which finds the includes of a source by
+//! [`headers`] and [`toolkit`]. [`image`] reads images that are compiled already.
 
 mod api;
 mod attributes;
@@ -18,6 +18,7 @@ mod devices;
 mod driver;
 mod ends;
 mod enqueue;
+mod faults;
 mod fill;
 mod freed;
 mod graph;

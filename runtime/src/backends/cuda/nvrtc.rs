@@ -1,4 +1,4 @@
-//! Compiles `.cu` sources with NVRTC, which needs no GPU.
+//! Compilation of `.cu` sources with NVRTC, which needs no GPU.
 
 pub(super) mod sys;
 
@@ -17,12 +17,12 @@ use super::language;
 use super::probe;
 use super::table::{functions, symbol};
 use super::toolkit::Toolkit;
-use crate::base::error::{DriverError, ErrorKind, Result};
+use crate::base::error::{Detail, DriverError, Result};
 use crate::base::kernel::KernelModule;
 use crate::driver::DriverResult;
 
 functions! {
-    /// What every NVRTC since 11.2 has.
+    /// The functions that every NVRTC since 11.2 has.
     struct Functions, bindings self::sys, code nvrtcResult;
     fn nvrtcVersion(major: *mut c_int, minor: *mut c_int);
     fn nvrtcGetNumSupportedArchs(count: *mut c_int);
@@ -48,10 +48,10 @@ functions! {
 }
 
 impl Functions {
-    /// The functions of this process's NVRTC; `file` is what an error says could not be compiled.
+    /// The functions of this process's NVRTC. An error says that `file` could not be compiled.
     fn get(file: &'static str) -> Result<&'static Self> {
         static FUNCTIONS: OnceLock<Result<Functions, &'static str>> = OnceLock::new();
-        let library = probe::nvrtc().map_err(|looked_for| ErrorKind::NoNvrtc { file, looked_for })?;
+        let library = probe::nvrtc().map_err(|looked_for| Detail::NoNvrtc { file, looked_for })?;
         let functions = FUNCTIONS.get_or_init(|| Self::find(library)).as_ref();
         Ok(functions.map_err(|symbol| {
             let text = "this NVRTC is too old: it lacks the function";
@@ -59,7 +59,7 @@ impl Functions {
         })?)
     }
 
-    /// What it compiles for: 90 stands for compute capability 9.0.
+    /// The architectures that it compiles for: 90 stands for compute capability 9.0.
     fn architectures(&self) -> DriverResult<Vec<c_int>> {
         let mut count = 0;
         // SAFETY: `count` is a place for the result.
@@ -83,7 +83,7 @@ impl Functions {
 /// NVRTC's name for one of its codes.
 fn error_name(library: &'static Library, code: u32) -> Option<&'static str> {
     type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
-    // SAFETY: the type is that of the header, but for the code, an enum there and its integer here.
+    // SAFETY: the type is that of the header, except the code, an enum there and its integer here.
     let describe = unsafe { symbol::<ErrorString>(library, "nvrtcGetErrorString") }?;
     // SAFETY: the function takes any code.
     let text = unsafe { describe(code) };
@@ -94,8 +94,9 @@ fn error_name(library: &'static Library, code: u32) -> Option<&'static str> {
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
-/// The architecture to compile for, such that the result runs on a device of this compute capability: its own, or,
-/// for a device newer than NVRTC, the newest virtual one, whose PTX the driver then compiles on.
+/// The architecture to compile for, so that the result runs on a device of this compute capability. It is the
+/// device's own, or, for a device newer than NVRTC, the newest virtual one, whose PTX the driver compiles
+/// further.
 pub(super) fn architecture_for(compute_capability: (u32, u32), file: &'static str) -> Result<String> {
     Ok(choose(compute_capability, &Functions::get(file)?.architectures()?))
 }
@@ -105,12 +106,14 @@ fn choose((major, minor): (u32, u32), known: &[c_int]) -> String {
     let own = (major * 10 + minor) as c_int;
     match known.iter().filter(|&&known| known < own).max() {
         Some(newest) if !known.contains(&own) => format!("compute_{newest}"),
-        // A device older than all that NVRTC knows comes here too: that is an error, which lists those.
+        // A device older than all that NVRTC knows comes here too. That is an error, which lists the known
+        // architectures.
         _ => format!("sm_{own}"),
     }
 }
 
-/// Whether an architecture's name is one of those that NVRTC says it knows, or a variant of one: `sm_90a`, `compute_100f`.
+/// Whether an architecture's name is one that NVRTC says it knows, or a variant of one: `sm_90a`,
+/// `compute_100f`.
 fn is_architecture(name: &str, known: &[c_int]) -> bool {
     let number = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"));
     let number = number.map(|number| number.strip_suffix(['a', 'f']).unwrap_or(number));
@@ -122,22 +125,22 @@ fn is_architecture(name: &str, known: &[c_int]) -> bool {
 }
 
 /// The error of an architecture that NVRTC does not know.
-fn unknown(file: &'static str, architecture: &str, mut known: Vec<c_int>) -> ErrorKind {
+fn unknown(file: &'static str, architecture: &str, mut known: Vec<c_int>) -> Detail {
     known.sort_unstable();
     let supported = known.iter().map(|number| format!("sm_{number}")).collect();
-    ErrorKind::Architecture { file, architecture: architecture.to_owned(), supported }
+    Detail::Architecture { file, architecture: architecture.to_owned(), supported }
 }
 
 /// This process's NVRTC.
 pub(super) struct Compiler {
     nvrtc: &'static Functions,
-    /// `(13, 0)`
+    /// Its version, such as `(13, 0)`.
     version: (c_int, c_int),
 }
 
 impl Compiler {
     /// # Errors
-    /// NVRTC is missing or too old; `file` is what could not be compiled.
+    /// NVRTC is missing or too old; `file` is the source that could not be compiled.
     pub(super) fn get(file: &'static str) -> Result<Self> {
         let nvrtc = Functions::get(file)?;
         let (mut major, mut minor) = (0, 0);
@@ -146,8 +149,8 @@ impl Compiler {
         Ok(Self { nvrtc, version: (major, minor) })
     }
 
-    /// What tells it from other releases. The version does not tell those of one toolkit's updates apart; their libraries
-    /// differ in size.
+    /// A text that tells it from other releases. The version does not tell the updates of one toolkit apart,
+    /// but their libraries differ in size.
     pub(super) fn identity(&self) -> Vec<u8> {
         let bytes = probe::nvrtc_file().and_then(|file| fs::metadata(file).ok()).map_or(0, |file| file.len());
         let (major, minor) = self.version;
@@ -155,8 +158,8 @@ impl Compiler {
     }
 }
 
-/// Compiles a kernel source: to a cubin for a real architecture (`sm_90`), to NUL-terminated PTX for a virtual one
-/// (`compute_90`). The compiler's messages name files as the user does.
+/// Compiles a kernel source: to a cubin for a real architecture (`sm_90`), to NUL-terminated PTX for a
+/// virtual one (`compute_90`). The compiler's messages name files as the user does.
 ///
 /// # Errors
 /// NVRTC does not know the architecture, or the source does not compile.
@@ -172,7 +175,7 @@ pub(super) fn compile(
     if !is_architecture(architecture, &known) {
         return Err(unknown(file, architecture, known).into());
     }
-    let failed = |log: String| ErrorKind::Compile { file, architecture: architecture.into(), log };
+    let failed = |log: String| Detail::Compile { file, architecture: architecture.into(), log };
     let c_string = |what: &str, text: &str| {
         CString::new(text).map_err(|_| failed(format!("{file}: error: the {what} holds a NUL character")))
     };
@@ -180,8 +183,8 @@ pub(super) fn compile(
     let tree = includes.write(module, source).map_err(|error| {
         failed(format!("{file}: error: its headers cannot be written to a temporary folder: {error}"))
     })?;
-    // With files, the source's name is a path among them: what it includes is looked for beside it, and not in the
-    // process's folder.
+    // With files, the source's name is a path among them, so its includes are looked for beside it, and not
+    // in the process's folder.
     let (name, source) = match &tree {
         None => (file.to_owned(), source.to_owned()),
         Some(tree) => {
@@ -211,7 +214,7 @@ pub(super) fn compile(
     if let Err(error) = program.compile(&options) {
         let log = program.log()?;
         let mut log = if log.is_empty() { error.to_string() } else { log.replace(&name, file) };
-        // Of one that it knows, but not in this variant.
+        // NVRTC knows the architecture, but not this variant.
         if ["invalid value for --gpu-architecture", "--nv_arch flag"].iter().any(|text| log.contains(text)) {
             return Err(unknown(file, architecture, known).into());
         }
@@ -246,18 +249,19 @@ impl<'a> Program<'a> {
     fn new(nvrtc: &'static Functions, source: &'a CStr, name: &'a CStr) -> DriverResult<Self> {
         let mut handle = ptr::null_mut();
         let (source_ptr, name) = (source.as_ptr(), name.as_ptr());
-        // SAFETY: `handle` is a place for the result, and both strings are NUL-terminated and outlive the program.
+        // SAFETY: `handle` is a place for the result, and both strings are NUL-terminated and outlive the
+        // program.
         unsafe { nvrtc.nvrtcCreateProgram(&mut handle, source_ptr, name, 0, ptr::null(), ptr::null()) }?;
         Ok(Self { nvrtc, handle, _source: source })
     }
 
-    /// Has the compiler instantiate a template, `reduce<float>`.
+    /// Makes the compiler instantiate a template, such as `reduce<float>`.
     fn instantiate(&self, expression: &CStr) -> DriverResult<()> {
         // SAFETY: the program is live and not compiled yet, and the text is NUL-terminated.
         unsafe { self.nvrtc.nvrtcAddNameExpression(self.handle, expression.as_ptr()) }
     }
 
-    /// The name in the result of what was instantiated.
+    /// The name of an instance in the result.
     fn lowered(&self, expression: &CStr) -> DriverResult<String> {
         let mut name = ptr::null();
         // SAFETY: the program is compiled, the text is NUL-terminated, and `name` is a place for the result.
@@ -272,7 +276,7 @@ impl<'a> Program<'a> {
         unsafe { self.nvrtc.nvrtcCompileProgram(self.handle, options.len() as c_int, options.as_ptr()) }
     }
 
-    /// What the compiler said, without the NUL at its end.
+    /// The compiler's messages, without the NUL at the end.
     fn log(&self) -> DriverResult<String> {
         let mut bytes = 0;
         // SAFETY: the program is live, and `bytes` is a place for the result.
@@ -307,7 +311,7 @@ impl<'a> Program<'a> {
 
 impl Drop for Program<'_> {
     fn drop(&mut self) {
-        // An error is of no use to anyone here.
+        // Nobody here could use an error.
         // SAFETY: the program is live and not used again.
         let _ = unsafe { self.nvrtc.nvrtcDestroyProgram(&mut self.handle) };
     }

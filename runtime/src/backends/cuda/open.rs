@@ -11,8 +11,8 @@ use crate::base::error::Result;
 use crate::driver::Driver;
 
 impl Cuda {
-    /// Refuses to open a GPU on a thread that runs a function of a stream. To be asked before anything is
-    /// locked: whoever has the lock may wait, in the driver, for the function.
+    /// Refuses to open a GPU on a thread that runs a function of a stream. This is asked before anything is
+    /// locked: whoever has the lock may be waiting, in the driver, for that function.
     pub(crate) fn may_open() -> Result<()> {
         Ok(HostFunctions::may_call("cuDevicePrimaryCtxRetain")?)
     }
@@ -38,15 +38,15 @@ impl Cuda {
 pub(crate) enum OfContext {
     /// The context is the primary one of the GPU with this index.
     Primary(usize),
-    /// It is another one.
+    /// The context is not a primary one.
     Other(Context),
 }
 
 impl OfContext {
-    /// Finds out which context it is.
+    /// Finds out whether the context is a primary one.
     ///
     /// # Errors
-    /// There is no CUDA driver; it is no context, or the driver refuses it.
+    /// There is no CUDA driver, `context` is not a context, or the driver refuses it.
     ///
     /// # Safety
     /// `context` is null or a context, and stays one as long as `keep` is not dropped.

@@ -4,27 +4,27 @@ use std::fs::{self, DirBuilder, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 
 /// Resolves the links in a path to a folder, which is created if it does not exist. `None` if that fails.
 ///
 /// # Errors
 /// The folder belongs to another user, or other users may write into it or replace it.
 pub(super) fn folder(path: &Path) -> Result<Option<PathBuf>> {
-    // The links are resolved once: a link that changes later has no effect on the folder that is checked and
-    // used.
+    // The links are resolved once, so a link that changes later does not affect the folder that is checked
+    // and used.
     let Ok(folder) = create(path).and_then(|()| path.canonicalize()) else { return Ok(None) };
     match refusal(&folder) {
         Ok(None) => Ok(Some(folder)),
         Ok(Some((reason, help))) => {
             let folder = folder.display().to_string();
-            Err(ErrorKind::CacheFolder { folder, reason, help }.into())
+            Err(Detail::CacheFolder { folder, reason, help }.into())
         }
         Err(_) => Ok(None),
     }
 }
 
-/// Makes the folder, and those above it that are not there, for this user alone.
+/// Makes the folder, and the missing folders above it, for this user alone.
 pub(super) fn create(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -32,12 +32,12 @@ pub(super) fn create(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Whether a file is this user's, and nobody else may write it.
+/// Whether a file belongs to this user, and nobody else may write it.
 pub(super) fn is_own(file: &Metadata) -> bool {
     rights::another_owner(file).is_none() && !rights::others_may_write(file)
 }
 
-/// The reason why other users have a say in what is in a folder, and the remedy. `None` if they have none.
+/// The reason why other users can change the content of a folder, and the remedy. `None` if they cannot.
 fn refusal(folder: &Path) -> io::Result<Option<(String, String)>> {
     let data = fs::metadata(folder)?;
     if let Some((owner, user)) = rights::another_owner(&data) {

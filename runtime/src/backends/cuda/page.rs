@@ -8,26 +8,35 @@ use super::sys::{self, CUdeviceptr};
 use crate::base::sync::AtomicU32;
 use crate::driver::DriverResult;
 
-/// What is allocated at a time, in bytes: more words than there are streams.
+/// The size of a page, in bytes. It has more words than there are streams.
 const PAGE: usize = 4096;
 
-/// One word, by its address for either side.
+/// One word, by its address on either side.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
-    /// Of a page; its provenance is exposed.
+    /// The address on the host, within a page. Its provenance is exposed.
     host: usize,
     pub(super) device: CUdeviceptr,
 }
 
 impl Word {
-    /// What the host accesses.
+    /// The word of a page at these addresses.
+    pub(super) fn at(host: usize, device: CUdeviceptr) -> Self {
+        Self { host, device }
+    }
+
+    pub(super) fn host(self) -> usize {
+        self.host
+    }
+
+    /// The word as the host accesses it.
     ///
     /// # Safety
-    /// The page is not freed as long as that is there.
+    /// The page is not freed as long as the reference exists.
     pub(super) unsafe fn atomic<'a>(self) -> &'a AtomicU32 {
         let host = ptr::with_exposed_provenance_mut::<u32>(self.host);
-        // SAFETY: the word is aligned and lies in a page that is live, says the caller. The host accesses it atomically
-        // only; what the device writes is a whole word.
+        // SAFETY: the word is aligned, and by the caller's promise it lies in a live page. The host accesses
+        // it only atomically, and the device writes it as a whole.
         unsafe { AtomicU32::from_ptr(host) }
     }
 }
@@ -39,7 +48,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// A new page. The context is current.
+    /// Allocates a page. The context is current.
     pub(super) fn allocate(api: &Api) -> DriverResult<Self> {
         let mut host: *mut c_void = ptr::null_mut();
         // SAFETY: `host` is a place for the result, and the caller's context is current.

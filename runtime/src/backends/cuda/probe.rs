@@ -1,4 +1,4 @@
-//! Looks for CUDA's libraries when they are needed. Nothing is linked.
+//! The search for CUDA's libraries when they are needed. Nothing is linked.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::c_int;
@@ -9,7 +9,7 @@ use libloading::Library;
 
 use super::table::symbol;
 
-/// Where no driver says otherwise.
+/// The order if no driver says otherwise.
 const NEWEST_FIRST: [u32; 3] = [13, 12, 11];
 
 /// A library, or the names under which it was looked for.
@@ -24,12 +24,15 @@ pub(super) fn cuda_driver() -> Result<&'static Library, Vec<String>> {
 /// NVRTC, or the names under which it was looked for.
 pub(super) fn nvrtc() -> Result<&'static Library, Vec<String>> {
     static NVRTC: OnceLock<Found> = OnceLock::new();
-    NVRTC.get_or_init(|| find(&["nvrtc"], releases())).as_ref().map_err(Clone::clone)
+    NVRTC.get_or_init(|| find(&["nvrtc"], cuda_releases())).as_ref().map_err(Clone::clone)
 }
 
-/// The releases of CUDA whose libraries are looked for, in this order: the driver's own first, since a driver cannot run what a newer
-/// release has compiled.
-pub(crate) fn releases() -> [u32; 3] {
+/// The major releases of CUDA in the order in which to look for their libraries. The driver's own comes
+/// first, since a driver cannot run code that a newer release has compiled. Without a driver, the newest is
+/// first.
+///
+/// Routines that load a library of CUDA need it: the name of the library's file contains the release.
+pub fn cuda_releases() -> [u32; 3] {
     static RELEASES: OnceLock<[u32; 3]> = OnceLock::new();
     *RELEASES.get_or_init(|| in_order(driver_release()))
 }
@@ -42,7 +45,7 @@ fn in_order(driver: Option<u32>) -> [u32; 3] {
     }
 }
 
-/// The release of CUDA that the driver is of, if there is one.
+/// The release of CUDA that the driver belongs to, if there is a driver.
 fn driver_release() -> Option<u32> {
     type GetVersion = unsafe extern "C" fn(*mut c_int) -> u32;
     // SAFETY: `cuDriverGetVersion` has this type.
@@ -60,14 +63,14 @@ fn find(stems: &[&str], releases: [u32; 3]) -> Found {
     found.ok_or(names)
 }
 
-/// The files that a library may be in, each once: as toolkits for developers have it, then with the numbers of CUDA's
-/// releases in this order, and as drivers have it.
-pub(crate) fn file_names(stem: &str, releases: [u32; 3]) -> Vec<String> {
+/// The files that may contain a library, each once: first as toolkits for developers name it, then with the
+/// numbers of CUDA's releases in this order, then as drivers name it.
+fn file_names(stem: &str, releases: [u32; 3]) -> Vec<String> {
     let mut names = vec![format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}")];
     if DLL_SUFFIX == ".dll" {
         names.push(format!("{stem}64{DLL_SUFFIX}"));
         for release in releases {
-            // NVRTC's file has had the name of 11.2 since then.
+            // NVRTC's file keeps the name of 11.2 in all later releases of 11.
             let minor = if release == 11 { 2 } else { 0 };
             names.push(format!("{stem}64_{release}{DLL_SUFFIX}"));
             names.push(format!("{stem}64_{release}{minor}_0{DLL_SUFFIX}"));
@@ -80,13 +83,13 @@ pub(crate) fn file_names(stem: &str, releases: [u32; 3]) -> Vec<String> {
     names
 }
 
-/// The file that NVRTC was loaded from, where the system tells.
+/// The file from which NVRTC was loaded, if the system tells.
 pub(super) fn nvrtc_file() -> Option<PathBuf> {
     static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
     nvrtc().ok()?;
     let find = || {
         let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-        // After the fifth column, which is the first with a slash.
+        // The path begins after the fifth column, at the first slash.
         let files = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
         let is_nvrtc = |file: &&str| {
             let name = file.rsplit('/').next().unwrap_or(file);

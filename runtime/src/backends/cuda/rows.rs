@@ -1,9 +1,9 @@
-//! Copies of rows that lie apart.
+//! Copies of rows that are a pitch apart.
 
 use super::sys::{CUDA_MEMCPY2D, CUmemorytype};
 use crate::driver::{DevicePtr, Rows, RowsBetween};
 
-/// What `cuMemcpy2DAsync` is told.
+/// The parameters of `cuMemcpy2DAsync`.
 pub(super) fn copy(rows: &Rows) -> CUDA_MEMCPY2D {
     let &Rows { between, width, height, from_pitch, to_pitch } = rows;
     let mut copy = blank();

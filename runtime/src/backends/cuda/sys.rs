@@ -1,4 +1,4 @@
-//! What CUDA's driver has in `cuda.h`.
+//! The parts of `cuda.h` of CUDA's driver that are used.
 
 use super::bindings::bindings;
 
@@ -162,7 +162,7 @@ bindings! {
     }
     layout CUlaunchAttributeValue;
     also {
-        /// Of the union's members those that are used, and its size.
+        /// The used members of the union, and its size.
         #[repr(C)]
         #[derive(Clone, Copy)]
         pub union CUlaunchAttributeValue {

@@ -1,33 +1,21 @@
 //! Tables of a library's functions, all looked up at once.
 //!
-//! A table finds all its functions before the first call, names the one that is missing, and takes codes as numbers: as Rust
-//! enums, a code that a newer library has added would be undefined behaviour. In unit tests the compiler checks the
-//! signatures against those of the [headers](super::bindings).
+//! A table finds all its functions before the first call, and names the one that is missing. It takes codes
+//! as numbers: as Rust enums, a code that a newer library has added would be undefined behaviour. In unit
+//! tests the compiler checks the signatures against those of the [headers](super::bindings).
 
 use libloading::Library;
 
 /// Declares a table.
 ///
-/// `bindings` is the module with the library's types, `code` the enum that its functions return, and `error` what an error is
-/// (`DriverError` if it is left out).
+/// `bindings` is the module with the library's types, `code` the enum that its functions return.
 ///
-/// Each function becomes an unsafe method of the same name, whose contract is the C function's. What to make of a code
-/// other than 0 the table says itself, in a method `error(&self, function, code)`.
+/// Each function becomes an unsafe method of the same name, whose contract is the C function's. The table
+/// itself makes an error of a code other than 0, in a method `error(&self, function, code)`.
 macro_rules! functions {
     (
         $(#[$attribute:meta])*
         struct $Table:ident, bindings $($bindings:ident)::+, code $Code:ident;
-        $($functions:tt)*
-    ) => {
-        $crate::backends::cuda::table::functions! {
-            $(#[$attribute])*
-            struct $Table, bindings $($bindings)::+, code $Code, error $crate::base::error::DriverError;
-            $($functions)*
-        }
-    };
-    (
-        $(#[$attribute:meta])*
-        struct $Table:ident, bindings $($bindings:ident)::+, code $Code:ident, error $Error:ty;
         $( fn $name:ident($( $argument:ident: $type:ty ),* $(,)?); )*
     ) => {
         $(#[$attribute])*
@@ -41,9 +29,9 @@ macro_rules! functions {
             pub(super) fn find(library: &'static ::libloading::Library) -> Result<Self, &'static str> {
                 Ok(Self {
                     $(
-                        // SAFETY: the library's function of this name has this type: the compiler has compared it with
-                        // that of the header, which differs at most in the codes' type, a `u32` enum there and its
-                        // underlying integer here.
+                        // SAFETY: the library's function of this name has this type: the compiler has
+                        // compared it with that of the header, which differs at most in the codes' type, a
+                        // `u32` enum there and its underlying integer here.
                         $name: unsafe { $crate::backends::cuda::table::symbol(library, stringify!($name)) }.ok_or(stringify!($name))?,
                     )*
                 })
@@ -58,9 +46,9 @@ macro_rules! functions {
         impl $Table {
             $(
                 #[inline]
-                pub(super) unsafe fn $name(&self, $( $argument: $type ),*) -> std::result::Result<(), $Error> {
-                    // SAFETY: the pointer is this function's, and the library is never unloaded. The caller keeps the
-                    // function's contract.
+                pub(super) unsafe fn $name(&self, $( $argument: $type ),*) -> std::result::Result<(), $crate::base::error::DriverError> {
+                    // SAFETY: the pointer is this function's, and the library is never unloaded. The caller
+                    // keeps the function's contract.
                     let code = unsafe { (self.$name)($( $argument ),*) };
                     if code == 0 { Ok(()) } else { Err(self.error(stringify!($name), code)) }
                 }
@@ -81,7 +69,7 @@ pub(crate) use functions;
 /// # Safety
 /// `T` is a function pointer type, that of the symbol.
 pub(crate) unsafe fn symbol<T: Copy>(library: &'static Library, name: &str) -> Option<T> {
-    // SAFETY: `T` is the symbol's type, says the caller.
+    // SAFETY: `T` is the symbol's type, by the caller's promise.
     let symbol = unsafe { library.get::<T>(name) }.ok()?;
     Some(*symbol)
 }

@@ -1,4 +1,5 @@
-//! The headers of a CUDA toolkit: `<cuda_fp16.h>`, `<cooperative_groups.h>`, `<mma.h>`, which NVRTC does not carry.
+//! The headers of a CUDA toolkit: `<cuda_fp16.h>`, `<cooperative_groups.h>`, `<mma.h>`, which NVRTC does not
+//! carry.
 
 use std::env;
 use std::fs;
@@ -8,20 +9,20 @@ use std::sync::OnceLock;
 /// A header that each toolkit has.
 const MARK: &str = "cuda_fp16.h";
 
-/// Where a toolkit's headers are.
+/// The headers of a toolkit.
 #[derive(Debug)]
 pub(super) struct Toolkit {
-    /// To look for included files in, in order; empty if there is none.
+    /// The folders in which included files are looked for, in order; empty if there is no toolkit.
     pub folders: Vec<PathBuf>,
-    /// Where they were looked for.
+    /// The folders in which the headers were looked for.
     looked_in: Vec<PathBuf>,
-    /// What tells its releases apart.
+    /// A text that tells the toolkit's releases apart.
     pub version: String,
 }
 
 impl Toolkit {
-    /// The toolkit of this process, looked for at the first call: where `CUDA_HOME` or `CUDA_PATH` say, beside NVRTC's
-    /// library, and where it is installed by default.
+    /// The toolkit of this process. At the first call it is looked for in `CUDA_HOME` and `CUDA_PATH`, beside
+    /// NVRTC's library, and in the default places of installations.
     pub(super) fn get() -> &'static Self {
         static TOOLKIT: OnceLock<Toolkit> = OnceLock::new();
         TOOLKIT.get_or_init(|| {
@@ -51,7 +52,7 @@ impl Toolkit {
         Self { folders, looked_in, version: version.and_then(defines).unwrap_or_default() }
     }
 
-    /// What to say where a header is missing.
+    /// The error's text if a header is missing.
     pub(super) fn explain(&self) -> String {
         let list = |folders: &[PathBuf]| {
             let names: Vec<_> = folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
@@ -74,7 +75,8 @@ impl Toolkit {
     }
 }
 
-/// Where headers are with respect to NVRTC's library: in a toolkit, a system's folders, and the packages of PyPI.
+/// The folders of headers relative to NVRTC's library: in a toolkit, a system's folders, and the packages of
+/// PyPI.
 fn beside(library: &Path) -> Vec<PathBuf> {
     let above = |levels: usize| library.ancestors().nth(levels + 1);
     let toolkit = above(1).map(|root| root.join("include"));
@@ -83,7 +85,7 @@ fn beside(library: &Path) -> Vec<PathBuf> {
     [toolkit, package, two_deep].into_iter().flatten().collect()
 }
 
-/// A folder with the toolkit's headers, and the others that belong to it.
+/// A folder with the toolkit's headers, and the other folders that belong to it.
 fn with_others(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned(), folder.join("cccl")];
     // PyPI's packages for CUDA 12 have a folder each.

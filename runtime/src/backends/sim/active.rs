@@ -1,4 +1,4 @@
-//! [`Active`]: work that an engine is at.
+//! [`Active`]: work that an engine is carrying out.
 
 use super::demand::Engine;
 use super::model::Nanos;
@@ -6,7 +6,7 @@ use super::order::Clock;
 use super::queue::Action;
 use crate::driver::Tag;
 
-/// Work that an engine is at.
+/// Work that an engine is carrying out.
 pub(super) struct Active {
     pub stream: u64,
     pub priority: i32,
@@ -17,18 +17,18 @@ pub(super) struct Active {
     pub sequence: u64,
     pub enqueued_at: Nanos,
     pub started: Nanos,
-    /// When the latency is over.
+    /// The time when the latency is over.
     pub transfer_at: Nanos,
     pub transferring: bool,
     pub remaining: f64,
-    /// Of its engine, how much it can use.
+    /// The share of its engine that it can use.
     pub share: f64,
-    /// In bytes a nanosecond, while transferring.
+    /// The rate of its transfer, in bytes a nanosecond, while it is transferring.
     pub rate: f64,
 }
 
 impl Active {
-    /// When the latency or the transfer is over, if the rate stays as it is.
+    /// The time when the latency or the transfer is over, if the rate stays as it is.
     pub(crate) fn next_change(&self, now: Nanos) -> Nanos {
         if !self.transferring {
             self.transfer_at

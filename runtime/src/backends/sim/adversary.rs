@@ -1,4 +1,4 @@
-//! Carrying out work in an order that nobody relies on.
+//! Carrying out work in an order that no program should depend on.
 
 use super::demand::Engine;
 use super::job::{Job, Progress};
@@ -6,8 +6,9 @@ use super::machine::{Machine, Schedule};
 use super::queue::Step;
 
 impl Machine {
-    /// Carries out the first command of a stream chosen at random. All of it happens at once, one after the other: what
-    /// overlaps on a device without being ordered may as well come in either order.
+    /// Carries out the first command of a stream chosen at random. The whole command happens at once, one
+    /// command after the other: commands that overlap on a device without being ordered may as well come in
+    /// either order.
     pub(super) fn step_adversarial(&mut self) -> Progress {
         let ready = self.streams.iter().filter(|(_, stream)| stream.ready(f64::INFINITY).is_some());
         let ready: Vec<u64> = ready.map(|(handle, _)| handle).collect();

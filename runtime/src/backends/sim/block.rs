@@ -1,4 +1,4 @@
-//! [`Block`]: bytes from the process's allocator, standing in for device memory and pinned memory.
+//! [`Block`]: bytes from the process's allocator, standing in for device memory and page-locked memory.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::mem::MaybeUninit;
@@ -7,29 +7,30 @@ use std::slice;
 
 use crate::base::host_copy::first_touch;
 
-/// What a new block holds.
+/// The bytes that a new block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fill {
-    /// Bytes `0xFF`: NaN as a float, -1 as an integer, so that what is read before it is written shows.
+    /// Bytes `0xFF`: NaN as a float, -1 as an integer, so that a read before the first write shows.
     Poison,
     Zero,
 }
 
-/// Blocks above this many bytes are zero whatever the fill. The pages of such blocks, and of all that are to be zero, are
-/// untouched: the operating system finds memory for them only where they are used, as far as they are used.
+/// Blocks above this many bytes are zero whatever the fill. The pages of such blocks, and of all blocks that
+/// are to be zero, are untouched: the operating system finds memory for a page only when it is used.
 const UNTOUCHED: usize = 256 << 20;
 
 /// One allocation of the process, freed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Block {
     base: NonNull<u8>,
-    /// None of memory that is somebody else's.
+    /// `None` for memory of somebody else.
     layout: Option<Layout>,
     start: NonNull<u8>,
 }
 
 impl Block {
-    /// `bytes` (at least 1) initialised bytes, aligned to `align`, a power of two. `None` where the allocator has none.
+    /// A block of `bytes` (at least 1) initialised bytes, aligned to `align`, a power of two. `None` if the
+    /// allocator has none.
     pub(crate) fn new(bytes: usize, align: usize, fill: Fill) -> Option<Self> {
         if bytes > UNTOUCHED || fill == Fill::Zero {
             Self::untouched(bytes, align)
@@ -49,14 +50,15 @@ impl Block {
         Some(Self { base, layout: Some(layout), start: base })
     }
 
-    /// The allocator clears over-aligned memory by writing it, which would commit every page. So this asks for ordinary
-    /// alignment and aligns the start by hand.
+    /// The allocator clears over-aligned memory by writing it, which would commit every page. So this
+    /// allocates memory of ordinary alignment and aligns the start itself.
     fn untouched(bytes: usize, align: usize) -> Option<Self> {
         let layout = Layout::from_size_align(bytes.checked_add(align)?, align_of::<usize>()).ok()?;
         // SAFETY: the layout's size is not 0.
         let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let shift = base.align_offset(align).min(align);
-        // SAFETY: the allocation is `bytes + align` long, so `shift` bytes further on are still `bytes` bytes in it.
+        // SAFETY: the allocation is `bytes + align` long, so after the first `shift` bytes there are still
+        // `bytes` bytes in it.
         let start = unsafe { base.add(shift) };
         Some(Self { base, layout: Some(layout), start })
     }
@@ -64,7 +66,7 @@ impl Block {
     /// Memory of the user's own, which stays the user's.
     ///
     /// # Safety
-    /// It stays as long as the block, and its provenance is exposed.
+    /// The memory stays as long as the block, and its provenance is exposed.
     pub(crate) unsafe fn of_another(start: NonNull<u8>) -> Self {
         Self { base: start, layout: None, start }
     }
@@ -99,7 +101,7 @@ mod tests {
 
     fn bytes(block: &Block, bytes: usize) -> &[u8] {
         assert!(bytes <= block.layout.expect("its own").size());
-        // SAFETY: the block has as many, and they are initialised.
+        // SAFETY: the block has that many bytes, and they are initialised.
         unsafe { slice::from_raw_parts(block.start.as_ptr(), bytes) }
     }
 
@@ -114,7 +116,7 @@ mod tests {
         assert!(Block::new(isize::MAX as usize, 256, Fill::Poison).is_none());
     }
 
-    /// A task of the caller's may hold a lock while it allocates, which the next one waits for.
+    /// A task of the caller's may hold a lock while it allocates, and the next task waits for that lock.
     #[test]
     fn no_task_of_the_callers_runs_meanwhile() {
         thread_local!(static ALLOCATES: Cell<bool> = const { Cell::new(false) });

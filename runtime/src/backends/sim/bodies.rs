@@ -1,10 +1,11 @@
-//! Host bodies and functions run on threads that do nothing else.
+//! Host bodies and functions, which run on threads that do nothing else.
 //!
-//! A body may use rayon. On a thread of the caller's pool its waiting would steal other tasks of that pool, one of which
-//! may run another pipeline on this device and so wait for the very body below it on the stack; and where the pool's
-//! threads all wait for this device, the body's own tasks would find no thread. So a body has a pool for
-//! itself while it runs, a crew: its tasks stay among themselves, and the caller sleeps. In a pool that
-//! bodies of several devices shared, one that waits for a task might have another one's body on its own
+//! A body may use rayon. On a thread of the caller's pool, a body that waits would steal other tasks of that
+//! pool. One of these may run another pipeline on this device, and so wait for the very body below it on the
+//! stack. And if all threads of the pool wait for this device, the body's own tasks would find no thread. So
+//! each body has a pool to itself while it runs, a crew: its tasks stay among themselves, and the caller
+//! sleeps. In a pool that bodies of several devices shared, a body that waits for a task might have another
+//! body on its own stack, and bodies that meet would need as many threads as there are devices.
 //! stack, and bodies that meet would need as many threads as there are devices.
 
 use std::any::Any;
@@ -25,7 +26,7 @@ use crate::driver::{DriverResult, HostBody};
 static IDLE: Mutex<Vec<ThreadPool>> = Mutex::new(Vec::new());
 
 fn idle() -> MutexGuard<'static, Vec<ThreadPool>> {
-    // Nothing of the user's runs under the lock.
+    // No code of the user's runs under the lock.
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -50,20 +51,23 @@ pub(super) fn is_inside() -> bool {
     IS_IN_CREW.get()
 }
 
-/// A body that waited for its own device would wait for itself; one that waited for another would hold up all. On a GPU none may
-/// call the driver at all: another thread may have it to itself, and wait for the device.
+/// A body that waited for its own device would wait for itself, and one that waited for another device would
+/// delay everything. On a GPU a body may not call the driver at all: another thread may occupy the driver and
+/// wait for the device.
 pub(super) fn refuse_inside(call: &'static str) -> DriverResult<()> {
     if is_inside() { Err(fault::not_permitted(call)) } else { Ok(()) }
 }
 
-/// How long a body waits for a thread of its crew. Tasks that an earlier body has left behind, and that do not end, may have them all.
+/// How long a body waits for a thread of its crew. Endless tasks of an earlier body may occupy all of its
+/// threads.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Runs a body and waits for it.
 pub(super) fn run(body: HostBody) -> thread::Result<()> {
-    // What a body has left half-done is the user's data, which a failed run says nothing about.
+    // Anything that a body has left half-done is the user's data, about which a failed run promises nothing.
     let body = move || {
-        // Where the system gives no threads the body is on the caller's, and may wait there as little as elsewhere.
+        // If the system gives no threads, the body runs on the caller's thread, and may not wait there
+        // either.
         let was_inside = IS_IN_CREW.replace(true);
         let outcome = catch_unwind(AssertUnwindSafe(body));
         IS_IN_CREW.set(was_inside);
@@ -71,9 +75,9 @@ pub(super) fn run(body: HostBody) -> thread::Result<()> {
     };
     let Some(mut crew) = crew() else { return body() };
     let (done, result) = mpsc::sync_channel::<Result<(), Box<dyn Any + Send>>>(1);
-    // Whoever takes it first carries it out.
+    // Whoever takes the body first carries it out.
     let waiting = Arc::new(Mutex::new(Some(move || {
-        // The other end waits below, so that it is there.
+        // The receiver waits below, so it exists.
         let _ = done.send(body());
     })));
     loop {
@@ -81,7 +85,7 @@ pub(super) fn run(body: HostBody) -> thread::Result<()> {
         crew.spawn(move || taken(&its).into_iter().for_each(|body| body()));
         let outcome = match result.recv_timeout(PATIENCE) {
             Err(RecvTimeoutError::Timeout) if is_there(&waiting) => {
-                // The threads of the other one end with their tasks.
+                // The threads of the other crew end with their tasks.
                 match new_crew() {
                     Some(next) => crew = next,
                     None => taken(&waiting).into_iter().for_each(|body| body()),

@@ -1,11 +1,11 @@
-//! [`Demand`]: what some work asks of an engine.
+//! [`Demand`]: the demand of some work on an engine.
 
 use std::time::Duration;
 
 use super::model::{Model, Nanos};
 use crate::base::engine;
 
-/// What carries work out.
+/// The parts of the simulation that carry work out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Engine {
     CopyToDevice,
@@ -13,18 +13,19 @@ pub(super) enum Engine {
     Compute,
     /// The thread that host functions run on.
     Host,
-    /// The threads that copy between pageable and pinned memory, in a forecast.
+    /// The threads that copy between pageable and page-locked memory, in a forecast.
     Staging,
 }
 
-/// What some work asks of an engine, whichever memory it is about.
+/// The demand of some work on an engine, whichever memory it uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Demand {
     pub(super) engine: Engine,
     pub(super) latency: Nanos,
-    /// What goes through the engine after the latency.
+    /// Bytes that go through the engine after the latency.
     pub(super) bytes: f64,
-    /// Of the engine, how much the work can use at most: a kernel of few blocks leaves multiprocessors idle.
+    /// The largest share of the engine that the work can use: a kernel of few blocks leaves multiprocessors
+    /// idle.
     pub(super) share: f64,
 }
 
@@ -33,45 +34,46 @@ impl Demand {
         Self { engine, latency, bytes, share: 1.0 }
     }
 
-    /// A copy's that an engine carries out, in bytes.
+    /// The demand of a copy of `bytes` bytes that an engine carries out.
     pub(super) fn copy(model: &Model, engine: engine::Engine, bytes: f64) -> Self {
         let (engine, traffic) = match engine {
             engine::Engine::ToDevice => (Engine::CopyToDevice, bytes),
             engine::Engine::ToHost => (Engine::CopyToHost, bytes),
-            // It reads and writes device memory.
+            // A copy on the device reads and writes device memory.
             engine::Engine::Compute | engine::Engine::Host => (Engine::Compute, 2.0 * bytes),
         };
         Self::new(engine, model.copy_latency, traffic)
     }
 
-    /// That of a kernel or a fill, in bytes of device memory that it gets through. `blocks`: of a launch.
+    /// The demand of a kernel or a fill that accesses `bytes` bytes of device memory. `blocks` is the number
+    /// of a launch's blocks.
     pub(super) fn kernel(model: &Model, bytes: f64, blocks: Option<u64>) -> Self {
         Self { share: model.share(blocks), ..Self::new(Engine::Compute, model.launch_latency, bytes) }
     }
 
-    /// That of a function on the CPU, in bytes that it gets through.
+    /// The demand of a function on the CPU that accesses `bytes` bytes.
     pub(super) fn host(model: &Model, bytes: f64) -> Self {
         Self::new(Engine::Host, model.host_latency, bytes)
     }
 
-    /// A signal's to the host.
+    /// The demand of a signal to the host.
     pub(super) fn signal(model: &Model) -> Self {
         Self::new(Engine::Host, model.signal_latency, 0.0)
     }
 
-    /// That of a copy between pageable and page-locked memory, in bytes.
+    /// The demand of a copy of `bytes` bytes between pageable and page-locked memory.
     pub(super) fn staging(bytes: f64) -> Self {
         Self::new(Engine::Staging, 0.0, bytes)
     }
 
-    /// A kernel's that also reads and writes so many bytes of the host's memory.
+    /// The demand of a kernel that also reads and writes these numbers of bytes of the host's memory.
     pub(super) fn over_the_link(self, model: &Model, [reads, writes]: [f64; 2]) -> Self {
         let link = model.both_ways(reads, writes) * model.memory_rate;
         Self { bytes: self.bytes.max(link), ..self }
     }
 
-    /// That of a kernel or a function that is known to take so long alone: as much as gets through in that
-    /// time.
+    /// The demand of a kernel or a function that is known to take this time alone: the bytes that the engine
+    /// moves in that time.
     pub(super) fn taking(self, model: &Model, time: Duration) -> Self {
         let rate = match self.engine {
             Engine::Compute => model.memory_rate * self.share,

@@ -7,31 +7,31 @@ use super::inject::{DriverCall, Fault, Injected};
 use super::machine::Machine;
 use super::model::Model;
 use super::occupancy;
-use super::spec::Spec;
+use super::simulation::Simulation;
 use crate::base::host_copy::Workers;
 use crate::base::model::DeviceModel;
 use crate::driver::{Info, Tag};
 
-/// Threads that copy: more than these the memory of one socket hardly feeds.
+/// Threads that copy. The memory of one socket can hardly feed more.
 const COPY_THREADS: usize = 12;
 
 /// A simulated device.
 pub(crate) struct Sim {
     pub(super) info: Info,
     pub(super) model: DeviceModel,
-    /// The same in the simulation's units, to be asked without the lock.
+    /// The model in the simulation's units, which is read without the lock.
     pub(super) rates: Model,
     machine: Mutex<Machine>,
-    /// Those who copy.
+    /// The threads that copy.
     pub(super) workers: &'static Workers,
     /// Signalled when a job has been carried out, if a thread waits for that.
     pub(super) executed: Condvar,
 }
 
 impl Sim {
-    pub(crate) fn new(spec: Spec) -> Self {
+    pub(crate) fn new(spec: Simulation) -> Self {
         let machine = Mutex::new(Machine::new(&spec));
-        let Spec { model, .. } = spec;
+        let Simulation { model, .. } = spec;
         let info = Info {
             name: model.name.clone(),
             index: None,
@@ -50,17 +50,17 @@ impl Sim {
         Self { info, model, rates, machine, workers, executed: Condvar::new() }
     }
 
-    /// Tells apart the orders in which devices have carried out work.
+    /// A number that tells apart the orders in which devices have carried out work.
     pub(crate) fn order(&self) -> u64 {
         self.machine().carried.0
     }
 
     pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
-        // Nothing of the user's runs under the lock, so a panic cannot leave the machine half-changed.
+        // No code of the user's runs under the lock, so a panic cannot leave the machine half-changed.
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has something go wrong from now on.
+    /// Makes something go wrong from now on.
     pub(crate) fn inject(&self, fault: Fault) -> Injected {
         self.machine().faults.add(fault)
     }

@@ -1,4 +1,4 @@
-//! [`Sim`] as a driver: what is asked of it, and how it carries that out.
+//! [`Sim`] as a driver.
 
 use std::ptr::NonNull;
 use std::thread;
@@ -11,7 +11,7 @@ use super::machine::Machine;
 use super::memory::Place;
 use super::work::{Planned, address};
 use super::{bodies, fault, occupancy, wait, work};
-use crate::base::error::{Error, ErrorKind};
+use crate::base::error::{Detail, Error};
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::base::model::DeviceModel;
 use crate::driver::command::recording::Recording;
@@ -27,7 +27,7 @@ impl Sim {
         machine.begin(call, None, bytes)?;
         machine.memory.reserve(call, bytes, place)?;
         drop(machine);
-        // Not under the lock: filling a large block takes a while.
+        // This is not done under the lock, since filling a large block takes a while.
         let block = Block::new(bytes, place.align(), place.fill());
         let mut machine = self.machine();
         let Some(block) = block else {
@@ -71,7 +71,8 @@ impl Sim {
         tag: Tag,
     ) -> DriverResult<()> {
         let call = "cuGraphLaunch";
-        // Before the lock: what is not launched is dropped after it.
+        // This is done before the lock is taken, and work that is not launched is dropped after it is
+        // released.
         let (mut bodies, mut params) = (bodies.into_iter(), Vec::new());
         let mut planned = Vec::with_capacity(nodes.len());
         let mut machine = self.machine();
@@ -133,7 +134,7 @@ impl Driver for Sim {
         let mut machine = self.machine();
         machine.begin(call, None, bytes)?;
         machine.memory.reserve(call, bytes, Place::Pinned)?;
-        // SAFETY: the memory stays until it is unregistered, says the caller.
+        // SAFETY: the memory stays until it is unregistered, by the caller's promise.
         let block = unsafe { Block::of_another(ptr) };
         machine.memory.insert(block, bytes, Place::Pinned);
         Ok(())
@@ -146,7 +147,7 @@ impl Driver for Sim {
     unsafe fn adopt(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
         let mut machine = self.machine();
         machine.faults.alive()?;
-        // SAFETY: the memory stays until it is disowned, says the caller.
+        // SAFETY: the memory stays until it is disowned, by the caller's promise.
         let block = unsafe { Block::of_another(ptr) };
         machine.memory.adopt(block, bytes);
         Ok(())
@@ -280,8 +281,8 @@ impl Driver for Sim {
             | Command::Launch(_)
             | Command::Host { .. }
             | Command::Signal(_)) => {
-                // The work is planned before the lock is taken, and dropped after it is released where it is
-                // refused: host bodies and functions are code that is not this module's.
+                // The work is planned before the lock is taken. If it is refused, it is dropped after the
+                // lock is released: host bodies and functions are code that is not this module's.
                 match work::planned(&self.rates, command, &mut std::iter::empty())? {
                     Some(planned) => self.enqueue_work(planned, stream, tag),
                     None => Ok(()),
@@ -293,7 +294,7 @@ impl Driver for Sim {
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {
         bodies::refuse_inside("cuModuleLoadDataEx")?;
         if !kernel.has_host_body {
-            return Err(ErrorKind::NoHostBody { kernel: kernel.name }.into());
+            return Err(Detail::NoHostBody { kernel: kernel.name }.into());
         }
         self.info.check_kernel(kernel)?;
         let handle = std::ptr::from_ref(kernel).addr() as u64;
@@ -304,7 +305,8 @@ impl Driver for Sim {
             ..RawFunction::plain(handle, max_threads, 0)
         };
         // Host bodies read the buffers themselves: there are no variables to write.
-        let own = (!kernel.symbols.is_empty()).then(|| RawModule { handle, symbols: Vec::new() });
+        let own =
+            (!kernel.symbols.is_empty()).then(|| RawModule { handle, symbols: Vec::new(), fault: None });
         Ok(Loaded { function, own })
     }
 
@@ -323,7 +325,7 @@ impl Driver for Sim {
     unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
         let mut machine = self.machine();
         machine.begin("cuGraphInstantiate", None, 0)?;
-        // A call for each node, and one to make it executable.
+        // One call for each node, and one to make the graph executable.
         machine.host += machine.model.host_call * (nodes.len() + 1) as f64;
         let graph = machine.graphs.insert(nodes.len());
         Ok(RawGraph { graph, executable: graph, nodes: Vec::new() })

@@ -1,10 +1,11 @@
-//! Errors under the codes that CUDA has for them, and failures that wait to be reported.
+//! Errors with CUDA's codes for them, and failures that wait to be reported.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::inject::DriverCall;
 use crate::base::error::Unwritten;
-use crate::base::error::{Detail, DriverError};
+use crate::base::error::{DriverDetail, DriverError};
+use crate::base::in_rust::KernelFault;
 use crate::driver::{DriverResult, Tag};
 
 pub(super) fn invalid_value(call: &'static str, description: impl Into<String>) -> DriverError {
@@ -41,16 +42,23 @@ pub(super) fn stuck(call: &'static str) -> DriverError {
 pub(super) fn panicked(tag: Tag, message: String) -> DriverError {
     let description = format!("the kernel's host body panicked: {message}");
     let error = DriverError::new("cuLaunchKernel", 719, "CUDA_ERROR_LAUNCH_FAILED", description);
-    error.about(tag).with(Detail::HostBody(message))
+    error.about(tag).with(DriverDetail::HostBody(message))
 }
 
-/// A kernel that has not written all that it promises to.
+/// The error of a kernel in Rust whose thread panicked.
+pub(super) fn in_kernel(tag: Tag, fault: KernelFault) -> DriverError {
+    let description = format!("the kernel failed {fault}");
+    let error = DriverError::new("cuLaunchKernel", 719, "CUDA_ERROR_LAUNCH_FAILED", description);
+    error.about(tag).with(DriverDetail::KernelFault(fault))
+}
+
+/// The error of a kernel that has not written everything that it promises to.
 pub(super) fn unwritten(tag: Tag, unwritten: Unwritten) -> DriverError {
     let error = DriverError::new("cuLaunchKernel", 999, "UNWRITTEN", unwritten.to_string());
-    error.about(tag).with(Detail::Unwritten(unwritten))
+    error.about(tag).with(DriverDetail::Unwritten(unwritten))
 }
 
-/// Two accesses that nothing orders: `earlier` was enqueued first.
+/// The error of two accesses that nothing orders. `earlier` was enqueued first.
 pub(super) fn race(tag: Tag, writes: bool, earlier: Tag, earlier_writes: bool) -> DriverError {
     let verb = |writes| if writes { "writes" } else { "reads" };
     let description = format!(
@@ -61,7 +69,7 @@ pub(super) fn race(tag: Tag, writes: bool, earlier: Tag, earlier_writes: bool) -
         verb(earlier_writes)
     );
     let error = DriverError::new("race check", 999, "RACE", description).about(tag);
-    error.with(Detail::Race { writes, earlier, earlier_writes })
+    error.with(DriverDetail::Race { writes, earlier, earlier_writes })
 }
 
 pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
@@ -72,14 +80,14 @@ pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
     );
     let error = invalid_value(call, description);
     let error = if let Some(&tag) = users.first() { error.about(tag) } else { error };
-    error.with(Detail::Users(users.to_vec()))
+    error.with(DriverDetail::Users(users.to_vec()))
 }
 
 fn name(tag: Tag) -> String {
     format!("operation {} of chunk {}", tag.operation, tag.chunk)
 }
 
-/// A call that is refused because somebody wants it to be.
+/// The error of a call that a deliberate fault refuses.
 pub(super) fn injected(call: &'static str, bytes: usize) -> DriverError {
     match DriverCall::of(call) {
         DriverCall::Allocate
@@ -93,19 +101,19 @@ pub(super) fn injected(call: &'static str, bytes: usize) -> DriverError {
     }
 }
 
-/// An operation that fails on the device because somebody wants it to.
+/// The error of an operation that a deliberate fault makes fail on the device.
 pub(super) fn failed(call: &'static str) -> DriverError {
     DriverError::new(call, 719, "CUDA_ERROR_LAUNCH_FAILED", "a fault was injected")
 }
 
-/// The same, and the device with it.
+/// The same, with the loss of the device.
 pub(super) fn lost(call: &'static str) -> DriverError {
     let description = "a fault was injected, and the device is lost";
     let error = DriverError::new(call, 700, "CUDA_ERROR_ILLEGAL_ADDRESS", description);
     DriverError { lost: true, ..error }
 }
 
-/// What went wrong in a stream, until the stream's next synchronisation reports it.
+/// The failure of a stream, until the stream's next synchronisation reports it.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub error: DriverError,

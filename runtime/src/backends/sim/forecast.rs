@@ -11,10 +11,10 @@ use crate::base::engine::Engine;
 use crate::base::model::DeviceModel;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
 
-/// When work was done. In nanoseconds of the forecast's clock.
+/// The time of some work, in nanoseconds of the forecast's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Done {
-    /// What [`Forecast::enqueue`] gave.
+    /// The number that [`Forecast::enqueue`] returned.
     pub work: u64,
     pub enqueued: f64,
     pub start: f64,
@@ -43,18 +43,19 @@ impl Forecast {
         RawEvent(self.machine.events.insert(None))
     }
 
-    /// What calls cost the host: one that enqueues a copy, one that launches, one that records an event or waits for it.
+    /// The host's costs of calls: of one that enqueues a copy, one that launches, and one that records an
+    /// event or waits for it.
     pub(crate) fn costs(&self) -> [f64; 3] {
         let Model { host_call, launch_call, event_call, .. } = self.machine.model;
         [host_call, launch_call, event_call]
     }
 
-    /// What it costs the host to launch a graph, and to change a node of one.
+    /// The host's costs of launching a graph, and of changing a node of one.
     pub(crate) fn graph_costs(&self) -> [f64; 2] {
         [self.machine.model.graph_launch, self.machine.model.graph_update]
     }
 
-    /// Enqueues work, for `cost` of the host's time. What it gives is the work's number.
+    /// Enqueues work, which takes `cost` of the host's time. Returns the work's number.
     pub(crate) fn enqueue(
         &mut self,
         stream: RawStream,
@@ -62,19 +63,20 @@ impl Forecast {
         demand: Demand,
         cost: Nanos,
     ) -> DriverResult<u64> {
-        // Copying nothing is no work.
+        // The action is a copy of no bytes, which does nothing.
         let work = Work::new(demand, Action::Copy { to: 0, from: 0, bytes: 0 });
         self.machine.enqueue_at("forecast", stream, tag, &[], work, cost)?;
         Ok(self.machine.sequence)
     }
 
-    /// What a copy that an engine carries out asks for, in bytes.
+    /// The demand of a copy of `bytes` bytes that an engine carries out.
     pub(crate) fn copy(&self, engine: Engine, bytes: f64) -> Demand {
         Demand::copy(&self.machine.model, engine, bytes)
     }
 
-    /// What a kernel or a fill asks for. `bytes`: of device memory that it gets through. `over_the_link`: of the host's memory
-    /// that it reads and that it writes. `time`: how long it takes alone, where that is known better. `blocks`: of a launch.
+    /// The demand of a kernel or a fill that accesses `bytes` bytes of device memory. `over_the_link` gives
+    /// the bytes of the host's memory that it reads and that it writes. `time` is how long it takes alone, if
+    /// that is known better. `blocks` is the number of a launch's blocks.
     pub(crate) fn kernel(
         &self,
         bytes: f64,
@@ -90,18 +92,19 @@ impl Forecast {
         }
     }
 
-    /// What a function on the CPU asks for, in bytes that it gets through, or how long it takes where that is known better.
+    /// The demand of a function on the CPU, from the bytes that it accesses, or from its time if that is
+    /// known better.
     pub(crate) fn function(&self, bytes: f64, time: Option<Duration>) -> Demand {
         let demand = Demand::host(&self.machine.model, bytes);
         time.map_or(demand, |time| demand.taking(&self.machine.model, time))
     }
 
-    /// What a signal to the host asks for.
+    /// The demand of a signal to the host.
     pub(crate) fn signal(&self) -> Demand {
         Demand::signal(&self.machine.model)
     }
 
-    /// What a copy between pageable and page-locked memory asks for, in bytes.
+    /// The demand of a copy of `bytes` bytes between pageable and page-locked memory.
     pub(crate) fn staging(&self, bytes: f64) -> Demand {
         Demand::staging(bytes)
     }
@@ -120,7 +123,7 @@ impl Forecast {
         Ok(())
     }
 
-    /// What is enqueued on the stream from now on comes after the event's latest record, if there is one.
+    /// Makes all later work on the stream come after the event's latest record, if there is one.
     pub(crate) fn wait(
         &mut self,
         stream: RawStream,
@@ -137,12 +140,12 @@ impl Forecast {
         }
     }
 
-    /// The host is busy with something else.
+    /// The host is busy with something else for `time`.
     pub(crate) fn host_works(&mut self, time: Nanos) {
         self.machine.host += time;
     }
 
-    /// The host copies so many bytes between pageable and page-locked memory.
+    /// The host copies `bytes` bytes between pageable and page-locked memory.
     pub(crate) fn host_copies(&mut self, bytes: f64) {
         self.machine.host += bytes / self.machine.model.host_memcpy;
     }
@@ -173,7 +176,7 @@ impl Forecast {
         self.machine.host
     }
 
-    /// What was done, in the order in which it ended.
+    /// The work that was done, in the order in which it ended.
     pub(crate) fn take_done(&mut self) -> Vec<Done> {
         std::mem::take(&mut self.done)
     }

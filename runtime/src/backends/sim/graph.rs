@@ -1,13 +1,14 @@
-//! Graphs: the operations of a launch as commands of streams that only they are on.
+//! Graphs: the operations of a launch as commands of streams that no other commands are on.
 //!
-//! A graph's nodes are cut into chains, in each of which a node comes directly after the one before it. A chain is a
-//! stream of its own, but for the first, which is the launch's; events order the chains. So the commands have exactly the
-//! graph's order, for the race checker too: a chain adds none, because its nodes are ordered anyway, and a node is on
-//! the launch's stream only if it is that stream's next command or comes after it.
+//! A graph's nodes are cut into chains. In a chain each node comes directly after the one before it. Each
+//! chain is a stream of its own, except the first, which is the launch's stream, and events order the chains.
+//! So the commands have exactly the graph's order, for the race checker too: a chain adds no order, because
+//! its nodes are ordered anyway, and a node is on the launch's stream only if it is that stream's next
+//! command or comes after it.
 //!
 //! The launches of a stream use the same chains, one after another. That adds no order either: all of a
-//! launch comes before what is enqueued on its stream afterwards, the next launch there included. With chains
-//! of their own for each launch, what is known of each command would grow with their number.
+//! launch comes before everything that is enqueued on its stream afterwards, including the next launch there.
+//! If each launch had its own chains, the bookkeeping for each command would grow with their number.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::driver::{DriverResult, RawGraph, RawStream, Tag};
 /// One node, ready to be enqueued.
 pub(super) struct GraphNode<'a> {
     pub tag: Tag,
-    /// Indices of the nodes it comes directly after, all lower than its own.
+    /// Indices of the nodes that it comes directly after, all lower than its own.
     pub after: &'a [u32],
     /// The call that would have enqueued it on a stream.
     pub call: &'static str,
@@ -41,7 +42,7 @@ impl<'a> GraphNode<'a> {
 }
 
 impl Machine {
-    /// Whether the graph is there and has so many nodes.
+    /// Checks that the graph exists and has this number of nodes.
     pub(crate) fn check_graph(&self, call: &'static str, graph: &RawGraph, nodes: usize) -> DriverResult<()> {
         let found = self.graphs.get(graph.graph).filter(|&&built| built == nodes);
         found.map(drop).ok_or_else(|| fault::invalid_handle(call, "graph"))
@@ -62,7 +63,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Changes what the nodes do as faults have it. A node that is refused has the graph refused.
+    /// Changes the work of nodes according to faults. If a node is refused, the graph is refused.
     pub(crate) fn tamper_with_nodes(&mut self, nodes: &mut [GraphNode<'_>]) -> DriverResult<()> {
         for node in nodes {
             let Some(mut work) = node.work.take() else { continue };
@@ -70,7 +71,7 @@ impl Machine {
             if let Ok(false) = tampered {
                 self.skipped.push(work.action);
             } else {
-                // To be enqueued, or dropped with the others.
+                // The work is enqueued, or dropped with the other nodes.
                 node.work = Some(work);
             }
             tampered?;
@@ -78,7 +79,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Enqueues a graph's nodes, which [`check_nodes`](Self::check_nodes) has let pass.
+    /// Enqueues a graph's nodes after [`check_nodes`](Self::check_nodes) has accepted them.
     pub(crate) fn launch_graph(
         &mut self,
         call: &'static str,
@@ -125,7 +126,7 @@ impl Machine {
         Ok(())
     }
 
-    /// This many chains for a launch on a stream: those of earlier launches, and new ones.
+    /// Chains for a launch on a stream, as many as asked for: those of earlier launches, and new ones.
     fn chains(
         &mut self,
         call: &'static str,
@@ -142,7 +143,7 @@ impl Machine {
     }
 }
 
-/// Which chain each node is on.
+/// The chain that each node is on.
 struct Chains {
     of: Vec<usize>,
     /// The last node of each chain.
@@ -172,7 +173,7 @@ impl Chains {
                 chains.recorded[before] = true;
             }
         }
-        // What is enqueued after the graph comes after every chain.
+        // Commands that are enqueued after the graph come after every chain.
         for &last in chains.last.iter().skip(1) {
             chains.recorded[last] = true;
         }

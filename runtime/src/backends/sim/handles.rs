@@ -1,6 +1,6 @@
-//! [`Handles`]: things under numbers that are never given twice.
+//! [`Handles`]: values under numbers that are never reused.
 
-/// A table of things, each under a handle that stays invalid once the thing is removed.
+/// A table of values, each under a handle that stays invalid once the value is removed.
 #[derive(Debug)]
 pub(super) struct Handles<T> {
     slots: Vec<Slot<T>>,
@@ -26,7 +26,7 @@ impl<T> Handles<T> {
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 handles fit memory")
         });
         let slot = &mut self.slots[index as usize];
-        // From 1, so that a handle of all zeros is never valid.
+        // Generations begin at 1, so that a handle of all zeros is never valid.
         slot.generation += 1;
         slot.value = Some(value);
         u64::from(slot.generation) << 32 | u64::from(index)
@@ -61,7 +61,7 @@ impl<T> Handles<T> {
         })
     }
 
-    /// As [`iter`](Self::iter), to change them.
+    /// As [`iter`](Self::iter), with mutable values.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut T)> {
         self.slots.iter_mut().enumerate().filter_map(|(index, slot)| {
             let handle = u64::from(slot.generation) << 32 | index as u64;

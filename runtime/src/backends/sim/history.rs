@@ -1,4 +1,4 @@
-//! Who has accessed which bytes of one allocation: the race checker's memory.
+//! The accesses to the bytes of one allocation, as the race checker remembers them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,8 +15,9 @@ pub(super) struct Accessor {
 
 /// A run of bytes with the same past.
 ///
-/// An access that comes before a later one of at least its weight need not be kept: whatever is unordered with the
-/// first is unordered with the second too. So one write stays, and of each stream one read since.
+/// An access that comes before a later one of at least its weight need not be kept: an access that is
+/// unordered with the first is unordered with the second too. So one write is kept, and for each stream one
+/// read since then.
 #[derive(Debug, Clone)]
 struct Segment {
     end: usize,
@@ -34,12 +35,12 @@ pub(super) struct Conflict {
 /// The accesses to one allocation, by address, except those that the host has waited for.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// By first byte; they do not overlap.
+    /// The segments by first byte. They do not overlap.
     segments: BTreeMap<usize, Segment>,
 }
 
 impl History {
-    /// Notes an access, and says whether it races with an earlier one.
+    /// Notes an access. Returns the earlier access that it races with, if there is one.
     pub(crate) fn access(
         &mut self,
         order: &Order,
@@ -76,7 +77,7 @@ impl History {
         conflict
     }
 
-    /// The commands that the host has not waited for yet: the last to write and those that have read since.
+    /// The commands that the host has not waited for yet: the last to write, and those that have read since.
     pub(crate) fn users(&self, order: &Order) -> Vec<Tag> {
         let mut tags = Vec::new();
         for segment in self.segments.values() {
@@ -89,7 +90,7 @@ impl History {
         tags
     }
 
-    /// Forgets everything; the host has waited for all of it.
+    /// Forgets everything, since the host has waited for all of it.
     pub(crate) fn clear(&mut self) {
         self.segments.clear();
     }
@@ -104,7 +105,7 @@ impl History {
         }
     }
 
-    /// One segment with one write in place of all those within `bytes`.
+    /// Puts one segment with one write in place of all segments within `bytes`.
     fn replace(&mut self, bytes: Range<usize>, accessor: Accessor) {
         let same = self.segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end);
         if let Some(segment) = same {

@@ -1,24 +1,27 @@
-//! Faults on purpose: [`Fault`], and where they strike. What comes of that is in [`strike`](super::strike).
+//! Deliberate faults: [`Fault`], and where they strike. Their effects are in [`strike`](super::strike).
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::base::error::{DriverError, ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, DriverError, Result};
 use crate::base::plan::Plan;
 use crate::driver::{DriverResult, Tag};
 
-/// What goes wrong on a simulated device, and where.
+/// Something that goes wrong on a simulated device, and the place where it does.
 ///
-/// A fault strikes once, unless it says otherwise. Of several for the same call one strikes, and each other at the next call that
-/// it is for. It is given to a device that is there ([`Device::inject`](crate::Device::inject)) or to the
-/// [`Spec`](crate::Spec) of one that is to be ([`Spec::with_fault`](crate::Spec::with_fault)), so that what a program does when a copy fails can be
-/// tested without a GPU, and without waiting for one to break.
+/// A fault strikes once, unless it says otherwise. If several faults match the same call, one of them
+/// strikes, and each other strikes at the next call that it matches. A fault is given to an existing device
+/// ([`Device::inject`](crate::Device::inject)) or to the [`Simulation`](crate::sim::Simulation) of a device
+/// ([`Simulation::with_fault`](crate::sim::Simulation::with_fault)). So a test can show what a program does
+/// when a copy fails, without a GPU, and without waiting for one to break.
 ///
 /// ```
 /// use thalweg::prelude::*;
-/// use thalweg::{Effect, Fault};
+/// use thalweg::sim::{Effect, Fault};
 /// use thalweg_kernels::saxpy;
 ///
 /// stream_pipeline! {
@@ -33,7 +36,7 @@ use crate::driver::{DriverResult, Tag};
 ///     }
 /// }
 ///
-/// let device = Device::simulated(Spec::default());
+/// let device = Device::simulated(Simulation::default());
 /// let mut saxpy = Saxpy::new(&device)?;
 /// let (x, mut y) = (vec![1.0; 1000], vec![2.0; 1000]);
 ///
@@ -53,42 +56,43 @@ pub struct Fault {
     effect: Effect,
 }
 
-/// What a fault does.
+/// The effect of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// The call is refused, and nothing is done: allocations, streams and events are out of memory, everything else an invalid value. In
-    /// graph mode the launch of the graph is refused.
+    /// The call is refused, and nothing is done. Allocations, streams and events report that memory is
+    /// exhausted, and all other calls an invalid value. In graph mode the launch of the graph is refused.
     Refused,
-    /// The operation is enqueued, and fails when the device gets to it. A function on the host panics. Calls that enqueue no
-    /// operation are refused.
+    /// The operation is enqueued, and fails when the device gets to it. A function on the host panics. Calls
+    /// that enqueue no operation are refused.
     Fails,
-    /// As `Fails`, and the device is lost: every later call fails, to the end, as after an invalid address on a GPU.
+    /// As `Fails`, and the device is lost: every later call fails, as after an invalid address on a GPU.
     Lost,
-    /// The operation, or the call, takes so much longer in the device's virtual time.
+    /// The operation, or the call, takes this much longer in the device's virtual time.
     Slow(Duration),
-    /// The call says that it is done, and nothing is. A wait that is left out is a race, which the device reports; other
-    /// operations leave results behind that a test should notice. Calls that give something are refused.
+    /// The call reports success, but nothing is done. A wait that is left out is a race, which the device
+    /// reports. Other operations leave results behind that a test should notice. Calls that return something
+    /// are refused.
     Omitted,
 }
 
-/// What is asked of a device.
+/// A kind of call to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DriverCall {
-    /// Memory on the device.
+    /// The allocation of device memory.
     Allocate,
-    /// Page-locked host memory.
+    /// The allocation of page-locked host memory.
     AllocatePinned,
-    /// A stream.
+    /// The creation of a stream.
     CreateStream,
-    /// An event.
+    /// The creation of an event.
     CreateEvent,
     /// A copy, in any direction.
     Copy,
     /// A fill.
     Fill,
-    /// A kernel, or a routine's work.
+    /// The launch of a kernel, or a routine's work.
     Launch,
     /// A function on the host, or a callback.
     Function,
@@ -98,16 +102,16 @@ pub enum DriverCall {
     Wait,
     /// The host's wait for a stream or an event.
     Synchronize,
-    /// A graph is made.
+    /// The building of a graph.
     BuildGraph,
-    /// A graph is changed.
+    /// The update of a graph.
     UpdateGraph,
-    /// A graph is launched.
+    /// The launch of a graph.
     LaunchGraph,
 }
 
 impl DriverCall {
-    /// All of them.
+    /// All kinds of calls.
     pub const ALL: [Self; 14] = [
         Self::Allocate,
         Self::AllocatePinned,
@@ -125,7 +129,7 @@ impl DriverCall {
         Self::LaunchGraph,
     ];
 
-    /// Of the driver's function of this name.
+    /// The kind of the driver's function of this name.
     pub(super) fn of(call: &str) -> Self {
         match call {
             "cuMemAlloc" => Self::Allocate,
@@ -155,24 +159,24 @@ impl DriverCall {
     }
 }
 
-/// Where a fault strikes.
+/// The place where a fault strikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// The work of an operation, of a pipeline's [`Plan::id`].
+    /// The work of an operation in one chunk of the pipeline with this [`Plan::id`].
     Operation { pipeline: u32, operation: u32, chunk: u64 },
-    /// One of the calls of a kind, from 0.
+    /// The `n`-th call of a kind, counted from 0.
     Nth { call: DriverCall, n: u64 },
-    /// All allocations on the device of more bytes.
+    /// Every allocation of device memory of more than `than` bytes.
     Larger { than: u64 },
 }
 
 impl Fault {
-    /// At the first operation of a pipeline that has this name, in one chunk: its stage's name, its text as `PLAN` prints it, or the
-    /// path of its kernel, function or routine. So a stage's name stands for its first operation; the text of another one, or
-    /// [`operation`](Self::operation), strikes there.
+    /// Strikes in one chunk at the first operation of a pipeline that has this name: its stage's name, its
+    /// text as `PLAN` prints it, or the path of its kernel, function or routine. So a stage's name stands for
+    /// its first operation. For another operation give its text, or use [`operation`](Self::operation).
     ///
     /// # Errors
-    /// [`ErrorKind::NoSuchOperation`], which has the names that there are: there is none of this name.
+    /// [`ErrorKind::Misuse`], with the names that exist, if no operation has this name.
     pub fn at(plan: &Plan, name: &str, chunk: u64, effect: Effect) -> Result<Self> {
         let is_named = |operation: &crate::base::plan::OperationPlan| {
             operation.text == name
@@ -187,36 +191,36 @@ impl Fault {
             }
             let mut seen = HashSet::new();
             known.retain(|name| seen.insert(*name));
-            ErrorKind::NoSuchOperation { pipeline: plan.pipeline, name: name.to_owned(), known }
+            Detail::NoSuchOperation { pipeline: plan.pipeline, name: name.to_owned(), known }
         };
         Ok(Self::operation(plan, found.ok_or_else(nowhere)?, chunk, effect))
     }
 
-    /// At an operation of a pipeline, an index into [`Plan::operations`], in one chunk.
+    /// Strikes in one chunk at an operation of a pipeline, given as an index into [`Plan::operations`].
     pub fn operation(plan: &Plan, operation: usize, chunk: u64, effect: Effect) -> Self {
         let operation = u32::try_from(operation).unwrap_or(u32::MAX);
         Self { at: At::Operation { pipeline: plan.id(), operation, chunk }, effect }
     }
 
-    /// At the `n`-th call of a kind from the injection on, counted from 0, whoever makes it.
+    /// Strikes at the `n`-th call of a kind since the injection, counted from 0, whoever makes it.
     pub fn nth(call: DriverCall, n: u64, effect: Effect) -> Self {
         Self { at: At::Nth { call, n }, effect }
     }
 
-    /// Refuses every allocation of device memory of more than so many bytes.
+    /// Refuses every allocation of device memory of more than `bytes` bytes.
     pub fn larger_than(bytes: u64) -> Self {
         Self { at: At::Larger { than: bytes }, effect: Effect::Refused }
     }
 }
 
-/// A fault that a device has been given.
+/// A fault that was given to a device.
 #[derive(Debug, Clone)]
 pub struct Injected {
     strikes: Arc<AtomicU64>,
 }
 
 impl Injected {
-    /// Whether it has struck. A test of a fault that has not has tested nothing.
+    /// Whether the fault has struck. A test whose fault has not struck has tested nothing.
     pub fn struck(&self) -> bool {
         self.strikes.load(Ordering::Acquire) > 0
     }
@@ -226,14 +230,14 @@ impl Injected {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     armed: Vec<Armed>,
-    /// Why nothing works any more, once that is so.
+    /// The reason why nothing works any more, once the device is lost.
     lost: Option<DriverError>,
 }
 
 #[derive(Debug)]
 struct Armed {
     fault: Fault,
-    /// Calls of its kind so far.
+    /// The number of calls of its kind so far.
     seen: u64,
     strikes: Arc<AtomicU64>,
 }
@@ -245,7 +249,8 @@ impl Faults {
         Injected { strikes }
     }
 
-    /// What strikes here, if something does. `panics`: whether that is asked of a function before it is enqueued.
+    /// The effect that strikes here, if any. `panics` says whether a function is asked about before it is
+    /// enqueued.
     pub(crate) fn strike(
         &mut self,
         call: DriverCall,
@@ -256,7 +261,7 @@ impl Faults {
         let mut striking: Option<usize> = None;
         for (index, armed) in self.armed.iter_mut().enumerate() {
             let Fault { at, effect } = armed.fault;
-            // A function fails by panicking, and that is the function's own part.
+            // A function fails by panicking, which is decided when `panics` is true.
             if call == DriverCall::Function && (effect == Effect::Fails) != panics {
                 continue;
             }
@@ -266,13 +271,13 @@ impl Faults {
                 }
                 At::Nth { call: kind, n } => {
                     armed.seen += u64::from(kind == call);
-                    // Later than the nth, if another one has struck there.
+                    // This may be later than the `n`-th call, if another fault has struck there.
                     (kind == call && armed.seen > n, false)
                 }
                 At::Larger { than } => (call == DriverCall::Allocate && bytes > than, true),
             };
-            // One alone, if there are several: what holds for every call, else the one that was there first. The others have
-            // the next call that they match.
+            // Only one of several faults strikes: the one for every call, or else the one that was there
+            // first. The others strike at the next call that they match.
             if strikes && (striking.is_none() || is_limit) {
                 striking = Some(index);
             }
@@ -287,12 +292,12 @@ impl Faults {
         Some(effect)
     }
 
-    /// Nothing works from now on.
+    /// Makes every later call fail.
     pub(crate) fn lose(&mut self, error: &DriverError) {
         self.lost.get_or_insert_with(|| error.clone());
     }
 
-    /// Whether anything works at all.
+    /// Fails if the device is lost.
     pub(crate) fn alive(&self) -> DriverResult<()> {
         self.lost.as_ref().map_or(Ok(()), |lost| Err(lost.clone()))
     }

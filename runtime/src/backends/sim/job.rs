@@ -6,9 +6,9 @@ use super::queue::Action;
 use super::random::mixed;
 use crate::driver::Tag;
 
-/// What one step has done.
+/// The outcome of one step.
 pub(super) enum Progress {
-    /// This is to be carried out, and then given to [`Machine::finish`](super::machine::Machine::finish).
+    /// This job is to be carried out, and then given to [`Machine::finish`](super::machine::Machine::finish).
     Run(Job),
     /// Something else has changed.
     Moved,
@@ -21,21 +21,22 @@ pub(super) struct Job {
     pub stream: u64,
     pub tag: Tag,
     pub action: Action,
-    /// Its command's place among all of the device.
+    /// The number of its command among all commands of the device.
     pub sequence: u64,
     pub enqueued_at: Nanos,
-    /// When an engine took it up.
+    /// The time when an engine began it.
     pub started: Nanos,
-    /// What comes before it, of a function on the host.
+    /// Everything before it, for a function on the host.
     pub before: Option<Clock>,
 }
 
-/// Tells orders of work apart: a number that follows from all of it that was carried out, one after another.
+/// A number that tells orders of work apart. It follows from all work that was carried out, one after
+/// another.
 #[derive(Debug, Default)]
 pub(super) struct Carried(pub u64);
 
 impl Carried {
-    /// This has its turn.
+    /// Adds a job that is carried out now.
     pub(crate) fn note(&mut self, job: &Job) {
         for part in [job.stream, u64::from(job.tag.operation), job.tag.chunk] {
             self.0 = mixed(self.0 ^ part);

@@ -1,4 +1,4 @@
-//! [`Machine`]: everything a simulated device knows, and what changes it.
+//! [`Machine`]: the state of a simulated device, and everything that changes it.
 
 use std::sync::Arc;
 use std::thread::ThreadId;
@@ -15,26 +15,26 @@ use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
 use super::queue::{Action, Command, Record, Step, Stream, Work};
 use super::random::Random;
-use super::spec::Spec;
+use super::simulation::Simulation;
 use crate::base::error::DriverError;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
 
 /// The order in which enqueued work is carried out.
 #[derive(Debug)]
 pub(super) enum Schedule {
-    /// As the model says.
+    /// The order that the model's times give.
     Timed,
     /// Any order that streams and events allow.
     Adversarial(Random),
 }
 
-/// A stream that waits for the null stream, and that for it.
+/// A stream that waits for the null stream, and that the null stream waits for.
 #[derive(Debug, Clone, Copy)]
 struct Blocking {
     stream: RawStream,
-    /// Commands of the null stream that it has waited for.
+    /// The number of the null stream's commands that it has waited for.
     seen: u64,
-    /// Commands of it that the null stream has waited for.
+    /// The number of its commands that the null stream has waited for.
     seen_by_null: u64,
 }
 
@@ -49,36 +49,36 @@ pub(super) struct Machine {
     pub events: Handles<Option<Arc<Record>>>,
     /// Each graph with the number of its nodes.
     pub graphs: Handles<usize>,
-    /// The null stream, once it was asked for.
+    /// The null stream, once it has been asked for.
     null: Option<RawStream>,
-    /// Those that it waits for and that wait for it: each with how far the two have waited for each other.
+    /// The blocking streams. Each has the extents to which it and the null stream have waited for each other.
     blocking: Vec<Blocking>,
     /// The default streams of threads.
     per_thread: Vec<(ThreadId, RawStream)>,
-    /// What the engines are at.
+    /// The work that the engines are carrying out.
     pub active: Vec<Active>,
-    /// How far the device has been simulated.
+    /// The time up to which the device has been simulated.
     pub now: Nanos,
-    /// How far it may be.
+    /// The time up to which it may be simulated.
     pub until: Nanos,
     /// The host's time.
     pub host: Nanos,
-    /// Work that will not be carried out, to be dropped where no lock is held.
+    /// Work that will not be carried out, to be dropped while no lock is held.
     pub skipped: Vec<Action>,
-    /// What goes wrong on purpose.
+    /// The deliberate faults.
     pub faults: Faults,
-    /// In which order work was carried out.
+    /// The order in which work was carried out.
     pub carried: Carried,
-    /// A thread is carrying out a job without the lock.
+    /// Whether a thread is carrying out a job without the lock.
     pub executing: bool,
-    /// Threads that wait for it.
+    /// The number of threads that wait for it.
     pub waiting: usize,
-    /// That of the command enqueued last.
+    /// The number of the command that was enqueued last.
     pub sequence: u64,
 }
 
 impl Machine {
-    pub(crate) fn new(spec: &Spec) -> Self {
+    pub(crate) fn new(spec: &Simulation) -> Self {
         let mut faults = Faults::default();
         for fault in &spec.faults {
             faults.add(*fault);
@@ -121,7 +121,7 @@ impl Machine {
         stream
     }
 
-    /// The stream and the null stream wait for each other.
+    /// Makes the stream and the null stream wait for each other.
     pub(crate) fn block(&mut self, stream: RawStream) {
         self.null_stream();
         self.blocking.push(Blocking { stream, seen: 0, seen_by_null: 0 });
@@ -137,8 +137,8 @@ impl Machine {
         stream
     }
 
-    /// What comes before work on a stream without a word: for the null stream what is on blocking streams, for these what is on
-    /// the null stream.
+    /// Adds the implicit waits before work on a stream: the null stream waits for the blocking streams, and a
+    /// blocking stream waits for the null stream.
     pub(crate) fn wait_as_legacy(
         &mut self,
         call: &'static str,
@@ -161,7 +161,7 @@ impl Machine {
             }
             let record = self.record_now(call, before, tag, 0.0)?;
             self.wait_for(call, after, &record, tag, 0.0)?;
-            // The record just made is nothing to wait for.
+            // The record that was just made need not be waited for.
             let now = enqueued(self, before);
             let known = &mut self.blocking[index];
             if stream == null {
@@ -190,7 +190,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Whether copies of a pinned allocation go elsewhere now. The adversary sees to it that the CPU's part is tested too.
+    /// Redirects copies of a page-locked allocation, and returns whether it did. The adversarial order does
+    /// not, so that the CPU's part is tested too.
     pub(crate) fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
         matches!(self.schedule, Schedule::Timed) && self.memory.redirect(pinned, to)
     }
@@ -217,8 +218,8 @@ impl Machine {
         spans.iter().try_for_each(|&span| self.memory.check(call, span))
     }
 
-    /// Enqueues work that [`check`](Self::check) has let pass. If it races with earlier work, it will fail in place of
-    /// being carried out.
+    /// Enqueues work that [`check`](Self::check) has accepted. Work that races with earlier work will fail
+    /// instead of being carried out.
     pub(crate) fn enqueue_work(
         &mut self,
         call: &'static str,
@@ -231,7 +232,7 @@ impl Machine {
             Action::Body(_) => self.model.launch_call,
             Action::Copy { .. } | Action::Host(_) => self.model.host_call,
         };
-        // Whatever becomes of it, the streams wait for each other.
+        // In any case, the streams wait for each other.
         self.wait_as_legacy(call, stream, tag)?;
         let tampered = self.tamper(call, tag, &mut work);
         if !matches!(tampered, Ok(true)) {
@@ -242,7 +243,7 @@ impl Machine {
         self.enqueue_at(call, stream, tag, spans, work, cost)
     }
 
-    /// As [`enqueue_work`](Self::enqueue_work), for as much of the host's time.
+    /// As [`enqueue_work`](Self::enqueue_work), with `cost` as the host's time.
     pub(crate) fn enqueue_at(
         &mut self,
         call: &'static str,
@@ -261,7 +262,7 @@ impl Machine {
                 work.fault.get_or_insert_with(|| Box::new(error));
             }
         }
-        // A callback by hand may enqueue and free whatever it knows to be over.
+        // A callback by hand may enqueue, and may free anything that it knows to be over.
         if matches!(work.action, Action::Host(_)) && tag.is_by_hand() {
             work.before = Some(self.order.record(lane));
         }
@@ -271,7 +272,8 @@ impl Machine {
         self.push(call, stream, tag, Step::Work(work), cost)
     }
 
-    /// The bytes of device memory that a kernel gets through in the time that its accesses to the host's memory take.
+    /// The bytes of device memory that a kernel could access in the time that its accesses to the host's
+    /// memory take.
     fn over_the_link(&self, spans: &[Span]) -> f64 {
         let of_host = |span: &&Span| span.place.is_none() && self.memory.is_pinned(span.start);
         let bytes = |write: bool| {
@@ -336,7 +338,7 @@ impl Machine {
         self.wait_for(call, stream, &record, tag, self.model.event_call)
     }
 
-    /// What is enqueued on a stream from now on comes after a record.
+    /// Makes all later work on a stream come after a record.
     pub(crate) fn wait_for(
         &mut self,
         call: &'static str,
@@ -347,7 +349,8 @@ impl Machine {
     ) -> DriverResult<()> {
         let lane = self.stream(call, stream)?.lane;
         self.order.wait(lane, &record.clock);
-        // A failure that the host has been told of is over; the stream that failed works again, and so does its event.
+        // A failure that the host has been told of is over: the stream that failed works again, and so does
+        // its event.
         let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
         if failure.is_some_and(|failure| failure.pending().is_ok()) {
             self.host += cost;
@@ -370,7 +373,7 @@ impl Machine {
         self.push(call, chain, tag, Step::Begin(Arc::clone(record)), 0.0)
     }
 
-    /// Enqueues a command, which takes so much of the host's time.
+    /// Enqueues a command, which takes `cost` of the host's time.
     fn push(
         &mut self,
         call: &'static str,
@@ -388,7 +391,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Changes whenever work is carried out.
+    /// A number that changes whenever work is carried out.
     pub(crate) fn carried_out(&self) -> u64 {
         self.carried.0
     }
@@ -417,7 +420,7 @@ impl Machine {
         progress
     }
 
-    /// Completes what needs no engine and may happen up to `horizon`.
+    /// Completes commands that need no engine and may complete up to `horizon`.
     fn settle(&mut self, horizon: Nanos) -> bool {
         let mut settled = false;
         let mut over = Vec::new();
@@ -439,7 +442,7 @@ impl Machine {
         settled
     }
 
-    /// The job of `stream` has been carried out.
+    /// Notes that the job of `stream` has been carried out.
     pub(crate) fn finish(&mut self, stream: u64, result: DriverResult<()>) {
         let now = self.now;
         if let Some(state) = self.streams.get_mut(stream) {
@@ -452,7 +455,7 @@ impl Machine {
         self.remove_if_over(stream);
     }
 
-    /// The host has waited until `at` for everything in `clock`.
+    /// Notes that the host has waited until `at` for everything in `clock`.
     pub(crate) fn host_waited(&mut self, at: Nanos, clock: &Clock) {
         self.host = self.host.max(at);
         self.order.host_waited(clock);
@@ -461,7 +464,7 @@ impl Machine {
         }
     }
 
-    /// What went wrong in a stream, which works again from now on.
+    /// Takes the failure of a stream, which works again from now on.
     pub(crate) fn take_failure(&mut self, stream: RawStream) -> Option<DriverError> {
         let failure = self.streams.get_mut(stream.0)?.failure.take()?;
         Some(Failure::report(&failure))

@@ -1,4 +1,4 @@
-//! The allocations of a simulated device, in device memory and in pinned host memory.
+//! The allocations of a simulated device, in device memory and in page-locked host memory.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::history::{Accessor, Conflict, History};
 use super::order::Order;
 use crate::driver::DriverResult;
 
-/// Which of the two memories.
+/// One of the two memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Device,
@@ -17,7 +17,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// What a new allocation holds.
+    /// The bytes that a new allocation holds.
     pub(crate) fn fill(self) -> Fill {
         match self {
             Self::Device => Fill::Poison,
@@ -25,7 +25,7 @@ impl Place {
         }
     }
 
-    /// In bytes.
+    /// The alignment of allocations, in bytes.
     pub(crate) fn align(self) -> usize {
         match self {
             Self::Device => 256,
@@ -40,7 +40,7 @@ pub(super) struct Span {
     pub start: usize,
     pub bytes: usize,
     pub write: bool,
-    /// Where the bytes must be; `None` accepts both memories.
+    /// The memory that must contain the bytes; `None` accepts both memories.
     pub place: Option<Place>,
 }
 
@@ -49,12 +49,12 @@ struct Allocation {
     block: Block,
     bytes: usize,
     place: Place,
-    /// Whether it is another device's, and takes nothing of this one's memory.
+    /// Whether it belongs to another device, and takes nothing of this device's memory.
     adopted: bool,
     history: History,
-    /// Where copies of the first so many bytes go instead: the address, and how many.
+    /// The destination of copies of the first bytes: its address, and the number of bytes.
     redirected: Option<(usize, usize)>,
-    /// The caller has tried to free it too early, and was refused.
+    /// Whether the caller has tried to free it too early, and was refused.
     given_up: bool,
 }
 
@@ -75,7 +75,7 @@ impl SimulatedMemory {
         self.device_free
     }
 
-    /// Sets `bytes` aside, if so many are free.
+    /// Reserves `bytes`, if that many are free.
     pub(crate) fn reserve(&mut self, call: &'static str, bytes: usize, place: Place) -> DriverResult<()> {
         let free = self.free_bytes(place);
         let cost = cost(bytes, place).filter(|cost| cost <= free);
@@ -94,7 +94,7 @@ impl SimulatedMemory {
         self.add(block, bytes, place, false);
     }
 
-    /// Adds pinned memory of another device.
+    /// Adds page-locked memory of another device.
     pub(crate) fn adopt(&mut self, block: Block, bytes: usize) {
         self.add(block, bytes, Place::Pinned, true);
     }
@@ -107,7 +107,8 @@ impl SimulatedMemory {
         self.allocations.insert(start, allocation);
     }
 
-    /// Takes out what starts at `start`, unless the host has not waited for everything that uses it.
+    /// Removes the allocation that begins at `start`, unless the host has not waited for everything that uses
+    /// it.
     pub(crate) fn remove(
         &mut self,
         call: &'static str,
@@ -130,7 +131,8 @@ impl SimulatedMemory {
         Ok(allocation.block)
     }
 
-    /// The caller has no more use for what starts there, but it cannot be freed.
+    /// Notes that the caller has no more use for the allocation that begins there, although it cannot be
+    /// freed.
     pub(crate) fn give_up(&mut self, start: usize) {
         if let Some(allocation) = self.allocations.get_mut(&start) {
             allocation.given_up = true;
@@ -159,26 +161,28 @@ impl SimulatedMemory {
         Err(fault::invalid_value(call, description))
     }
 
-    /// Whether an address that [`check`](Self::check) has let pass is in pinned host memory.
+    /// Whether an address that [`check`](Self::check) has accepted is in page-locked host memory.
     pub(crate) fn is_pinned(&self, start: usize) -> bool {
         let found = self.allocations.range(..=start).next_back();
         found.is_some_and(|(_, allocation)| allocation.place == Place::Pinned)
     }
 
-    /// Notes an access that [`check`](Self::check) has let pass, and says whether it races with an earlier one.
+    /// Notes an access that [`check`](Self::check) has accepted. Returns the earlier access that it races
+    /// with, if there is one.
     pub(crate) fn access(&mut self, order: &Order, span: Span, accessor: Accessor) -> Option<Conflict> {
         let bytes = Range { start: span.start, end: span.start + span.bytes };
         let (_, allocation) = self.allocations.range_mut(..=span.start).next_back()?;
         allocation.history.access(order, bytes, span.write, accessor)
     }
 
-    /// Has copies of a pinned allocation's first bytes go elsewhere, or no longer; `false` if there is no such allocation.
+    /// Redirects copies of a page-locked allocation's first bytes, or ends that; `false` if there is no such
+    /// allocation.
     pub(crate) fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
         let allocation = self.allocations.get_mut(&pinned).filter(|a| a.place == Place::Pinned);
         allocation.map(|allocation| allocation.redirected = to).is_some()
     }
 
-    /// Where a copy of bytes that [`check`](Self::check) has let pass goes.
+    /// The destination of a copy of bytes that [`check`](Self::check) has accepted.
     pub(crate) fn destination(&self, start: usize, bytes: usize) -> usize {
         let found = self.allocations.range(..=start).next_back();
         let elsewhere = found.and_then(|(first, allocation)| {
@@ -189,7 +193,7 @@ impl SimulatedMemory {
         elsewhere.unwrap_or(start)
     }
 
-    /// The host has waited for everything.
+    /// Forgets all accesses, since the host has waited for everything.
     pub(crate) fn forget_accesses(&mut self) {
         for allocation in self.allocations.values_mut() {
             allocation.history.clear();
@@ -207,7 +211,8 @@ impl SimulatedMemory {
 impl Drop for SimulatedMemory {
     fn drop(&mut self) {
         for (_, allocation) in std::mem::take(&mut self.allocations) {
-            // Pinned memory that the caller never freed may still be in the caller's hands as ordinary memory.
+            // Page-locked memory that the caller never freed may still be used by the caller as ordinary
+            // memory.
             if allocation.place == Place::Pinned && !allocation.given_up {
                 std::mem::forget(allocation.block);
             }
@@ -215,7 +220,7 @@ impl Drop for SimulatedMemory {
     }
 }
 
-/// What an allocation takes of the memory: whole units of its alignment.
+/// The bytes of memory that an allocation takes: whole units of its alignment.
 fn cost(bytes: usize, place: Place) -> Option<u64> {
     Some(bytes.max(1).checked_next_multiple_of(place.align())? as u64)
 }

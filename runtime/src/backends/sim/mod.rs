@@ -1,28 +1,32 @@
 //! The simulated device: a GPU's streams, events, copies and launches on the CPU, with a virtual clock.
 //!
-//! Enqueueing only puts commands into streams. They are carried out when the host waits for a stream or an event, as a
-//! discrete-event simulation ([`timed`]) that runs until what is waited for is complete. So a program that reads a
-//! result, or frees memory, before it has waited sees exactly that: the result is not there, the memory is in use.
-//! Time is virtual and follows from the program and the [`Spec`] alone, so it is the same in every run (as long as
-//! one host thread uses the device; threads share one virtual clock, in the order in which they really run).
+//! Enqueuing only puts commands into streams. They are carried out when the host waits for a stream or an
+//! event, as a discrete-event simulation ([`timed`]) that runs until everything that is waited for is
+//! complete. So a program that reads a result, or frees memory, before it has waited sees exactly that: the
+//! result is missing, the memory is in use. Time is virtual and follows from the program and the
+//! [`Simulation`] alone, so it is the same in every run (as long as one host thread uses the device; threads
+//! share one virtual clock, in the order in which they really run).
 //!
-//! What goes through page-locked memory to or from other memory is copied once, not twice, where the order is that of time:
-//! the device's copies are [redirected](crate::driver::Driver::redirect). Virtual time passes as if both copies had been made.
+//! Data that pass through page-locked memory to or from other memory are copied once, not twice, if the order
+//! is that of time: the device's copies are [redirected](crate::driver::Driver::redirect). Virtual time
+//! advances as if both copies had been made.
 //!
-//! Apart from the simulation, and sharing no code with it, a race checker ([`order`], [`history`]) follows what
-//! streams, events and waits on the host order. Work that races with earlier work is not carried out: it fails, as a
+//! Apart from the simulation, and sharing no code with it, a race checker ([`order`], [`history`]) follows
+//! the order that streams, events and waits on the host establish. Work that races with earlier work is not
+//! carried out: it fails, as a launch does whose host body panics.
 //! launch does whose host body panics.
 //!
 //! # Failures
-//! A failure belongs to the streams that it reaches. From the command that failed on, its stream carries out no more
-//! work, and neither does any stream from the point on where it waits for an event that was recorded after the
-//! failure. Events are still recorded and waited for, so nothing hangs; what the failure does not reach goes on. Each
-//! stream that was reached reports the error from its next `synchronize_stream`, once, and works again after that; an
-//! event recorded after the failure reports it until its stream has. So after an error, synchronising with every
-//! stream of a run leaves the device as good as new. (A GPU would be lost until the process ends.)
+//! A failure belongs to the streams that it reaches. After the command that failed, its stream carries out no
+//! more work. A stream that waits for an event that was recorded after the failure carries out no work after
+//! that wait. Events are still recorded and waited for, so nothing hangs, and everything that the failure
+//! does not reach goes on. Each stream that was reached reports the error from its next `synchronize_stream`,
+//! once, and works again after that. An event recorded after the failure reports it until its stream has. So
+//! after an error, synchronising with every stream of a run makes the device as good as new. (A GPU would be
+//! lost until the process ends.)
 //!
-//! Faults that somebody wants ([`inject`], [`strike`]) are such failures, or calls that are refused. One of them is as bad as on a GPU: from then on every
-//! call fails.
+//! Deliberate faults ([`inject`], [`strike`]) are such failures, or calls that are refused. One kind of fault
+//! is as bad as on a GPU: from then on every call fails.
 
 mod active;
 mod adversary;
@@ -45,7 +49,7 @@ mod occupancy;
 mod order;
 mod queue;
 mod random;
-mod spec;
+mod simulation;
 mod strike;
 #[cfg(test)]
 mod tests;
@@ -57,5 +61,5 @@ mod work;
 pub(crate) use device::Sim;
 pub use inject::{DriverCall, Effect, Fault, Injected};
 pub(crate) use random::mixed;
-pub use spec::Spec;
+pub use simulation::Simulation;
 pub use unwritten::{Promise, whole_body};

@@ -1,4 +1,4 @@
-//! [`Model`]: a [`DeviceModel`] in the units that the simulation reckons in.
+//! [`Model`]: a [`DeviceModel`] in the units of the simulation.
 
 use std::time::Duration;
 
@@ -55,13 +55,14 @@ impl Model {
         }
     }
 
-    /// How much of the device a kernel of so many blocks can use: as much as there are multiprocessors with a block. `None`:
-    /// it is not known, and all of it.
+    /// The share of the device that a kernel of so many blocks can use: that of the multiprocessors with a
+    /// block. `None` means that the number is not known, and gives the whole device.
     pub(crate) fn share(&self, blocks: Option<u64>) -> f64 {
         blocks.map_or(1.0, |blocks| (blocks.max(1) as f64 / self.multiprocessors).min(1.0))
     }
 
-    /// How long so many bytes take over the link, to the device and to the host at the same time.
+    /// The time that these numbers of bytes take over the link, to the device and to the host at the same
+    /// time.
     pub(crate) fn both_ways(&self, to_device: f64, to_host: f64) -> Nanos {
         let (up, down) = (to_device / self.to_device, to_host / self.to_host);
         let both = up.min(down);

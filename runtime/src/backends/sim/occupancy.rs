@@ -1,4 +1,5 @@
-//! How many blocks fit a device, from the limits of its compute capability: registers, which no host body has, aside.
+//! How many blocks fit a device, from the limits of its compute capability. Registers, which no host body
+//! has, are left out.
 
 use crate::base::kernel::volume;
 use crate::driver::Info;
@@ -6,7 +7,7 @@ use crate::driver::Info;
 /// The first compute capability whose blocks may wait for each other.
 pub(super) const COOPERATIVE: (u32, u32) = (6, 0);
 
-/// Blocks of a cluster, where clusters larger than the portable 8 were asked for.
+/// The largest number of blocks of a cluster, if clusters larger than the portable 8 were asked for.
 ///
 /// Source: the CUDA programming guide's table of compute capabilities.
 pub(super) fn largest_cluster(compute_capability: (u32, u32)) -> u32 {
@@ -17,7 +18,7 @@ pub(super) fn largest_cluster(compute_capability: (u32, u32)) -> u32 {
     }
 }
 
-/// Blocks that are on the device at once, if nothing else is.
+/// The number of blocks that can be on the device at once, if nothing else is.
 pub(super) fn resident_blocks(info: &Info, block: [u32; 3], shared: u32) -> u64 {
     let (threads, blocks, reserved) = per_multiprocessor(info.compute_capability);
     // Warps are allocated whole.
@@ -27,8 +28,8 @@ pub(super) fn resident_blocks(info: &Info, block: [u32; 3], shared: u32) -> u64 
     blocks.min(by_threads).min(by_shared) * u64::from(info.multiprocessors)
 }
 
-/// The threads and blocks that a multiprocessor holds, and the bytes of shared memory that each block takes for CUDA
-/// itself.
+/// The threads and blocks that fit a multiprocessor, and the bytes of shared memory that CUDA itself takes
+/// for each block.
 ///
 /// Source: the CUDA programming guide's table of compute capabilities.
 fn per_multiprocessor(compute_capability: (u32, u32)) -> (u64, u64, u64) {
@@ -46,22 +47,22 @@ fn per_multiprocessor(compute_capability: (u32, u32)) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backends::sim::{Sim, Spec};
+    use crate::backends::sim::{Sim, Simulation};
     use crate::driver::Driver;
 
     #[test]
     fn blocks_are_limited_by_threads_shared_memory_and_their_number() {
-        let resident = |spec: Spec, threads, shared| {
+        let resident = |spec: Simulation, threads, shared| {
             let sim = Sim::new(spec);
             resident_blocks(sim.info(), [threads, 1, 1], shared) / u64::from(sim.info().multiprocessors)
         };
-        assert_eq!(resident(Spec::h200(), 1024, 0), 2);
-        assert_eq!(resident(Spec::h200(), 33, 0), 32);
-        assert_eq!(resident(Spec::h200(), 65, 0), 21);
-        assert_eq!(resident(Spec::h200(), 256, 227 << 10), 1);
-        assert_eq!(resident(Spec::h200(), 256, 113 << 10), 2);
-        assert_eq!(resident(Spec::t4(), 256, 32 << 10), 2);
-        assert_eq!(resident(Spec::t4(), 32, 0), 16);
-        assert_eq!(resident(Spec::rtx4090(), 1024, 0), 1);
+        assert_eq!(resident(Simulation::h200(), 1024, 0), 2);
+        assert_eq!(resident(Simulation::h200(), 33, 0), 32);
+        assert_eq!(resident(Simulation::h200(), 65, 0), 21);
+        assert_eq!(resident(Simulation::h200(), 256, 227 << 10), 1);
+        assert_eq!(resident(Simulation::h200(), 256, 113 << 10), 2);
+        assert_eq!(resident(Simulation::t4(), 256, 32 << 10), 2);
+        assert_eq!(resident(Simulation::t4(), 32, 0), 16);
+        assert_eq!(resident(Simulation::rtx4090(), 1024, 0), 1);
     }
 }

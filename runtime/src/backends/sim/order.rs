@@ -1,7 +1,7 @@
 //! Happens-before, as vector clocks of the streams, the events and the host.
 //!
-//! This is the race checker's half of the simulator: it sees what is enqueued and what the host waits for, and knows
-//! nothing of how or when the commands are carried out.
+//! This is the race checker's half of the simulator. It sees the commands that are enqueued and the host's
+//! waits, and knows nothing about how or when the commands are carried out.
 
 /// How far each lane had got at some point of the program.
 #[derive(Debug, Clone, Default)]
@@ -22,11 +22,11 @@ impl Clock {
     }
 }
 
-/// A component of the clocks: one for each stream that exists.
+/// A component of the clocks. Each stream that exists has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lane(u32);
 
-/// One command's place: the `count`-th of its lane.
+/// The place of one command: the `count`-th of its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
     pub lane: Lane,
@@ -35,10 +35,10 @@ pub(super) struct Moment {
 
 #[derive(Debug)]
 struct LaneState {
-    /// What every command enqueued on the lane from now on comes after.
+    /// Everything before the lane's next command.
     clock: Clock,
     count: u64,
-    /// The host's waits that `clock` includes.
+    /// The number of the host's waits that `clock` includes.
     host_waits: u64,
     open: bool,
 }
@@ -47,20 +47,21 @@ struct LaneState {
 #[derive(Debug, Default)]
 pub(super) struct Order {
     lanes: Vec<LaneState>,
-    /// What the host has waited for, and so everything enqueued from now on comes after.
+    /// Everything that the host has waited for. All later commands come after it.
     host: Clock,
     host_waits: u64,
 }
 
 impl Order {
-    /// A lane for a new stream.
+    /// Opens a lane for a new stream.
     pub(crate) fn open(&mut self) -> Lane {
-        // A lane may be used again once the host has waited for all of it: then "after the old stream's commands" is
-        // true of everything enqueued from now on, and the shared component says nothing false.
+        // A lane may be used again once the host has waited for all of it. Then "after the old stream's
+        // commands" is true of everything that is enqueued from now on, so the shared component says nothing
+        // false.
         let free = self.indices().find(|&lane| !self.state(lane).open && self.is_quiet(lane));
         if let Some(lane) = free {
             let state = &mut self.lanes[lane.0 as usize];
-            // What the old stream had waited for is nothing to the new one.
+            // The new stream has waited for nothing that the old one had waited for.
             *state = LaneState {
                 clock: self.host.clone(),
                 count: state.count,
@@ -74,18 +75,18 @@ impl Order {
         lane
     }
 
-    /// How many there have ever been at once.
+    /// The largest number of lanes so far.
     #[cfg(test)]
     pub(super) fn lanes(&self) -> usize {
         self.lanes.len()
     }
 
-    /// The lane's stream is destroyed. What it has enqueued still counts.
+    /// Notes that the lane's stream is destroyed. The commands that it has enqueued still count.
     pub(crate) fn close(&mut self, lane: Lane) {
         self.lanes[lane.0 as usize].open = false;
     }
 
-    /// A command is enqueued.
+    /// Notes that a command is enqueued.
     pub(crate) fn enqueue(&mut self, lane: Lane) -> Moment {
         let state = self.catch_up(lane);
         state.count += 1;
@@ -98,17 +99,17 @@ impl Order {
         Moment { lane, count }
     }
 
-    /// What an event that is recorded now stands for.
+    /// Everything that an event stands for if it is recorded now.
     pub(crate) fn record(&mut self, lane: Lane) -> Clock {
         self.catch_up(lane).clock.clone()
     }
 
-    /// The lane waits for an event.
+    /// Notes that the lane waits for an event.
     pub(crate) fn wait(&mut self, lane: Lane, event: &Clock) {
         self.lanes[lane.0 as usize].clock.join(event);
     }
 
-    /// The host has waited for everything in `clock`.
+    /// Notes that the host has waited for everything in `clock`.
     pub(crate) fn host_waited(&mut self, clock: &Clock) {
         self.host.join(clock);
         self.host_waits += 1;

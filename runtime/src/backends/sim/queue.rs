@@ -10,7 +10,7 @@ use super::order::{Clock, Lane};
 use crate::base::error::DriverError;
 use crate::driver::{HostBody, HostJob, RawStream, Tag};
 
-/// What work does to memory.
+/// The effect of work on memory.
 pub(super) enum Action {
     /// Addresses in this process; the ranges were checked and do not overlap.
     Copy {
@@ -27,14 +27,15 @@ pub(super) enum Action {
 pub(super) struct Work {
     pub engine: Engine,
     pub latency: Nanos,
-    /// What goes through the engine after the latency.
+    /// Bytes that go through the engine after the latency.
     pub bytes: f64,
-    /// Of the engine, how much the work can use at most: a kernel of few blocks leaves multiprocessors idle.
+    /// The largest share of the engine that the work can use: a kernel of few blocks leaves multiprocessors
+    /// idle.
     pub share: f64,
     pub action: Action,
-    /// Why it must not be carried out.
+    /// The reason why it must not be carried out.
     pub fault: Option<Box<DriverError>>,
-    /// What comes before it, of a function on the host, which knows that it is over.
+    /// Everything before it, for a function on the host, which knows that all of that is over.
     pub before: Option<Clock>,
 }
 
@@ -48,7 +49,7 @@ impl Work {
 pub(super) enum Step {
     Record(Arc<Record>),
     Wait(Arc<Record>),
-    /// The same for a graph's chain that begins anew: earlier failures on it are forgotten.
+    /// The same for a graph's chain that begins anew. Earlier failures on the chain are forgotten.
     Begin(Arc<Record>),
     Work(Work),
 }
@@ -56,7 +57,7 @@ pub(super) enum Step {
 pub(super) struct Command {
     pub step: Step,
     pub tag: Tag,
-    /// Its place among all commands of the device.
+    /// Its number among all commands of the device.
     pub sequence: u64,
     pub enqueued_at: Nanos,
 }
@@ -64,9 +65,9 @@ pub(super) struct Command {
 /// One recording of an event.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// Handle of the stream it was recorded on.
+    /// The handle of the stream on which it was recorded.
     pub stream: u64,
-    /// What comes before it.
+    /// Everything before it.
     pub clock: Clock,
     /// Set once it is complete.
     pub outcome: OnceLock<Outcome>,
@@ -75,7 +76,7 @@ pub(super) struct Record {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub at: Nanos,
-    /// What had gone wrong in its stream.
+    /// The failure of its stream at that time.
     pub failure: Option<Arc<Failure>>,
 }
 
@@ -83,17 +84,17 @@ pub(super) struct Stream {
     pub priority: i32,
     pub lane: Lane,
     pub queue: VecDeque<Command>,
-    /// An engine is carrying out a command that was taken from the queue.
+    /// Whether an engine is carrying out a command that was taken from the queue.
     pub busy: bool,
-    /// Commands so far.
+    /// The number of commands so far.
     pub enqueued: u64,
     pub completed: u64,
-    /// When the last of the completed ones was.
+    /// The time when the last command completed.
     pub completed_at: Nanos,
-    /// What went wrong and has not been reported. Work is skipped until it is.
+    /// The failure that has not been reported. Work is skipped until it is.
     pub failure: Option<Arc<Failure>>,
     pub destroyed: bool,
-    /// Streams of the graphs that are launched on it, one for each of a graph's chains but the first.
+    /// The streams of the graphs that are launched on it, one for each of a graph's chains except the first.
     pub chains: Vec<RawStream>,
 }
 
@@ -113,7 +114,7 @@ impl Stream {
         }
     }
 
-    /// Destroyed and empty.
+    /// Whether it is destroyed and empty.
     pub(crate) fn is_over(&self) -> bool {
         self.destroyed && !self.busy && self.queue.is_empty()
     }
@@ -141,8 +142,8 @@ impl Stream {
         }
     }
 
-    /// Completes the first command of the queue if that needs no engine: a record, a wait that is over, or work to be
-    /// skipped, which goes to `skipped`. `horizon` is the time up to which things may happen.
+    /// Completes the first command of the queue if that needs no engine: a record, a wait that is over, or
+    /// work to be skipped, which goes to `skipped`. `horizon` is the time up to which things may happen.
     pub(crate) fn settle_head(
         &mut self,
         handle: u64,
@@ -157,7 +158,7 @@ impl Stream {
         };
         match &mut head.step {
             Step::Record(record) => {
-                // A record is in one queue once, so nothing has set the outcome yet.
+                // A record is in one queue once, so nothing has set its outcome yet.
                 let _ = record.outcome.set(Outcome { at: now, failure: self.failure.clone() });
             }
             Step::Wait(record) | Step::Begin(record) => {
@@ -189,7 +190,7 @@ impl Stream {
         true
     }
 
-    /// A command is complete.
+    /// Notes that a command is complete.
     pub(crate) fn complete(&mut self, now: Nanos) {
         self.completed += 1;
         self.completed_at = now;
@@ -203,7 +204,8 @@ impl Stream {
     }
 }
 
-/// When a stream may go on that waits for `record`, if that is known yet. Within one stream an event costs nothing.
+/// The time when a stream that waits for `record` may go on, if that is known yet. Within one stream an event
+/// costs nothing.
 fn due(record: &Record, waiting: u64, event_latency: Nanos) -> Option<Nanos> {
     let outcome = record.outcome.get()?;
     Some(if record.stream == waiting { outcome.at } else { outcome.at + event_latency })

@@ -1,4 +1,4 @@
-//! What faults on purpose do where they strike.
+//! The effects of deliberate faults where they strike.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::base::error::DriverError;
 use crate::driver::{DriverResult, Tag};
 
 impl Machine {
-    /// A call that enqueues no work begins: whether it is to be carried out (`true`), or only to seem so.
+    /// Begins a call that enqueues no work. Returns whether it is to be carried out, or (`false`) only to
+    /// report success.
     pub(crate) fn begin(&mut self, call: &'static str, tag: Option<Tag>, bytes: usize) -> DriverResult<bool> {
         bodies::refuse_inside(call)?;
         self.faults.alive()?;
@@ -35,7 +36,7 @@ impl Machine {
         }
     }
 
-    /// Work is about to be enqueued: changes it as a fault has it. `false` if it is not to be enqueued.
+    /// Changes work that is about to be enqueued according to a fault. `false` if it is not to be enqueued.
     pub(crate) fn tamper(&mut self, call: &'static str, tag: Tag, work: &mut Work) -> DriverResult<bool> {
         let Some(effect) = self.faults.strike(DriverCall::of(call), Some(tag), 0, false) else {
             return Ok(true);

@@ -1,9 +1,10 @@
 //! Carrying out work in the order of virtual time.
 //!
-//! Four engines take work from the streams: one copies to the device, one to the host, one computes, and one is the host
-//! itself. Each copy engine has one copy at a time, and the host one function; the compute engine has several kernels,
-//! which share the rate of device memory. Work first waits for its latency and then gets its bytes through at a rate that changes only when other work starts or ends, so
-//! time goes from one such change to the next.
+//! Four engines take work from the streams: one copies to the device, one copies to the host, one computes,
+//! and one is the host itself. Each copy engine has one copy at a time, and the host has one function. The
+//! compute engine has several kernels, which share the rate of device memory. Work first waits for its
+//! latency and then moves its bytes at a rate that changes only when other work starts or ends. So time
+//! advances from one such change to the next.
 
 use super::active::Active;
 use super::demand::Engine;
@@ -21,8 +22,8 @@ impl Machine {
         self.advance()
     }
 
-    /// The stream whose work is to start now: of kernels the most urgent, and else what was enqueued first. CUDA's priorities have
-    /// no effect on copies (`cuStreamCreateWithPriority`).
+    /// The stream whose work is to start now: among kernels the most urgent one, otherwise the one that was
+    /// enqueued first. CUDA's priorities have no effect on copies (`cuStreamCreateWithPriority`).
     fn next_to_start(&self) -> Option<u64> {
         let candidates = self.streams.iter().filter_map(|(handle, stream)| {
             let (command, work) = stream.ready(self.now)?;
@@ -41,7 +42,7 @@ impl Machine {
         self.active.iter().filter(|active| active.engine == engine).count() < limit
     }
 
-    /// How much longer it is until a copy's first byte moves, because copies go the other way.
+    /// The additional time until a copy's first byte moves, because copies go the other way.
     fn against(&self, engine: Engine) -> Nanos {
         let other = match engine {
             Engine::CopyToDevice => Engine::CopyToHost,
@@ -93,7 +94,7 @@ impl Machine {
         // The multiprocessors take blocks of the most urgent kernels only, as long as there are any.
         let urgent = kernels().map(|active| active.priority).min();
         let sharing = kernels().filter(|active| Some(active.priority) == urgent);
-        // Together they can use all of it, or less.
+        // Together they can use the whole rate, or less of it.
         let used = sharing.map(|active| active.share).sum::<f64>().max(1.0);
         let staging = transferring().filter(|active| active.engine == Engine::Staging).count();
         for active in &mut self.active {
@@ -108,7 +109,7 @@ impl Machine {
         }
     }
 
-    /// Moves time on to the next change.
+    /// Advances time to the next change.
     fn advance(&mut self) -> Progress {
         let latency = self.model.event_latency;
         let timers = self.streams.iter().filter_map(|(handle, s)| s.timer(handle, self.now, latency));
@@ -140,7 +141,8 @@ impl Machine {
             active.transferring = true;
             return Progress::Moved;
         }
-        // Not `remaining == 0`: the subtraction above may leave a rounding error, which must not keep time from moving.
+        // The condition is not `remaining == 0`: the subtraction above may leave a rounding error, which must
+        // not keep time from advancing.
         let Active { stream, tag, action, before, sequence, enqueued_at, started, .. } =
             self.active.remove(index);
         Progress::Run(Job { stream, tag, action, sequence, enqueued_at, started, before })

@@ -19,20 +19,20 @@ use crate::base::kernel::Grid;
 use crate::base::unwind::drop_payload;
 use crate::driver::{Access, HostBody};
 
-// Note 45: what a body has not written is found by a pattern.
+// Note 45: elements that a body has not written are found by a pattern.
 /// The number of bytes in a pattern, which is repeated.
 const WORD: usize = size_of::<u64>();
 
-/// The fewest bytes in a row with the pattern that are suspected to be unwritten.
+/// The smallest number of bytes in a row with the pattern that are suspected to be unwritten.
 const SUSPICIOUS: usize = size_of::<u32>();
 
-/// Memory of which a kernel has promised to write every element.
+/// Memory that a kernel has promised to write in full, every element.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub struct Promise {
     parameter: &'static str,
     access: Access,
-    /// In bytes.
+    /// The size of an element, in bytes.
     element: usize,
 }
 
@@ -43,7 +43,7 @@ impl Promise {
 }
 
 impl Promise {
-    /// What is said of it where these elements were not written; `None` if there are none.
+    /// The finding if these elements were not written; `None` if there are none.
     fn broken(&self, ranges: &[Range<usize>], grid: Grid) -> Option<Unwritten> {
         let Self { parameter, access, element } = *self;
         let unwritten = ranges.iter().map(ExactSizeIterator::len).sum();
@@ -68,11 +68,11 @@ pub(crate) fn take() -> Option<Unwritten> {
 }
 
 /// Boxes the work of a launch on the simulated device, for a kernel that promises to write all of `promises`.
-/// `accesses` is all the memory that it may touch, including `promises`.
+/// `accesses` is all the memory that it may access, including `promises`.
 ///
 /// # Safety
-/// On the simulated device only: the body is called while it executes the launch that all of them were made
-/// for. `body` may be called more than once, and stays within `accesses`.
+/// It is used on the simulated device only, which calls the body while it executes the launch that all
+/// arguments were made for. `body` may be called more than once, and stays within `accesses`.
 #[doc(hidden)]
 pub unsafe fn whole_body(
     grid: Grid,
@@ -92,12 +92,12 @@ pub unsafe fn whole_body(
     })
 }
 
-/// Calls the body, and gives for each promise the elements that it has not written.
+/// Calls the body, and returns for each promise the elements that the body has not written.
 ///
 /// # Safety
 /// As [`whole_body`].
 unsafe fn call(promises: &[Promise], written: &[Access], body: &impl Fn()) -> Vec<Vec<Range<usize>>> {
-    // SAFETY: the caller's promise, for all that follow. The slices are gone before the body is called.
+    // SAFETY: the caller's promise, for all that follows. The slices are gone before the body is called.
     let matching =
         |promise: &Promise, pattern| unsafe { matching(bytes(promise.access), promise.element, pattern) };
     let fill = |pattern: u64| {
@@ -177,7 +177,7 @@ fn poison(bytes: &mut [u8], pattern: u64) {
     rest.copy_from_slice(&pattern[..rest.len()]);
 }
 
-/// Whether four bytes in a row, at a multiple of four, have the pattern. It takes one pass, and mostly
+/// Whether four bytes in a row, at a multiple of four, have the pattern. It takes one pass, and usually
 /// nothing follows.
 fn may_have(bytes: &[u8], pattern: u64) -> bool {
     const PIECE: usize = 1 << 12;

@@ -1,4 +1,4 @@
-//! Waiting on the host, which is when the simulation runs.
+//! Waiting on the host, during which the simulation runs.
 
 use std::any::Any;
 use std::ptr;
@@ -35,7 +35,7 @@ impl Sim {
         machine.take_failure(stream).map_or(Ok(()), Err)
     }
 
-    /// Waits for every stream. What went wrong in one, its own synchronisation reports.
+    /// Waits for every stream. A failure in a stream is reported by that stream's own synchronisation.
     pub(super) fn wait_for_all(&self) -> DriverResult<()> {
         let call = "cuCtxSynchronize";
         bodies::refuse_inside(call)?;
@@ -57,7 +57,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Lets the host's time go on a little, and the device with it.
+    /// Advances the host's time a little, and the device with it.
     pub(super) fn go_on(&self) {
         if bodies::refuse_inside("cuStreamQuery").is_err() {
             return;
@@ -68,12 +68,12 @@ impl Sim {
         let adversarial = matches!(machine.schedule, Schedule::Adversarial(_));
         let begun = machine.carried_out();
         let is_enough = move |machine: &Machine| {
-            // In no order of time: one thing at a time.
+            // There is no order of time, so one thing happens at a time.
             let enough = if adversarial { machine.carried_out() != begun } else { machine.now >= until };
             (enough || machine.is_idle()).then_some(machine.now)
         };
-        // Not beyond the host's time: what the host enqueues next would begin too late. A device that is lost gets nowhere, which
-        // whoever asks is told.
+        // The device does not get beyond the host's time, since the host's next command would begin too late.
+        // A lost device does not advance, and reports that to the next call.
         let _ = self.run_until("cuStreamQuery", machine, until, is_enough);
     }
 
@@ -87,9 +87,11 @@ impl Sim {
         failure.map_or(Ok(()), |failure| failure.pending())
     }
 
-    /// Runs the simulation until `done` says when what the caller waits for was complete, and not beyond `until` in the device's time.
+    /// Runs the simulation until `done` returns the time when everything that the caller waits for was
+    /// complete, but not beyond `until` in the device's time.
     ///
-    /// Copies and host bodies are carried out without the lock, one at a time; other threads that wait meanwhile sleep.
+    /// Copies and host bodies are carried out without the lock, one at a time. Other threads that wait
+    /// meanwhile sleep.
     fn run_until<'a>(
         &'a self,
         call: &'static str,
@@ -108,7 +110,8 @@ impl Sim {
                 machine.waiting -= 1;
                 continue;
             }
-            // Set anew at each step: another thread, which has been here while this one slept, may have to go further, or less far.
+            // This is set at each step: another thread that ran while this one slept may have to go further,
+            // or less far.
             machine.until = until;
             match machine.step() {
                 Progress::Moved => {}
@@ -123,7 +126,8 @@ impl Sim {
                         );
                     }
                     if let Some(before) = job.before.take() {
-                        // A function knows what is over, and so does whatever it tells.
+                        // A function knows that everything before it is over, and so does everyone that it
+                        // tells.
                         let at = job.started;
                         machine.host_waited(at, &before);
                     }
@@ -152,12 +156,13 @@ impl Sim {
             Action::Copy { to, from, bytes } => {
                 let from = ptr::with_exposed_provenance::<u8>(from);
                 let to = ptr::with_exposed_provenance_mut::<u8>(to);
-                // SAFETY: both ranges were checked to lie in live allocations of this device when the copy was
-                // enqueued, whose provenance is exposed. `SimulatedMemory::remove` refuses to free them until the host has
-                // waited for the copy, so they still do. They do not overlap: two allocations differ, and
-                // `work::planned` refuses overlap within one. No other command is carried out meanwhile, and the
-                // caller of the copy promised not to access the host's range before it has waited. The same was promised of what
-                // pinned memory is redirected to.
+                // SAFETY: both ranges were checked to lie in live allocations of this device when the copy
+                // was enqueued, whose provenance is exposed. `SimulatedMemory::remove` refuses to free them
+                // until the host has waited for the copy, so they still do. They do not overlap: two
+                // allocations differ, and `work::planned` refuses overlap within one. No other command is
+                // carried out meanwhile, and the caller of the copy promised not to access the host's range
+                // before it has waited. The same was promised of the memory that page-locked memory is
+                // redirected to.
                 unsafe { self.workers.copy(to, from, bytes, Way::Cached) };
                 Ok(())
             }
@@ -171,7 +176,10 @@ impl Sim {
                         let _ = noted.set(unwritten);
                     }
                 };
-                bodies::run(Box::new(body)).map_err(|payload| fault::panicked(job.tag, message(payload)))?;
+                bodies::run(Box::new(body)).map_err(|payload| match payload.downcast() {
+                    Ok(fault) => fault::in_kernel(job.tag, *fault),
+                    Err(payload) => fault::panicked(job.tag, message(payload)),
+                })?;
                 found.get().map_or(Ok(()), |found| Err(fault::unwritten(job.tag, found.clone())))
             }
             Action::Host(function) => {
@@ -184,15 +192,15 @@ impl Sim {
     }
 }
 
-/// Gives the lock back, and drops what will not be carried out: dropping a host body drops what it has captured, which may call
-/// this device, and may panic.
+/// Releases the lock, and drops the work that will not be carried out. Dropping a host body drops everything
+/// that it has captured, which may call this device, and may panic.
 pub(super) fn release(mut machine: MutexGuard<'_, Machine>) {
     let skipped = std::mem::take(&mut machine.skipped);
     drop(machine);
     skipped.into_iter().for_each(|action| contain(|| drop(action)));
 }
 
-/// What a panic says.
+/// The text of a panic.
 fn message(payload: Box<dyn Any + Send>) -> String {
     let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),

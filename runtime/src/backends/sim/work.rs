@@ -1,4 +1,4 @@
-//! What commands are to the simulation, whether streams or graphs have them.
+//! The work of commands, whether streams or graphs have them.
 
 use std::ops::Deref;
 
@@ -18,7 +18,7 @@ pub(super) struct Planned {
     pub work: Work,
 }
 
-/// What a command accesses.
+/// The memory that a command accesses.
 pub(super) enum Spans {
     /// Both sides of a copy.
     Copied([Span; 2]),
@@ -45,8 +45,8 @@ impl Deref for Spans {
 /// An address and the memory that it must be in.
 type End = (usize, Place);
 
-/// What becomes of a command; `None` of a fill of nothing, and of what no engine carries out. `bodies` are
-/// those of the launches of a graph that are left.
+/// The work of a command; `None` for a fill of nothing, and for a command that no engine carries out.
+/// `bodies` are the remaining host bodies of a graph's launches.
 pub(super) fn planned(
     model: &Model,
     command: Command<'_>,
@@ -97,7 +97,7 @@ pub(super) fn planned(
     Ok(Some(Planned { call, spans, work: Work::new(demand, action) }))
 }
 
-/// What a copy accesses, asks for and does.
+/// The accesses, the demand and the action of a copy.
 fn copy(
     model: &Model,
     call: &'static str,
@@ -107,13 +107,13 @@ fn copy(
     if from.0.abs_diff(to.0) < bytes {
         return Err(fault::invalid_value(call, "the two ranges overlap"));
     }
-    // Copying nothing accesses nothing, so the addresses do not matter.
+    // A copy of nothing accesses nothing, so the addresses do not matter.
     let spans = if bytes == 0 { Spans::default() } else { Spans::Copied(copied(to, from, bytes)) };
     let demand = Demand::copy(model, engine([to, from]), bytes as f64);
     Ok((spans, demand, Action::Copy { to: to.0, from: from.0, bytes }))
 }
 
-/// What a copy between these accesses.
+/// The accesses of a copy between these two.
 fn copied(to: End, from: End, bytes: usize) -> [Span; 2] {
     [
         Span { start: from.0, bytes, write: false, place: Some(from.1) },
@@ -121,7 +121,7 @@ fn copied(to: End, from: End, bytes: usize) -> [Span; 2] {
     ]
 }
 
-/// What carries out a copy between these.
+/// The engine that carries out a copy between these two.
 fn engine([to, from]: [End; 2]) -> Engine {
     match (from.1, to.1) {
         (Place::Pinned, _) => Engine::ToDevice,
@@ -130,7 +130,7 @@ fn engine([to, from]: [End; 2]) -> Engine {
     }
 }
 
-/// The sides of a copy of rows: to, and from.
+/// The two sides of a copy of rows: the destination, and the source.
 fn ends(between: RowsBetween) -> [End; 2] {
     match between {
         RowsBetween::HostAndDevice { to, from } => {
@@ -143,7 +143,7 @@ fn ends(between: RowsBetween) -> [End; 2] {
     }
 }
 
-/// What a copy of rows accesses: each row by itself.
+/// The accesses of a copy of rows, one for each row.
 fn copied_rows([to, from]: [End; 2], rows: &Rows) -> Vec<Span> {
     let &Rows { width, height, from_pitch, to_pitch, .. } = rows;
     if rows.is_empty() {
@@ -153,7 +153,7 @@ fn copied_rows([to, from]: [End; 2], rows: &Rows) -> Vec<Span> {
     (0..height).flat_map(row).collect()
 }
 
-/// A copy of rows. It takes the engine that a copy of as many bytes takes.
+/// A copy of rows. It takes the engine that carries out a plain copy of the same sides.
 fn rows_copied([to, from]: [End; 2], rows: &Rows) -> HostBody {
     let &Rows { width, height, from_pitch, to_pitch, .. } = rows;
     let height = if width == 0 { 0 } else { height };
@@ -162,15 +162,15 @@ fn rows_copied([to, from]: [End; 2], rows: &Rows) -> HostBody {
             let from = std::ptr::with_exposed_provenance::<u8>(from.0 + row * from_pitch);
             let to = std::ptr::with_exposed_provenance_mut::<u8>(to.0 + row * to_pitch);
             // SAFETY: each row was checked to lie in live allocations of this device when the copy was
-            // enqueued, which cannot be freed before the host has waited for it. The rows do not overlap,
-            // says the caller of the driver. No other command is carried out meanwhile, and the host's memory
-            // is not accessed before the host has waited.
+            // enqueued, which cannot be freed before the host has waited for it. The rows do not overlap, by
+            // the promise of the driver's caller. No other command is carried out meanwhile, and the host's
+            // memory is not accessed before the host has waited.
             unsafe { to.copy_from_nonoverlapping(from, width) };
         }
     })
 }
 
-/// A fill of `bytes`, which are more than none and a multiple of the pattern's.
+/// A fill of `bytes` bytes, at least one, and a multiple of the pattern's.
 fn filled(start: usize, pattern: &[u8], bytes: usize) -> HostBody {
     let pattern = pattern.to_vec();
     Box::new(move || {
@@ -183,7 +183,7 @@ fn filled(start: usize, pattern: &[u8], bytes: usize) -> HostBody {
     })
 }
 
-/// What a launch or a function on the host accesses, all of it in `place` if that is known.
+/// The accesses of a launch or of a function on the host, all of them in `place` if that is known.
 fn accessed(accesses: &[Access], place: Option<Place>) -> Spans {
     let accesses = accesses.iter().filter(|access| access.bytes > 0);
     let span = |access: &Access| Span {
@@ -195,7 +195,7 @@ fn accessed(accesses: &[Access], place: Option<Place>) -> Spans {
     Spans::Listed(accesses.map(span).collect())
 }
 
-/// Device memory is memory of this process.
+/// The address in this process, since device memory is memory of this process.
 pub(super) fn address(ptr: DevicePtr) -> usize {
     ptr.0 as usize
 }

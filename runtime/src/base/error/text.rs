@@ -1,21 +1,21 @@
-//! Parts of what errors say.
+//! Parts of the texts of errors.
 
 use std::fmt::Display;
 
 use super::DriverError;
 use crate::base::kernel::volume;
 
-/// What the device reported, on a line of its own.
+/// The device's report, on a line of its own.
 pub(super) fn cause(device: &Option<Box<DriverError>>) -> String {
     device.as_ref().map_or(String::new(), |error| format!("\n  the device reported: {error}"))
 }
 
-/// How many of the ring's bytes are there once, however many slots it has.
+/// How many of the ring's bytes exist once, whatever its number of slots.
 pub(super) fn of_them_shared(shared: usize) -> String {
     if shared == 0 { String::new() } else { format!(" ({shared} of them for what is `resident` or `carry`)") }
 }
 
-/// What lets a ring fit its budget.
+/// The change that makes a ring fit its budget.
 pub(super) fn smaller_ring(
     needed: usize,
     shared: usize,
@@ -42,37 +42,32 @@ pub(crate) fn counted<N: Display + PartialEq + From<u8>>(n: N, what: &str) -> St
     format!("{n} {what}{}", if n == N::from(1) { "" } else { "s" })
 }
 
-/// Of which buffer something has so many elements.
-pub(super) fn of(buffer: &Option<&'static str>) -> String {
-    buffer.map_or(String::new(), |name| format!(", of buffer `{name}`"))
-}
-
 /// ` (n = 5, x.len() = 4)`
 pub(super) fn with(values: &[(&'static str, String)]) -> String {
     let values: Vec<_> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
 }
 
-/// Names, a few a line.
+/// Names, three a line.
 pub(super) fn list(names: &[String]) -> String {
     list_of(names, 3)
 }
 
-/// Names, so many a line.
+/// Names, `each` of them a line.
 pub(super) fn list_of(names: &[String], each: usize) -> String {
     let lines: Vec<_> = names.chunks(each).map(|names| names.join(", ")).collect();
     lines.join(",\n    ")
 }
 
-/// What works on a machine that has no GPU.
-pub(super) const WITHOUT_A_GPU: &str = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `sim`\n  help: `Device::simulated(Spec::default())` needs no GPU";
+/// The ways to work on a machine without a GPU.
+pub(super) const WITHOUT_A_GPU: &str = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `sim`\n  help: `Device::simulated(Simulation::default())` needs no GPU";
 
-/// Why an argument of which chunks see more than their own part cannot be streamed.
+/// Why an argument whose chunks see more than their own part cannot be streamed.
 pub(crate) const SEES_NEIGHBOURS: &str = "its chunks see items of their neighbours (`halo`)";
 /// Why an argument that chunks need whole cannot be streamed.
 pub(crate) const IS_NEEDED_WHOLE: &str = "all of it is copied to the device before the first chunk";
 
-/// What to do about an argument that cannot come piece by piece.
+/// The help for an argument that cannot arrive piece by piece.
 pub(super) fn to_be_in_memory(reason: &str) -> &'static str {
     match reason {
         SEES_NEIGHBOURS | IS_NEEDED_WHOLE => {
@@ -82,10 +77,10 @@ pub(super) fn to_be_in_memory(reason: &str) -> &'static str {
     }
 }
 
-/// What to do about an argument of another length than the others'.
+/// The help for an argument whose length differs from the others'.
 pub(super) const OWN_LENGTH: &str = "\n  help: all that is cut into chunks has as many items;\n    what every chunk needs whole is declared `resident`, or `carry` if kernels change it";
 
-/// Asks whether grid and block were meant the other way round, where they would fit so.
+/// Asks whether grid and block were swapped, if they would fit the other way round.
 pub(super) fn other_way_round(swapped: &Option<[[u32; 3]; 2]>) -> String {
     swapped.as_ref().map_or(String::new(), |[grid, block]| {
         let (grid, block) = (extent(grid), extent(block));
@@ -98,7 +93,7 @@ pub(super) fn extent([x, y, z]: &[u32; 3]) -> String {
     format!("({x}, {y}, {z})")
 }
 
-/// The threads of a launch.
+/// The number of threads of a launch.
 pub(super) fn threads(grid: &[u32; 3], block: &[u32; 3]) -> u64 {
     volume(*grid).saturating_mul(volume(*block))
 }
@@ -112,7 +107,7 @@ pub(super) fn from_first_on(elements: usize, unwritten: usize, first: usize) -> 
     }
 }
 
-/// The help for a launch that does not write all of its elements. `enough` blocks would do.
+/// The help for a launch that does not write all of its elements; a grid of `enough` blocks would.
 pub(super) fn to_write_all(elements: usize, enough: Option<u32>, threads: u64, block: &[u32; 3]) -> String {
     match enough {
         Some(1) => "a grid of 1 block would do".to_owned(),
@@ -132,10 +127,54 @@ pub(super) fn to_write_all(elements: usize, enough: Option<u32>, threads: u64, b
     }
 }
 
-/// Names that there are, by how close they are to one that is not, a few a line.
+/// What a launch has and what it needs: `` `v` has 65 elements, and the launch has 64 threads along x ``.
+pub(super) fn threads_and_elements(
+    parameter: &str,
+    shape: &[usize],
+    grid: &[u32; 3],
+    block: &[u32; 3],
+) -> String {
+    let along = |axis: usize| u64::from(grid[axis]) * u64::from(block[axis]);
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let threads = counted(along(axis), "thread");
+        match shape.iter().rev().nth(axis) {
+            Some(&length) if along(axis) < length as u64 => {
+                let elements = counted(length, "element");
+                let of = if shape.len() == 1 { "" } else { &format!(" along {name}") };
+                return format!(
+                    "`{parameter}` has {elements}{of}, and the launch has {threads} along {name}"
+                );
+            }
+            None if along(axis) != 1 => {
+                let dimensions = match shape.len() {
+                    1 => "one dimension",
+                    _ => "two dimensions",
+                };
+                return format!(
+                    "the kernel counts in {dimensions}, and the launch has {threads} along {name}"
+                );
+            }
+            _ => {}
+        }
+    }
+    String::new()
+}
+
+/// The help for a launch whose threads are not one for each element.
+pub(super) fn to_cover(shape: &[usize], block: &[u32; 3]) -> String {
+    let axes: Vec<_> = shape.iter().rev().zip(block).collect();
+    let blocks: Vec<_> = axes.iter().map(|(length, block)| format!("blocks({length}, {block})")).collect();
+    let sizes: Vec<_> = axes.iter().map(|(_, block)| block.to_string()).collect();
+    match (&blocks[..], &sizes[..]) {
+        ([blocks], [size]) => format!("write `<<<{blocks}, {size}>>>`"),
+        _ => format!("write `<<<({}), ({})>>>`", blocks.join(", "), sizes.join(", ")),
+    }
+}
+
+/// The names that exist, the closest to `to` first, a few a line.
 pub(super) fn closest(names: &[&'static str], to: &str) -> String {
     let mut names: Vec<_> = names.to_vec();
-    // Sorted by that alone: those that are as far keep their order.
+    // The sort is by distance alone and stable, so equally close names keep their order.
     names.sort_by_key(|name| distance(name, to));
     let mut text = String::new();
     let mut column = "  help: it has ".len();
@@ -154,10 +193,10 @@ pub(super) fn closest(names: &[&'static str], to: &str) -> String {
     if text.is_empty() { text } else { format!("\n  help: it has {text}") }
 }
 
-/// Columns that a line of an error takes at most, where it can be broken.
+/// Columns that a line of an error has at most, if it can be broken.
 const LINE: usize = 80;
 
-/// How many characters are inserted, left out or replaced to make one word of the other.
+/// The number of characters to insert, remove or replace to turn one word into the other.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -172,7 +211,7 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// What may be meant by something that is no architecture: the one with the same number.
+/// Suggests an architecture for a name that is none: the one with the same number.
 pub(super) fn meant(architecture: &str, supported: &[String]) -> String {
     let number: String = architecture.chars().filter(char::is_ascii_digit).collect();
     let known = supported.iter().find(|known| known.strip_prefix("sm_") == Some(&number));
@@ -187,7 +226,7 @@ pub(super) fn after_newline(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ErrorKind;
+    use super::super::Detail;
     use super::counted;
 
     #[test]
@@ -197,11 +236,11 @@ mod tests {
             ["0 slots", "1 slot", "2 slots"]
         );
         let of_one = [
-            ErrorKind::ParameterSize { kernel: "k", file: "k.cu", index: 1, declared: 1, found: 4 },
-            ErrorKind::PerChunkLength { host: "s", len: 1, chunks: 1, per_chunk: 2 },
-            ErrorKind::CopyShape { from: "a", from_per_item: 1, to: "b", to_per_item: 3 },
-            ErrorKind::Rectangle { side: "source", width: 1, height: 1, pitch: 1, len: 0 },
-            ErrorKind::Address { address: 1, len: 1, element: 1 },
+            Detail::ParameterSize { kernel: "k", file: "k.cu", index: 1, declared: 1, found: 4 },
+            Detail::PerChunkLength { host: "s", len: 1, chunks: 1, per_chunk: 2 },
+            Detail::CopyShape { from: "a", from_per_item: 1, to: "b", to_per_item: 3 },
+            Detail::Rectangle { side: "source", width: 1, height: 1, pitch: 1, len: 0 },
+            Detail::Address { address: 1, len: 1, element: 1 },
         ];
         for kind in of_one {
             let text = kind.to_string();
@@ -210,10 +249,10 @@ mod tests {
         }
     }
 
-    /// A terminal of 100 columns shows them, and one of 80 breaks few.
+    /// A terminal of 100 columns shows the lines whole, and one of 80 breaks few.
     #[test]
     fn no_line_is_too_long() {
-        let unwritten = |enough, first| ErrorKind::Unwritten {
+        let unwritten = |enough, first| Detail::Unwritten {
             kernel: "square",
             parameter: "y",
             elements: 1000,
@@ -227,12 +266,12 @@ mod tests {
         let kinds = [
             unwritten(None, 512),
             unwritten(Some(4), 3),
-            ErrorKind::Length { host: "y", items: 9, other: "x", other_items: 10 },
-            ErrorKind::SourcesDiffer { host: "y", items: 9, other: "x", given: 10 },
-            ErrorKind::NoKernels,
-            ErrorKind::NoSuchDevice { index: 0, count: 0 },
-            ErrorKind::NoCudaDriver { looked_for: names(&["libcuda.so", "libcuda.so.13", "libcuda.so.12"]) },
-            ErrorKind::NoNvrtc { file: "k.cu", looked_for: names(&["libnvrtc.so", "libnvrtc.so.13"]) },
+            Detail::Length { host: "y", items: 9, other: "x", other_items: 10 },
+            Detail::SourcesDiffer { host: "y", items: 9, other: "x", given: 10 },
+            Detail::NoKernels,
+            Detail::NoSuchDevice { index: 0, count: 0 },
+            Detail::NoCudaDriver { looked_for: names(&["libcuda.so", "libcuda.so.13", "libcuda.so.12"]) },
+            Detail::NoNvrtc { file: "k.cu", looked_for: names(&["libnvrtc.so", "libnvrtc.so.13"]) },
         ];
         for text in kinds.map(|kind| kind.to_string()) {
             assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -242,7 +281,7 @@ mod tests {
     #[test]
     fn a_requirement_shows_what_it_was_asked_of() {
         let condition = "n as usize <= x.len()";
-        let broken = |values| ErrorKind::Requires { kernel: "k", condition, values }.to_string();
+        let broken = |values| Detail::Requires { kernel: "k", condition, values }.to_string();
         let values = vec![("n", "1001".to_owned()), ("x.len()", "1000".to_owned())];
         assert_eq!(broken(values), "kernel `k` requires `n as usize <= x.len()` (n = 1001, x.len() = 1000)");
         assert_eq!(broken(Vec::new()), "kernel `k` requires `n as usize <= x.len()`");

@@ -6,9 +6,9 @@ use super::Place;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Touch {
-    /// The operation and its chunk.
+    /// The place of the operation in the pipeline, with its chunk.
     pub place: Place,
-    /// Whether it writes the memory; else it reads it.
+    /// Whether the operation writes the memory; otherwise it reads it.
     pub writes: bool,
 }
 
@@ -18,7 +18,7 @@ impl Touch {
         format!("{} {}", named(&self.place), if self.writes { "writes" } else { "reads" })
     }
 
-    /// On a line of its own.
+    /// The operation's place, on a line of its own.
     pub(super) fn located(&self, what: &str) -> String {
         located(&self.place).map_or(String::new(), |at| format!("\n  {what} is {at}"))
     }

@@ -1,8 +1,8 @@
-//! [`Unwritten`]: elements that a kernel has promised to write and has not.
+//! [`Unwritten`]: elements that a kernel promised to write and did not.
 
 use std::fmt;
 
-use super::ErrorKind;
+use super::Detail;
 use crate::base::kernel::Grid;
 
 /// A promise that was not kept.
@@ -17,7 +17,7 @@ pub(crate) struct Unwritten {
 
 impl Unwritten {
     /// The error of a launch of this kernel.
-    pub(crate) fn by(&self, kernel: &'static str) -> ErrorKind {
+    pub(crate) fn by(&self, kernel: &'static str) -> Detail {
         let &Self {
             parameter,
             elements,
@@ -25,7 +25,7 @@ impl Unwritten {
             first,
             grid: Grid { grid_dim: grid, block_dim: block, .. },
         } = self;
-        ErrorKind::Unwritten {
+        Detail::Unwritten {
             kernel,
             parameter,
             elements,
@@ -46,7 +46,7 @@ impl Unwritten {
         if first + unwritten != elements || first == 0 || first % blocks as usize != 0 {
             return None;
         }
-        // One a block, or as many for each of its threads.
+        // Each block has written one element, or the same number for each of its threads.
         let each = first / blocks as usize;
         let is_likely = each == 1 || each.is_multiple_of(threads);
         is_likely.then(|| u32::try_from(elements.div_ceil(each)).ok()).flatten()

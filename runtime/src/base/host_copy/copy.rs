@@ -1,11 +1,11 @@
 //! CPU copies.
 
-/// What becomes of the CPU's caches.
+/// How a copy uses the CPU's caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// As `memcpy` does it: what is written may stay in the cache, for a device to read it from there.
+    /// Copies as `memcpy` does. Written data may stay in the cache, where a device can read it.
     Cached,
-    /// What is written goes to memory, and nothing is read for it: for data that are larger than the cache.
+    /// Writes go to memory, and nothing is read for them. This is for data that are larger than the cache.
     PastCache,
 }
 
@@ -34,8 +34,9 @@ unsafe fn copy_past_cache(to: *mut u8, from: *const u8, bytes: usize) {
     let head = to.align_offset(LINE).min(bytes);
     let lines = (bytes - head) / LINE;
     let tail = head + lines * LINE;
-    // SAFETY: head, lines and tail are the whole range and no more. Every Intel and AMD processor of 64 bits has these
-    // instructions; the lines of `to` are aligned. The fence orders what was written like any other write.
+    // SAFETY: head, lines and tail are the whole range and no more. Every Intel and AMD processor of 64 bits
+    // has these instructions, and the lines of `to` are aligned. The fence orders these writes like any
+    // others.
     unsafe {
         std::ptr::copy_nonoverlapping(from, to, head);
         for line in 0..lines {

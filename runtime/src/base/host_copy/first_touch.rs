@@ -7,16 +7,18 @@ use std::thread;
 use super::CORES;
 
 // Note 22: pages are placed by their first touch.
-/// What one thread writes at a time. That finds memory for the pages, too, which takes longer than writing them.
+/// The bytes that one thread writes at a time. Finding memory for the pages is part of it and takes longer
+/// than the writing.
 pub(crate) const PIECE: usize = 1 << 20;
 
-/// More threads than the operating system finds memory for at the same time.
+/// The largest number of threads. The operating system finds memory for fewer at the same time.
 const MOST: usize = 16;
 
-/// Writes `value` to all of it, on all cores where it is much: one writes slower than memory takes it.
+/// Writes `value` to all of `bytes`, on all cores if there are many bytes: one core writes slower than memory
+/// takes it.
 ///
-/// Not on threads of rayon's: one that waits there runs another task of the caller's meanwhile, which may want a lock that
-/// this one holds.
+/// It does not use rayon's threads: one that waits there would run another task of the caller's meanwhile,
+/// which may want a lock that this thread holds.
 pub(crate) fn fill(bytes: &mut [MaybeUninit<u8>], value: u8) {
     let threads = (*CORES).min(MOST).min(bytes.len() / PIECE);
     let pieces = Mutex::new(bytes.chunks_mut(PIECE));
@@ -28,7 +30,7 @@ pub(crate) fn fill(bytes: &mut [MaybeUninit<u8>], value: u8) {
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // Where the system gives no thread, the others do its part.
+            // If the system gives no thread, the others do its part.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

@@ -1,4 +1,5 @@
-//! Copies by the CPU: by threads of the process's own, near the GPU, past the caches where that is quicker.
+//! Copies by the CPU, on threads of the process's own, near the GPU, and past the caches where that is
+//! faster.
 
 // Note 21: threads of the process copy, and read ahead.
 mod copy;
@@ -10,7 +11,8 @@ mod workers;
 mod workers_tests;
 
 pub(crate) use copy::{Way, copy_with};
-// The queue of pieces. Without a lock: pieces of 128 KiB are so many that threads would wait for each other.
+// The queue of pieces has no lock: there are so many pieces of 128 KiB that threads would wait for each
+// other.
 use crossbeam_deque::{Injector, Steal};
 use process::CORES;
 pub(crate) use process::let_a_moment_pass;

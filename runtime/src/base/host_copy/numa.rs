@@ -1,8 +1,8 @@
-//! [`Node`]: the part of a machine with several memories that a GPU is attached to.
+//! [`Node`]: the part of a machine with several memories to which a GPU is attached.
 //!
-//! Such a machine has a memory, and cores near it, for each of its sockets or parts of them. What a GPU copies goes through
-//! the memory that page-locked pages are in: the one near the GPU, if a thread that runs there was the first to touch them.
-//! Threads that copy to and from such pages run there, too.
+//! Such a machine has one memory, with cores near it, for each of its sockets or parts of them. A GPU's
+//! copies go through the memory that holds the page-locked pages. That memory is the one near the GPU if a
+//! thread that runs there touched the pages first. Threads that copy to and from such pages run there, too.
 
 use std::fs;
 use std::panic::resume_unwind;
@@ -12,7 +12,7 @@ use std::thread::{self, ScopedJoinHandle};
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// A node, and those of its cores that this process may run on.
+/// A node, and the cores of it that this process may run on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(super) id: u32,
@@ -20,8 +20,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// That of the PCI device with this address, `0000:41:00.0`. `None` where there is one node only, or none is known, or
-    /// the process may not run there.
+    /// The node of the PCI device with this address, such as `0000:41:00.0`. `None` if there is only one
+    /// node, if the device's is not known, or if the process may not run there.
     pub(crate) fn of_device(address: &str) -> Option<Self> {
         Self::find(Path::new("/sys"), address, &allowed()?)
     }
@@ -32,7 +32,7 @@ impl Node {
         if numbers(&read(&nodes.join("has_memory"))?).len() < 2 {
             return None;
         }
-        // -1 where the firmware does not say.
+        // The firmware gives -1 if it does not know the node.
         let id: u32 =
             read(&Path::new("bus/pci/devices").join(address).join("numa_node"))?.trim().parse().ok()?;
         let mut cpus = numbers(&read(&nodes.join(format!("node{id}/cpulist")))?);
@@ -45,12 +45,13 @@ impl Node {
         Self { id, cpus: cpus.to_vec() }
     }
 
-    /// How many cores there are.
+    /// The number of its cores.
     pub(super) fn cores(&self) -> usize {
         self.cpus.len()
     }
 
-    /// Has the calling thread, and those that it starts, run here only. Where the system refuses they run anywhere.
+    /// Restricts the calling thread, and those that it starts, to this node. If the system refuses, they run
+    /// anywhere.
     pub(super) fn settle(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -61,8 +62,8 @@ impl Node {
     }
 }
 
-/// What `work` returns, which a thread does that runs on the node, if one is given: what it is the first to touch is then in
-/// that node's memory.
+/// Returns the result of `work`. If a node is given, a thread that runs on the node does the work, so that
+/// pages that it touches first are in the node's memory.
 pub(crate) fn near<T: Send>(node: Option<&Node>, work: impl Fn() -> T + Sync) -> T {
     let Some(node) = node else { return work() };
     let there = || {
@@ -93,7 +94,7 @@ fn allowed() -> Option<Vec<usize>> {
     None
 }
 
-/// Those of a list like `0-3,8`.
+/// The numbers of a list such as `0-3,8`.
 fn numbers(list: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -109,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine as the system describes it: the nodes' cores, and where a GPU is.
+    /// A machine as the system describes it: the nodes' cores, and the node of a GPU.
     fn machine(nodes: &[&str], numa_node: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
@@ -138,7 +139,7 @@ mod tests {
         let node = |id, cpus: &[usize]| Some(Node::of(id, cpus));
         assert_eq!(find(&["0-3,8-11", "4-7,12-15"], "1", &all), node(1, &[4, 5, 6, 7, 12, 13, 14, 15]));
         assert_eq!(find(&["0-3", "4-7"], "0", &[2, 3, 4]), node(0, &[2, 3]));
-        // One node; none known; another machine's; none of its cores for this process; no cores at all.
+        // One node; no known node; another machine's node; no core for this process; no cores at all.
         assert_eq!(find(&["0-15"], "0", &all), None);
         assert_eq!(find(&["0-3", "4-7"], "-1", &all), None);
         assert_eq!(find(&["0-3", "4-7"], "2", &all), None);
@@ -153,7 +154,7 @@ mod tests {
     fn work_is_done_near() {
         let mine = allowed().unwrap();
         let node = Node::of(1, &mine[mine.len() - 1..]);
-        // And by the threads that are started there.
+        // Threads that are started there run there too.
         let there = near(Some(&node), || [allowed(), thread::spawn(allowed).join().unwrap()]);
         assert_eq!(there, [Some(node.cpus.clone()), Some(node.cpus.clone())]);
         assert_eq!(allowed().unwrap(), mine);

@@ -1,27 +1,27 @@
-//! What the process has one of: its cores, and threads that copy for each node.
+//! State of the process: the number of its cores, and for each node the threads that copy.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::numa::Node;
 use super::workers::Workers;
 
-/// Of the machine, for this process.
+/// The number of the machine's cores that this process may use.
 pub(super) static CORES: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
-/// What to do between two looks at something that another thread is about to change.
+/// Lets a moment pass between two looks at a value that another thread is about to change.
 pub(crate) fn let_a_moment_pass() {
     if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
-/// For devices that are as near to one core as to another.
+/// The threads for devices that are equally near to all cores.
 static ANYWHERE: LazyLock<&'static Workers> = LazyLock::new(|| Box::leak(Box::default()));
 
-/// Those near some cores, by their node.
+/// The threads near some cores, by their node.
 static NEAR: Mutex<Vec<&'static Workers>> = Mutex::new(Vec::new());
 
 impl Workers {
-    /// Those that run on this node, or anywhere.
+    /// The threads that run on this node, or anywhere.
     pub(crate) fn near(node: Option<&Node>) -> &'static Self {
         let Some(node) = node else { return &ANYWHERE };
         let mut all = NEAR.lock().unwrap_or_else(PoisonError::into_inner);

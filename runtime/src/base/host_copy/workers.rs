@@ -1,8 +1,8 @@
 //! Threads that copy between pageable and page-locked memory.
 //!
-//! They are the process's, started when something is first copied that is worth it, and sleep while there is nothing to
-//! do. Whoever waits for a copy helps; who has something else to do besides helps where there are too few of them. Why none of
-//! them sleeps while there are pieces is in this folder's README.
+//! The threads belong to the process. They start when a copy first is worth it, and sleep while there is
+//! nothing to copy. Whoever waits for a copy helps. A caller with other work helps only if too few threads
+//! copy. This folder's README shows that no thread sleeps while there are pieces.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::base::sync::{
     AtomicUsize, Builder, Condvar, Instant, Mutex, MutexGuard, Ordering, PoisonError, fence,
 };
 
-/// What one thread copies at a time.
+/// The bytes that one thread copies at a time.
 pub(crate) const PIECE: usize = 128 << 10;
 
 /// How long a thread looks for something to do before it sleeps. Waking one takes about as long.
@@ -32,8 +32,8 @@ pub(crate) struct Task {
     left: AtomicUsize,
 }
 
-// SAFETY: `start`'s caller promises that both ranges may be accessed from any thread until the task is done, and no two
-// pieces overlap.
+// SAFETY: `start`'s caller promises that both ranges may be accessed from any thread until the task is done,
+// and no two pieces overlap.
 unsafe impl Send for Task {}
 // SAFETY: as above; a piece is handed out once.
 unsafe impl Sync for Task {}
@@ -43,7 +43,7 @@ impl Task {
         self.left.load(Ordering::Acquire) == 0
     }
 
-    /// Waits until it is done, and helps meanwhile.
+    /// Waits until the task is done, and helps meanwhile.
     pub(crate) fn finish(&self) {
         while !self.is_done() {
             self.workers.help_or_pause();
@@ -52,8 +52,8 @@ impl Task {
 
     /// Copies the piece that begins at this byte.
     fn copy(&self, start: usize) {
-        // SAFETY: pieces are disjoint and within `bytes`, this one was taken by no one else, and the ranges are valid
-        // until `left` is 0.
+        // SAFETY: pieces are disjoint and within `bytes`, this one was taken by no one else, and the ranges
+        // are valid until `left` is 0.
         unsafe {
             copy_with(self.way, self.to.add(start), self.from.add(start), PIECE.min(self.bytes - start));
         }
@@ -64,29 +64,29 @@ impl Task {
 /// Threads that copy, and what they have to do.
 #[derive(Default)]
 pub(crate) struct Workers {
-    /// Where they run, if not anywhere.
+    /// The node that they run on, if they do not run anywhere.
     node: Option<Node>,
-    /// As many as have been asked for, beside the one that waits.
+    /// The largest number that was asked for, without the thread that waits.
     wanted: AtomicUsize,
-    /// What is to be copied: pieces of tasks, each from some byte on. Without a lock: pieces of 128 KiB are so many that threads would
-    /// wait for each other.
+    /// The pieces to copy, each a task and the piece's first byte. The queue has no lock: there are so many
+    /// pieces of 128 KiB that threads would wait for each other.
     pieces: Injector<(Arc<Task>, usize)>,
     threads: Mutex<Threads>,
     wake: Condvar,
-    /// As many as there are.
+    /// The number of threads that are awake.
     awake: AtomicUsize,
     asleep: AtomicUsize,
 }
 
-/// Under a lock, so that nobody goes to sleep while others are woken.
+/// State under a lock, so that nobody goes to sleep while others are woken.
 #[derive(Default)]
 struct Threads {
-    /// That were started, or could not be.
+    /// Threads that were started, or that could not be.
     started: usize,
 }
 
 impl Workers {
-    /// None yet, to run on this node, or anywhere.
+    /// Has no threads yet. They will run on this node, or anywhere.
     pub(super) fn on(node: Option<Node>) -> Self {
         Self { node, ..Self::default() }
     }
@@ -96,19 +96,20 @@ impl Workers {
         self.node.as_ref()
     }
 
-    /// Has so many threads copy from now on, if that is more than before and there are as many cores; one of them is the one
-    /// that waits.
+    /// Has `threads` threads copy from now on, if that is more than before and there are as many cores. One
+    /// of them is the thread that waits.
     pub(crate) fn employ(&self, threads: usize) {
         self.wanted.fetch_max(threads.saturating_sub(1), Ordering::Relaxed);
     }
 
-    /// As many as are wanted and there are cores for.
+    /// The number of threads that are wanted and that there are cores for.
     fn most(&self) -> usize {
         let cores = self.node.as_ref().map_or(*CORES, |node| node.cores().min(*CORES));
         self.wanted.load(Ordering::Relaxed).min(cores.saturating_sub(1))
     }
 
-    /// Whether who has something else to do had better help: some sleep, or there are fewer than are wanted.
+    /// Whether a caller with other work had better help: some threads sleep, or there are fewer than are
+    /// wanted.
     fn are_few(&self) -> bool {
         self.awake.load(Ordering::Relaxed) < self.wanted.load(Ordering::Relaxed)
     }
@@ -116,8 +117,8 @@ impl Workers {
     /// Begins to copy.
     ///
     /// # Safety
-    /// `from` is valid for reads and `to` for writes of `bytes`, they do not overlap, and nothing else writes them, or reads
-    /// `to`, until the task is done.
+    /// `from` is valid for reads and `to` for writes of `bytes`, they do not overlap, and nothing else writes
+    /// them, or reads `to`, until the task is done.
     pub(crate) unsafe fn start(
         &'static self,
         to: *mut u8,
@@ -128,7 +129,7 @@ impl Workers {
         let pieces = bytes.div_ceil(PIECE);
         let task = Arc::new(Task { workers: self, to, from, bytes, way, left: AtomicUsize::new(pieces) });
         if pieces == 1 {
-            // No other thread could begin sooner than this one is done.
+            // The calling thread copies one piece before another thread could begin.
             task.copy(0);
         } else if pieces > 1 {
             self.push(&task);
@@ -136,7 +137,7 @@ impl Workers {
         task
     }
 
-    /// Copies; done when it returns.
+    /// Copies. The copy is done when it returns.
     ///
     /// # Safety
     /// As `copy_nonoverlapping`.
@@ -145,21 +146,22 @@ impl Workers {
         unsafe { self.start(to, from, bytes, way) }.finish();
     }
 
-    /// What to do while waiting for something else: a piece of what is to be copied, or if there is nothing, lets a moment
-    /// pass.
+    /// Copies a piece if there is one, and otherwise lets a moment pass. It is called while waiting for
+    /// something else.
     pub(crate) fn help_or_pause(&self) {
         if !self.help() {
             let_a_moment_pass();
         }
     }
 
-    /// Copies a piece if too few threads copy; whether it did. It is for callers with something else to do as soon as what they wait for
-    /// is there, since a piece takes as long as several calls of the driver.
+    /// Copies a piece if too few threads copy, and returns whether it did. It is for callers whose other work
+    /// begins as soon as what they wait for is there, since a piece takes as long as several calls of the
+    /// driver.
     pub(crate) fn help_if_few(&self) -> bool {
         self.are_few() && self.help()
     }
 
-    /// Threads that were started, or could not be.
+    /// Threads that were started, or that could not be.
     #[cfg(test)]
     pub(super) fn started(&self) -> usize {
         self.threads().started
@@ -174,7 +176,7 @@ impl Workers {
         for start in (0..task.bytes).step_by(PIECE) {
             self.pieces.push((Arc::clone(task), start));
         }
-        // Either this sees who sleeps, or they see the pieces.
+        // Either this thread sees the sleeper, or the sleeper sees the pieces.
         fence(Ordering::SeqCst);
         let most = self.most();
         if self.asleep.load(Ordering::Relaxed) == 0 && self.awake.load(Ordering::Relaxed) >= most {
@@ -185,12 +187,12 @@ impl Workers {
         while threads.started < most {
             threads.started += 1;
             let thread = Builder::new().name("thalweg-copy".to_owned());
-            // Without threads whoever waits copies alone.
+            // Without threads, whoever waits copies alone.
             let _ = thread.spawn(|| self.work());
         }
     }
 
-    /// Copies a piece of what is waiting to be copied; `false` if there is nothing.
+    /// Copies a piece that waits to be copied; `false` if there is none.
     pub(crate) fn help(&self) -> bool {
         loop {
             match self.pieces.steal() {

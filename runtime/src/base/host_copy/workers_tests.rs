@@ -1,4 +1,4 @@
-//! The threads that copy, as their users see them; their interleavings are in the tests' `protocols`.
+//! The threads that copy, as their users see them. Their interleavings are in the tests' `protocols`.
 
 use super::numa::Node;
 use super::{CORES, PIECE, Way, Workers};
@@ -11,7 +11,7 @@ fn every_byte_is_copied_once_done_whatever_the_length() {
         for way in [Way::Cached, Way::PastCache] {
             let from: Vec<u8> = (0..bytes).map(|i| (i * 31 + index) as u8).collect();
             let mut to = vec![0_u8; bytes + 2];
-            // SAFETY: both are that long, at an odd address, and are left alone until it is done.
+            // SAFETY: both are that long, at an odd address, and are left alone until the task is done.
             let task = unsafe { workers.start(to.as_mut_ptr().add(1), from.as_ptr(), bytes, way) };
             task.finish();
             assert!(task.is_done());
@@ -31,7 +31,7 @@ fn each_node_has_its_own() {
     first.employ(8);
     let from = vec![9_u8; 9 * PIECE];
     let mut to = vec![0_u8; from.len()];
-    // SAFETY: both are that long, and are left alone until it is done.
+    // SAFETY: both are that long, and are left alone until the copy is done.
     unsafe { first.copy(to.as_mut_ptr(), from.as_ptr(), from.len(), Way::Cached) };
     assert_eq!(to, from);
     assert_eq!((first.started(), second.started()), ((*CORES).min(2) - 1, 0));

@@ -6,52 +6,58 @@ use std::ops::Range;
 use super::order::{Node, Order};
 use super::{BufferKind, Distance, Hazard, HazardPlan, Memory, Plan};
 
-/// Two operations that use the same memory, one of which writes it.
+/// Two operations that use the same memory, at least one of which writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Conflict {
-    /// The one that must be complete first, as a range of [`Plan::operations`]: one operation, or all of a `repeat`.
+    /// The operation that must complete first, as a range of [`Plan::operations`]: one operation, or all of a
+    /// `repeat`.
     pub from: Range<usize>,
-    /// The one that must not start before; the two are the same where an operation conflicts with itself in a later chunk.
+    /// The operation that must not start before. It equals `from` if an operation conflicts with itself in a
+    /// later chunk.
     pub to: Range<usize>,
-    /// Of which chunk `from` is, seen from that of `to`.
+    /// The chunk of `from`, relative to the chunk of `to`.
     pub distance: Distance,
-    /// On which memory, and how.
+    /// The memory, and the kinds of hazard.
     pub hazards: Vec<HazardPlan>,
-    /// What orders the two.
+    /// The reason why the two are ordered.
     pub ordered: Ordered,
 }
 
-/// What orders two operations that conflict.
+/// The reason why two operations that conflict are ordered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ordered {
-    /// A wait of their own, an index into [`Plan::waits`].
+    /// A wait for this conflict, an index into [`Plan::waits`].
     Wait(usize),
-    /// These steps, one after another: the streams' order and waits that are there for others.
+    /// A sequence of steps: the streams' order, and waits for other conflicts.
     ///
-    /// The steps are as many chunks long as the conflict, with one exception: one of distance [`Distance::Reuse`] may follow from
-    /// a wait of [`Distance::Previous`]. In one chunk the two conflict as well, and the second comes before the first, so that
-    /// these steps go round once for each chunk, whatever the depth.
+    /// The steps span as many chunks as the conflict, with one exception: a conflict of distance
+    /// [`Distance::Reuse`] may be ordered by a wait of [`Distance::Previous`]. In that case the two
+    /// operations also conflict within one chunk, where the second comes before the first. So these steps go
+    /// round once for each chunk, whatever the depth.
     Path(Vec<Step>),
     /// Nothing. A pipeline that compiles has no such conflict.
     Nothing,
 }
 
-/// One step of what orders two operations.
+/// One step in the order of two operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Step {
-    /// What is complete first.
+    /// The operation that completes first.
     pub from: Range<usize>,
-    /// What comes after.
+    /// The operation that comes after.
     pub to: Range<usize>,
-    /// Of which chunk `from` is, seen from that of `to`.
+    /// The chunk of `from`, relative to the chunk of `to`.
     pub distance: Distance,
-    /// Why.
+    /// The reason for the step.
     pub link: Link,
 }
 
-/// What makes a step.
+/// The reason for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Link {
     /// Both are on this stream, an index into [`Plan::streams`].
     Stream(usize),
@@ -60,15 +66,15 @@ pub enum Link {
 }
 
 impl Plan {
-    /// Every conflict at its nearest distance, sorted by the first operation, the distance and the second; those further
-    /// apart follow from them.
+    /// Every conflict at its nearest distance, sorted by the first operation, the distance and the second.
+    /// Conflicts further apart follow from these.
     ///
-    /// What is in an `if` counts as if every chunk ran it. The operations of a `repeat` count as one: they are on one
-    /// stream, one after another.
+    /// An operation in an `if` counts as if every chunk ran it. The operations of a `repeat` count as one,
+    /// since they are on one stream, one after another.
     ///
     /// ```
+    /// use thalweg::plan::{Distance, Ordered};
     /// use thalweg::prelude::*;
-    /// use thalweg::{Distance, Ordered};
     ///
     /// # stream_pipeline! {
     /// #     pipeline Shift {
@@ -90,6 +96,7 @@ impl Plan {
     /// assert!(conflicts.iter().all(|conflict| conflict.ordered != Ordered::Nothing));
     /// ```
     pub fn conflicts(&self) -> Vec<Conflict> {
+        // Note 60: these are the edges that the compiler's scheduler requires, found anew.
         let order = Order::new(self);
         let mut found: BTreeMap<(Node, Distance, Node), Vec<HazardPlan>> = BTreeMap::new();
         for (memory, uses) in self.uses(&order) {
@@ -109,7 +116,7 @@ impl Plan {
             }
         }
         found.retain(|_, hazards| !hazards.is_empty());
-        // Those that begin alike come one after another, and share a search.
+        // Conflicts with the same first node and distance are adjacent and share a search.
         let mut search = None;
         let conflict = |((from, distance, to), hazards): ((Node, Distance, Node), Vec<HazardPlan>)| {
             let ordered = order.between(from, to, distance, &mut search);
@@ -118,7 +125,7 @@ impl Plan {
         found.into_iter().map(conflict).collect()
     }
 
-    /// What each node does to each memory.
+    /// The uses of each memory, by node.
     fn uses(&self, order: &Order<'_>) -> BTreeMap<Memory, BTreeMap<Node, Use>> {
         let mut uses: BTreeMap<Memory, BTreeMap<Node, Use>> = BTreeMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
@@ -131,7 +138,7 @@ impl Plan {
         uses
     }
 
-    /// At which distance the next chunk that uses the same memory is; none if no other does.
+    /// The distance of the next chunk that uses the same memory; `None` if no other chunk does.
     fn shared_with(&self, memory: Memory) -> Option<Distance> {
         let Memory::Buffer(buffer) = memory else { return None };
         match self.buffers[buffer].kind {
@@ -142,7 +149,7 @@ impl Plan {
     }
 }
 
-/// What one operation does to one memory.
+/// How one operation uses one memory.
 #[derive(Clone, Copy, Default)]
 struct Use {
     reads: bool,
@@ -150,7 +157,7 @@ struct Use {
 }
 
 impl Use {
-    /// The hazards when the other follows.
+    /// The hazards if `after` follows.
     fn before(self, after: &Self) -> impl Iterator<Item = Hazard> + Clone {
         [
             (self.writes && after.reads).then_some(Hazard::ReadAfterWrite),

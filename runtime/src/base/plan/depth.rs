@@ -2,15 +2,17 @@
 
 use super::{OperationKind, Plan};
 
-/// Slots of a ring in which anything overlaps: with two for two that work, each would wait for the other to hand over. On an
-/// H200 2 of them lost 1.5 to 3 % where a kernel takes as long as the only copy.
+/// The fewest slots of a ring in which anything overlaps. With two slots for two engines, each engine would
+/// wait for the other to hand over. On an H200 a depth of 2 lost 1.5 to 3 % where a kernel takes as long as
+/// the only copy.
 const LEAST_DEPTH: usize = 3;
 
-/// Ring slots for a pipeline whose depth is `auto`: as many as there are things that can be at work at the same time, each on
-/// a chunk of its own.
+/// The number of ring slots for a pipeline whose depth is `auto`: the number of engines that can be at work
+/// at the same time, each on a chunk of its own.
 ///
-/// Those are the engine of copies in, the multiprocessors, the engine of copies out and the CPU's functions, as far as
-/// the pipeline has work for them on streams of their own. On an H200 no more slots were quicker, with any chunk worth taking.
+/// The engines are the one for copies in, the multiprocessors, the one for copies out and the CPU's
+/// functions, as far as the pipeline has work for them on streams of their own. On an H200 more slots were
+/// not faster, with any chunk worth taking.
 pub(crate) fn auto_depth(plan: &Plan) -> usize {
     let mut engines = [false; 4];
     let mut streams = vec![false; plan.streams.len()];
@@ -23,7 +25,7 @@ pub(crate) fn auto_depth(plan: &Plan) -> usize {
             | OperationKind::CopyOnDevice { .. } => 1,
             OperationKind::Download { .. } | OperationKind::CopyToScratch { .. } => 2,
             OperationKind::Host { .. } => 3,
-            // No stream waits for it.
+            // No stream waits for a callback.
             OperationKind::Then => continue,
         };
         engines[engine] = true;

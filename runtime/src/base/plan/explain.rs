@@ -1,4 +1,4 @@
-//! What each wait of a plan is for, and why the other conflicts need none, in words.
+//! Explanations in words: what each wait of a plan is for, and why the other conflicts need none.
 
 use std::fmt::{self, Write};
 use std::ops::Range;
@@ -8,7 +8,8 @@ use super::text::{count, hazard_lines};
 use super::{Distance, Hazard, HazardPlan, OperationPlan, Plan, WaitPlan};
 
 impl Plan {
-    /// What each wait is for, and for each two operations that conflict without a wait of their own what orders them.
+    /// Explains each wait, and says what orders each two operations that conflict without a wait of their
+    /// own.
     ///
     /// ```
     /// # use thalweg::prelude::*;
@@ -163,7 +164,7 @@ impl Plan {
         name
     }
 
-    /// Its text; where another has the same, also the place where it is written.
+    /// The operation's text. If another operation has the same text, the place where it is written follows.
     fn name_of_one(&self, index: usize) -> String {
         let OperationPlan { text, line, column, .. } = self.operations[index];
         let twins = || {

@@ -8,8 +8,8 @@ use super::{Distance, Plan};
 impl Plan {
     /// The plan in DOT, which `dot -Tsvg` of [Graphviz](https://graphviz.org) draws.
     ///
-    /// A box is an operation, a frame a stream. Plain arrows are stream order. Dashed ones are waits: the event and the chunk
-    /// that it is of, then the hazards that the wait orders.
+    /// Boxes are operations, and frames are streams. Solid arrows are stream order. Dashed arrows are waits:
+    /// their labels give the event and its chunk, then the hazards that the wait orders.
     ///
     /// ```
     /// # use thalweg::prelude::*;
@@ -53,7 +53,7 @@ impl Plan {
         for wait in self.waits {
             let (from, to) = (self.events[wait.event].operation, wait.operation);
             let label = escaped(&self.wait_lines(wait));
-            // The order is that of one chunk, so that its first operation is at the top.
+            // The layout follows the order of one chunk, so that its first operation is at the top.
             let earlier = if wait.distance == Distance::Same { "" } else { "constraint=false, " };
             line(format_args!("    o{from} -> o{to} [style=dashed, {earlier}label=\"{label}\"];"));
         }
@@ -62,7 +62,7 @@ impl Plan {
     }
 }
 
-/// The lines as one label in quotes. `\\` begins a label's own escapes, and `&` an entity, in any label.
+/// The lines as one label in quotes. In any label `\\` begins an escape, and `&` begins an entity.
 fn escaped(lines: &[String]) -> String {
     let mut out = String::new();
     for c in lines.join("\n").chars() {

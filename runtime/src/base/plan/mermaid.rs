@@ -6,10 +6,11 @@ use super::Plan;
 use super::text::stream_text;
 
 impl Plan {
-    /// The plan as a [Mermaid](https://mermaid.js.org) flowchart, which many forges and editors draw from a fenced code block.
+    /// The plan as a [Mermaid](https://mermaid.js.org) flowchart, which many forges and editors draw from a
+    /// fenced code block.
     ///
-    /// A box is an operation, a frame a stream. Plain arrows are stream order. Dotted ones are waits: the event and the chunk
-    /// that it is of, then the hazards that the wait orders.
+    /// Boxes are operations, and frames are streams. Solid arrows are stream order. Dotted arrows are waits:
+    /// their labels give the event and its chunk, then the hazards that the wait orders.
     ///
     /// ```
     /// # use thalweg::prelude::*;
@@ -31,7 +32,8 @@ impl Plan {
     /// ```
     pub fn mermaid(&self) -> String {
         let mut out = String::from("flowchart TB\n");
-        // Each line with a text ends in `;`, for Mermaid takes the last one of a line that looks like a style.
+        // Each line with a text ends in `;`, since Mermaid removes the last `;` of a line that looks like a
+        // style.
         let mut line = |text: std::fmt::Arguments<'_>| {
             let _ = out.write_fmt(format_args!("    {text}\n"));
         };
@@ -55,8 +57,8 @@ impl Plan {
     }
 }
 
-/// The lines as one label in quotes: what could end it, or be taken for Markdown or HTML, is an entity, which
-/// Mermaid begins with `#`.
+/// The lines as one label in quotes. Characters that could end the label, or that Mermaid takes for Markdown
+/// or HTML, become entities, which Mermaid begins with `#`.
 fn escaped(lines: &[String]) -> String {
     let text = lines.join("\n");
     let mut out = String::with_capacity(text.len());
@@ -70,9 +72,9 @@ fn escaped(lines: &[String]) -> String {
             '&' => out.push_str("#amp;"),
             '<' => out.push_str("#lt;"),
             '>' => out.push_str("#gt;"),
-            // A word between them would be emphasised.
+            // A word between two underscores would be emphasised.
             '_' if !(within_a_word(before) && within_a_word(rest.peek().copied())) => out.push_str("#95;"),
-            // A list's bullet, or its number's dot.
+            // The marker of a list: a bullet, or the dot after a number.
             '-' | '+' | '.' | ')' if before.is_none_or(|c| c == '\n' || c.is_ascii_digit()) => {
                 let _ = write!(out, "#{};", u32::from(c));
             }

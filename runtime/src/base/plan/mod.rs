@@ -1,10 +1,11 @@
-//! [`Plan`]: what the macro decided, as a constant of the generated type.
+//! [`Plan`]: the macro's decisions, as a constant of the generated type.
 
 mod conflicts;
 mod depth;
 mod explain;
 mod graphviz;
 mod mermaid;
+mod new;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -13,11 +14,11 @@ mod text;
 pub use conflicts::{Conflict, Link, Ordered, Step};
 pub(crate) use depth::auto_depth;
 
-/// The streams, operations and events of a pipeline: `Saxpy::PLAN`.
+/// The streams, operations, events and waits of a pipeline: `Saxpy::PLAN`.
 ///
-/// `Display` prints it, one line an operation, above it the waits that come before it and why;
-/// [`mermaid`](Self::mermaid) and [`graphviz`](Self::graphviz) draw it, and [`explain`](Self::explain) says what each wait is
-/// for, and why the other conflicts need none.
+/// `Display` prints one line an operation, and above it the waits that come before it, with their reasons.
+/// [`mermaid`](Self::mermaid) and [`graphviz`](Self::graphviz) draw the plan. [`explain`](Self::explain) says
+/// what each wait is for, and why the other conflicts need none.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -55,33 +56,35 @@ pub(crate) use depth::auto_depth;
 /// assert_eq!(Shift::PLAN.events[wait.event].name, "load_done");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Plan {
     /// Name of the pipeline's type.
     pub pipeline: &'static str,
-    /// The source file it is declared in.
+    /// The source file that declares it.
     pub file: &'static str,
     /// The line of its name, from 1.
     pub line: u32,
     /// The column of its name, from 1.
     pub column: u32,
-    /// In the order of declaration.
+    /// The streams, in the order of declaration.
     pub streams: &'static [StreamPlan],
     /// Names of the stages, in the order of declaration.
     pub stages: &'static [&'static str],
-    /// `input`, `output` and `inout`, in the order of declaration.
+    /// The arguments `input`, `output` and `inout`, in the order of declaration.
     pub hosts: &'static [HostPlan],
-    /// Device buffers.
+    /// The device buffers.
     pub buffers: &'static [BufferPlan],
-    /// What is done for each chunk, in the order in which it is enqueued.
+    /// The operations of each chunk, in the order in which they are enqueued.
     pub operations: &'static [OperationPlan],
-    /// The events, each recorded once a chunk and kept for each ring slot.
+    /// The events. Each is recorded once a chunk and exists once for each ring slot.
     pub events: &'static [EventPlan],
-    /// The waits. With `sync = auto` no fewer would do, and none is implied by others.
+    /// The waits. With `sync = auto` none of them can be left out, and none is implied by others.
     pub waits: &'static [WaitPlan],
 }
 
 impl Plan {
-    /// Tells pipelines apart: the number follows from the name and where it is declared (FNV-1a), and is never 0.
+    /// A number that tells pipelines apart. It follows from the name and the place of the declaration
+    /// (FNV-1a), and is never 0.
     pub(crate) fn id(&self) -> u32 {
         let words = [self.line, self.column].map(u32::to_le_bytes);
         let bytes = self.pipeline.bytes().chain(self.file.bytes()).chain(words.into_iter().flatten());
@@ -91,6 +94,7 @@ impl Plan {
 
 /// One stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamPlan {
     /// Its name.
     pub name: &'static str,
@@ -100,13 +104,13 @@ pub struct StreamPlan {
     pub per_slot: bool,
     /// Whether it is the legacy default stream.
     pub null: bool,
-    /// Whether a run chooses if there is one for each ring slot, or one alone: for a stage of kernels that names no stream.
-    /// The events order either.
+    /// Whether each run chooses between one stream for each ring slot and one alone. This is so for a stage
+    /// of kernels that names no stream. The events order the operations either way.
     pub placed: bool,
 }
 
 impl StreamPlan {
-    /// Whether each ring slot has its own. `spread`: where a run chooses, it has.
+    /// Whether each ring slot has its own. `spread` is the run's choice for a stream that is `placed`.
     #[inline]
     pub(crate) fn is_per_slot(&self, spread: bool) -> bool {
         self.per_slot && (spread || !self.placed)
@@ -115,25 +119,27 @@ impl StreamPlan {
 
 /// A stream's priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Priority {
-    /// 0.
+    /// Priority 0.
     Default,
-    /// The device's greatest: work on it goes first.
+    /// The greatest priority of the device: work on the stream goes first.
     High,
-    /// The device's least.
+    /// The least priority of the device.
     Low,
-    /// A number, lower is more urgent; the device clamps it to its range.
+    /// A number. Lower is more urgent, and the device clamps it to its range.
     Level(i32),
 }
 
 impl Priority {
-    /// As a number, on a device whose range is `(least, greatest)`; the least is the highest number.
+    /// The priority as a number, on a device whose range is `(least, greatest)`. The least priority is the
+    /// highest number.
     pub(crate) fn level(self, (least, greatest): (i32, i32)) -> i32 {
         match self {
             Self::Default => 0,
             Self::High => greatest,
             Self::Low => least,
-            // Not `clamp`, which panics if a driver had them swapped.
+            // `clamp` would panic if a driver had the two swapped.
             Self::Level(level) => level.max(greatest).min(least),
         }
     }
@@ -141,6 +147,7 @@ impl Priority {
 
 /// One `input`, `output` or `inout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostPlan {
     /// Its name.
     pub name: &'static str,
@@ -154,12 +161,13 @@ pub struct HostPlan {
     pub column: u32,
 }
 
-/// One device buffer.
+/// One buffer of the pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BufferPlan {
     /// Its name.
     pub name: &'static str,
-    /// Whose its memory is.
+    /// How many there are of it, and where its memory is.
     pub kind: BufferKind,
     /// The line of its declaration, or of the copy that declares it, from 1.
     pub line: u32,
@@ -167,21 +175,21 @@ pub struct BufferPlan {
     pub column: u32,
 }
 
-/// Whose a buffer's memory is.
+/// How many there are of a buffer, and where its memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BufferKind {
     /// Each ring slot has one.
     Ring,
-    /// One for the run, read only: `resident`.
+    /// The run has one, which is read only: `resident`.
     Resident,
-    /// One for the run, handed from chunk to chunk: `carry`.
+    /// The run has one, which is handed from chunk to chunk: `carry`.
     Carry,
     /// Each ring slot has one, in page-locked host memory: `host`.
     HostScratch,
-    /// An argument of the run, of which each chunk uses its part where it is.
+    /// It is an argument of the run. Each chunk uses its part in place.
     InPlace {
-        /// In page-locked host memory, not on the device: `mapped`.
+        /// Whether it is in page-locked host memory, and not on the device: `mapped`.
         mapped: bool,
         /// Whether the pipeline reads it.
         reads: bool,
@@ -192,20 +200,21 @@ pub enum BufferKind {
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OperationPlan {
     /// Index of its stage.
     pub stage: usize,
     /// Index of its stream.
     pub stream: usize,
-    /// As it is written: `copy x -> dx`, or `saxpy<<<…>>>`.
+    /// The operation as it is written: `copy x -> dx`, or `saxpy<<<…>>>`.
     pub text: &'static str,
-    /// What it does.
+    /// The kind of operation.
     pub kind: OperationKind,
     /// Whether it stands in an `if`, so that chunks may leave it out.
     pub conditional: bool,
-    /// A number that the operations of one `repeat` share; none outside of any.
+    /// A number that the operations of one `repeat` share; `None` outside of any `repeat`.
     pub repeat: Option<usize>,
-    /// What it reads and writes.
+    /// Its accesses to memory.
     pub accesses: &'static [AccessPlan],
     /// Its line in the source file, from 1.
     pub line: u32,
@@ -215,8 +224,9 @@ pub struct OperationPlan {
 
 /// One use of a buffer or of host data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AccessPlan {
-    /// Of what.
+    /// The memory.
     pub memory: Memory,
     /// Whether it is read.
     pub reads: bool,
@@ -224,16 +234,17 @@ pub struct AccessPlan {
     pub writes: bool,
 }
 
-/// What an operation uses.
+/// The memory that an operation accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Memory {
-    /// Host data, an index into [`Plan::hosts`].
+    /// Host data, as an index into [`Plan::hosts`].
     Host(usize),
-    /// An index into [`Plan::buffers`].
+    /// A buffer, as an index into [`Plan::buffers`].
     Buffer(usize),
 }
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OperationKind {
@@ -255,21 +266,21 @@ pub enum OperationKind {
     CopyOnDevice {
         /// The source, an index into [`Plan::buffers`].
         from: usize,
-        /// The destination.
+        /// The destination, an index into [`Plan::buffers`].
         to: usize,
     },
     /// A copy from the device to `host` scratch.
     CopyToScratch {
         /// The source, an index into [`Plan::buffers`].
         from: usize,
-        /// The destination.
+        /// The destination, an index into [`Plan::buffers`].
         to: usize,
     },
     /// A copy from `host` scratch to the device.
     CopyFromScratch {
         /// The source, an index into [`Plan::buffers`].
         from: usize,
-        /// The destination.
+        /// The destination, an index into [`Plan::buffers`].
         to: usize,
     },
     /// A fill of a buffer with one value.
@@ -297,7 +308,7 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    /// The path of its kernel, routine or function.
+    /// The path of the operation's kernel, routine or function.
     pub(crate) fn path(self) -> Option<&'static str> {
         match self {
             Self::Launch { kernel: path } | Self::Call { routine: path } | Self::Host { function: path } => {
@@ -307,7 +318,8 @@ impl OperationKind {
         }
     }
 
-    /// Whether the host has a part in it, so that no graph can hold it: a routine, a function, a callback.
+    /// Whether the operation has a part on the host, so that no graph can hold it: a routine, a function, a
+    /// callback.
     pub(crate) fn is_direct(self) -> bool {
         match self {
             Self::Call { .. } | Self::Host { .. } | Self::Then => true,
@@ -321,7 +333,7 @@ impl OperationKind {
         }
     }
 
-    /// Whether it is a kernel, this crate's user's or one of CUDA's own that fills. What a routine enqueues is not known.
+    /// Whether it is a kernel: the user's own, or CUDA's for a fill. What a routine enqueues is not known.
     pub(crate) fn is_kernel(self) -> bool {
         match self {
             Self::Fill { .. } | Self::Launch { .. } => true,
@@ -336,7 +348,7 @@ impl OperationKind {
         }
     }
 
-    /// Whether its time follows from nothing but a profile: a kernel's, a routine's, a function's.
+    /// Whether only a profile gives its time. This is so for kernels, routines and functions.
     pub(crate) fn is_measured(self) -> bool {
         match self {
             Self::Launch { .. } | Self::Call { .. } | Self::Host { .. } => true,
@@ -353,6 +365,7 @@ impl OperationKind {
 
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventPlan {
     /// Its name, after the operation that records it.
     pub name: &'static str,
@@ -362,44 +375,48 @@ pub struct EventPlan {
 
 /// One wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WaitPlan {
     /// Index of the operation that waits.
     pub operation: usize,
-    /// Index of the event it waits for.
+    /// Index of the event that it waits for.
     pub event: usize,
-    /// Of which chunk.
+    /// The chunk whose event it waits for.
     pub distance: Distance,
-    /// The hazards that it orders; none for a wait of the user's that no hazard demands.
+    /// The hazards that it orders. It is empty for a wait of the user's that no hazard demands.
     pub hazards: &'static [HazardPlan],
 }
 
-/// Which chunk's event a wait is for.
+/// The chunk whose event a wait is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Distance {
-    /// This chunk's.
+    /// The same chunk.
     Same,
-    /// That of the chunk before.
+    /// The chunk before.
     Previous,
-    /// That of the chunk that used this ring slot last.
+    /// The chunk that used this ring slot last.
     Reuse,
 }
 
 /// A hazard that a wait orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HazardPlan {
-    /// What both operations access.
+    /// The memory that both operations access.
     pub buffer: &'static str,
-    /// How.
+    /// The kind of hazard.
     pub hazard: Hazard,
 }
 
-/// Two accesses to the same memory, one of which writes.
+/// Two accesses to the same memory, at least one of which writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Hazard {
-    /// The later one reads what the earlier one writes.
+    /// The later operation reads what the earlier one writes.
     ReadAfterWrite,
-    /// The later one overwrites what the earlier one reads.
+    /// The later operation overwrites what the earlier one reads.
     WriteAfterRead,
-    /// Both write.
+    /// Both operations write.
     WriteAfterWrite,
 }

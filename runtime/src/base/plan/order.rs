@@ -1,4 +1,5 @@
-//! What the streams and the waits of a plan order: a search for the shortest path between two operations.
+//! The order that the streams and the waits of a plan establish: a search for the shortest path between two
+//! operations.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -6,27 +7,27 @@ use std::ops::Range;
 use super::conflicts::{Link, Ordered, Step};
 use super::{Distance, Plan};
 
-/// The number of an operation, or of a `repeat`'s operations together, in the order in which they are enqueued.
+/// The number of an operation, or of all operations of a `repeat`, in the order in which they are enqueued.
 pub(super) type Node = usize;
 
-/// The operations with what orders them.
+/// The operations with everything that orders them.
 pub(super) struct Order<'p> {
     plan: &'p Plan,
     /// The operations of each node.
     nodes: Vec<Range<usize>>,
-    /// For each node, what waits for it: the index of the wait, its distance, and who waits.
+    /// For each node, the waits for it: the index of the wait, its distance, and the node that waits.
     waiting: Vec<Vec<(usize, Distance, Node)>>,
 }
 
-/// All that follows one node at one distance.
+/// All nodes that follow one node at one distance.
 pub(super) struct Search {
     from: Node,
     distance: Distance,
-    /// How each node was first reached, in the chunk of `from` and in the later one.
+    /// How each node was first reached, in the chunk of `from` and in the later chunk.
     reached: [Vec<Option<Hop>>; 2],
 }
 
-/// A step between nodes, and whether it left from the later chunk.
+/// A step between nodes, with whether it left from the later chunk.
 #[derive(Clone, Copy)]
 struct Hop {
     from: Node,
@@ -66,7 +67,7 @@ impl<'p> Order<'p> {
         self.nodes[node].clone()
     }
 
-    /// What orders two nodes; `search` is kept from call to call.
+    /// The reason why two nodes are ordered. The caller keeps `search` from call to call.
     pub(super) fn between(
         &self,
         from: Node,
@@ -82,7 +83,7 @@ impl<'p> Order<'p> {
             Some(search) if (search.from, search.distance) == (from, distance) => search,
             other => other.insert(self.search(from, distance)),
         };
-        // See `Ordered::Path`: steps to the next chunk may lead to the next one in the slot.
+        // Steps to the next chunk may lead to the next one in the slot: see `Ordered::Path`.
         let by_chunk = || {
             self.search(from, Distance::Previous)
                 .path(to)
@@ -99,11 +100,11 @@ impl<'p> Order<'p> {
         Step { from: self.operations(from), to: self.operations(to), distance, link }
     }
 
-    /// Whether the stream orders what is enqueued on it `distance` later.
+    /// Whether the stream orders two operations that are enqueued on it `distance` apart.
     fn stream_orders(&self, stream: usize, distance: Distance) -> bool {
         match distance {
             Distance::Same => false,
-            // One that may be one alone, or one for each slot, counts as the latter.
+            // A stream that a run may have once or for each slot counts as one for each slot.
             Distance::Previous => !self.plan.streams[stream].per_slot,
             Distance::Reuse => true,
         }
@@ -113,7 +114,7 @@ impl<'p> Order<'p> {
         self.plan.operations[self.nodes[node].start].stream
     }
 
-    /// Where one step leads, within the chunk or, if it may still do so, to the later one.
+    /// The nodes that one step leads to, within the chunk or, if the path may still cross, in the later one.
     fn steps(&self, from: Node, crossing: Option<Distance>) -> Vec<(Node, Distance, Link)> {
         let stream = self.stream_of(from);
         let on_it = |first| (first..self.nodes.len()).filter(move |&node| self.stream_of(node) == stream);
@@ -124,7 +125,7 @@ impl<'p> Order<'p> {
         }
         for &(wait, distance, to) in &self.waiting[from] {
             let holds = match distance {
-                // Enqueued before its record, it would be for an older one.
+                // A wait that is enqueued before the record would be for an older record.
                 Distance::Same => from < to,
                 later => crossing == Some(later),
             };
@@ -135,6 +136,7 @@ impl<'p> Order<'p> {
         steps
     }
 
+    // Note 60: the compiler has a search of its own.
     fn search(&self, from: Node, distance: Distance) -> Search {
         let none = || vec![None; self.nodes.len()];
         let mut search = Search { from, distance, reached: [none(), none()] };
@@ -155,7 +157,7 @@ impl<'p> Order<'p> {
 }
 
 impl Search {
-    /// The steps to a node, each with where it leads.
+    /// The steps to a node, each with the node that it leads to.
     fn path(&self, to: Node) -> Option<Vec<(Hop, Node)>> {
         let (mut node, mut crossed) = (to, self.distance != Distance::Same);
         let mut hops = Vec::new();

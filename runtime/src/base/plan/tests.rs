@@ -1,4 +1,4 @@
-//! The pictures of a small plan, and of one with all that is odd.
+//! The pictures of a small plan, and of a plan with everything that is unusual.
 
 use super::*;
 
@@ -63,7 +63,7 @@ const SMALL: Plan = Plan {
     ..EMPTY
 };
 
-/// Each kind of stream and wait, and text that both languages read as something else.
+/// Each kind of stream and wait, and text with characters that both languages treat specially.
 const ODD: Plan = Plan {
     pipeline: "r#Odd",
     streams: &[

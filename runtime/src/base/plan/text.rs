@@ -17,7 +17,7 @@ impl fmt::Display for Priority {
 }
 
 impl fmt::Display for Distance {
-    /// Which chunk it is, seen from the one that waits.
+    /// The event's chunk, relative to the chunk that waits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Same => "this chunk",
@@ -104,7 +104,7 @@ pub(super) fn hazard_lines(hazards: &[HazardPlan]) -> Vec<String> {
 }
 
 impl Plan {
-    /// What a picture says of an operation, line by line.
+    /// A picture's text for an operation, line by line.
     pub(super) fn operation_lines(&self, operation: &OperationPlan) -> Vec<String> {
         let mut lines = vec![format!("{}: {}", self.stages[operation.stage], operation.text)];
         if operation.conditional {
@@ -113,14 +113,14 @@ impl Plan {
         lines
     }
 
-    /// What a picture says of a wait, line by line.
+    /// A picture's text for a wait, line by line.
     pub(super) fn wait_lines(&self, wait: &WaitPlan) -> Vec<String> {
         let mut lines = vec![format!("{} of {}", self.events[wait.event].name, wait.distance)];
         lines.extend(hazard_lines(wait.hazards));
         lines
     }
 
-    /// Operations that follow each other on one stream, in the order in which they are enqueued.
+    /// Pairs of operations that follow each other on one stream, in the order in which they are enqueued.
     pub(super) fn stream_order(&self) -> impl Iterator<Item = (usize, usize)> {
         self.operations.iter().enumerate().filter_map(|(index, operation)| {
             let mut later = self.operations.iter().skip(index + 1);

@@ -7,26 +7,26 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::{Listen, Progress};
 
-/// At most so often it is drawn.
+/// The bar is drawn at most this often.
 const DRAWS_A_SECOND: u8 = 10;
 
-/// Characters of a pipeline's name. A longer one is cut, so that a line of 80 columns has room for the rest.
+/// Characters of a pipeline's name. A longer name is cut, so that a line of 80 columns has room for the rest.
 const NAME: usize = 20;
 
 const TEMPLATE: &str = "{prefix} [{wide_bar}] {share} of {all} items, {rate}/s, {left} left";
-/// Of a run that ends where its sources do.
+/// The template for a run whose length its sources decide.
 const TEMPLATE_WITHOUT_END: &str = "{prefix} [{wide_bar}] {done} items, {rate}/s, {took}";
 const TEMPLATE_WHEN_OVER: &str = "{prefix} [{wide_bar}] {share} of {all} items, {rate}/s, took {took}";
 
-/// The bar of a pipeline's runs, one after another.
+/// The bar that shows a pipeline's runs, one after another.
 pub(super) struct Bar {
     target: Box<dyn Fn() -> ProgressDrawTarget + Send + Sync>,
-    /// Of the run that is under way.
+    /// The bar of the run that is under way.
     bar: Mutex<Option<ProgressBar>>,
 }
 
 impl Bar {
-    /// Where standard error is no terminal, nothing is drawn.
+    /// Draws nothing if standard error is no terminal.
     pub(super) fn on_standard_error() -> Self {
         Self::on(|| ProgressDrawTarget::stderr_with_hz(DRAWS_A_SECOND))
     }
@@ -48,7 +48,7 @@ impl Listen for Bar {
         let Some(shown) = &*bar else { return };
         shown.set_position(done as u64);
         if done == total {
-            // Which may not have been known before.
+            // The length may not have been known before.
             shown.set_length(total as u64);
             shown.set_style(style(TEMPLATE_WHEN_OVER));
             shown.finish();
@@ -58,7 +58,7 @@ impl Listen for Bar {
 
     fn failed(&self) {
         if let Some(bar) = self.bar.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // As far as it came, with the cursor on the line after it.
+            // Leaves the bar as it is, with the cursor on the line after it.
             bar.abandon();
         }
     }
@@ -67,7 +67,7 @@ impl Listen for Bar {
 fn style(template: &str) -> ProgressStyle {
     // The templates are those above, which the tests draw.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    // What is written is a line in memory, where writing does not fail.
+    // The text is written to a line in memory, where writing does not fail.
     style
         .progress_chars("=> ")
         .with_key("share", |state: &ProgressState, to: &mut dyn Write| {
@@ -83,7 +83,7 @@ fn style(template: &str) -> ProgressStyle {
             let _ = write!(to, "{}", Count(state.per_sec()));
         })
         .with_key("left", |state: &ProgressState, to: &mut dyn Write| {
-            // Without a rate nothing is known.
+            // The remaining time is known only if there is a rate.
             let known = state.pos() > 0 && state.per_sec() > 0.0;
             let _ = write!(to, "{}", Clock(known.then(|| state.eta().as_secs())));
         })
@@ -92,7 +92,7 @@ fn style(template: &str) -> ProgressStyle {
         })
 }
 
-/// A number, to three digits.
+/// A number with three digits.
 struct Count(f64);
 
 impl fmt::Display for Count {
@@ -102,7 +102,7 @@ impl fmt::Display for Count {
         }
         let (mut number, mut units) = (self.0, ["", " k", " M", " G", " T", " P", " E"].iter());
         let mut unit = units.next();
-        // From here on three digits would be rounded to the next unit's.
+        // Three digits of a larger number would be rounded to the next unit.
         while number >= 999.5
             && let Some(larger) = units.next()
         {
@@ -119,7 +119,7 @@ impl fmt::Display for Count {
     }
 }
 
-/// Seconds, `1:02:03` or `2:03`; `?` where they are not known.
+/// A duration in seconds, as `1:02:03` or `2:03`; `?` if it is not known.
 struct Clock(Option<u64>);
 
 impl fmt::Display for Clock {
@@ -168,7 +168,7 @@ mod tests {
         assert!(line.ends_with("/s, took 0:00"), "{line}");
     }
 
-    /// What is printed after it has a line of its own.
+    /// Text that is printed after the bar has a line of its own.
     #[test]
     fn a_run_that_fails_leaves_the_bar_as_it_was() {
         use indicatif::TermLike;

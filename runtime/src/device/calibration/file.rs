@@ -1,7 +1,8 @@
-//! A [`DeviceModel`] as a file: a line for each of its fields, `name = value`, which is TOML too.
+//! A [`DeviceModel`] as a file. Each of its fields is a line, `name = value`, so the file is TOML too.
 //!
-//! Not with a crate for JSON or TOML: what the common ones add to every program that depends on this one (serde's derive; or
-//! that `assert_eq!(list, [])` needs annotations, since `serde_json`'s values compare with numbers) is much for 26 lines.
+//! It uses no crate for JSON or TOML. The common ones add too much for 26 lines to every program that depends
+//! on this one: serde's derive, or that `assert_eq!(list, [])` needs annotations, since `serde_json`'s values
+//! compare with numbers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,21 +15,21 @@ use std::time::Duration;
 use crate::base::error::counted;
 use crate::base::model::DeviceModel;
 
-/// The first line: what it begins with, and all of it.
+/// The first line: its beginning, and all of it.
 const KIND: &str = "# thalweg calibration ";
 const FORMAT: &str = "# thalweg calibration 3: bytes, seconds, bytes a second";
 
-/// A file that is longer is none.
+/// The largest size of a calibration, in bytes.
 const LONGEST: u64 = 1 << 16;
 
-/// Writes what [`load`] reads, and nothing else.
+/// Writes a file that [`load`] accepts. A model that it would refuse is not written.
 pub(super) fn save(spec: &DeviceModel, path: &Path) -> Result<(), String> {
     let text = to_text(spec);
     from_text(&text)?;
     write(&text, path).map_err(|error| error.to_string())
 }
 
-/// Under another name first, so that another process never reads half of it.
+/// Writes under another name first, so that no other process reads half of the file.
 fn write(text: &str, path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -127,7 +128,7 @@ fn from_text(text: &str) -> Result<DeviceModel, String> {
     Ok(spec)
 }
 
-/// The text of each value.
+/// The texts of the values, by name.
 struct Fields<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Fields<'a> {
@@ -149,7 +150,7 @@ impl<'a> Fields<'a> {
         Ok(Self(fields))
     }
 
-    /// There is nothing else, and every value is within its range.
+    /// Checks that no other field is there, and that every value is within its range.
     fn check(&self, spec: &DeviceModel) -> Result<(), String> {
         let text = to_text(spec);
         let is_field =
@@ -190,7 +191,7 @@ impl<'a> Fields<'a> {
     fn time(&self, name: &str) -> Result<Duration, String> {
         self.read(name, |value| {
             let seconds: f64 = value.parse().ok()?;
-            // The longest there are, rounded up.
+            // The longest duration, which was rounded up.
             let longest = seconds == Duration::MAX.as_secs_f64();
             if longest { Some(Duration::MAX) } else { Duration::try_from_secs_f64(seconds).ok() }
         })
@@ -201,7 +202,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Whether this is the first line of a file that can be read.
+/// Checks that this is the first line of a file that can be read.
 fn check_format(line: &str) -> Result<(), String> {
     if line == FORMAT {
         return Ok(());
@@ -219,7 +220,7 @@ fn cannot_be(name: &str, value: &str, why: &str) -> String {
     format!("`{name}` cannot be {value}: {why}")
 }
 
-/// As TOML has it, on one line.
+/// The text as a TOML string, on one line.
 fn quoted(text: &str) -> String {
     let escaped: String = text
         .chars()
@@ -232,7 +233,7 @@ fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// What [`quoted`] has made; `None` of anything else.
+/// The text from which [`quoted`] made this string; `None` for any other string.
 fn unquoted(value: &str) -> Option<String> {
     let mut rest = value.strip_prefix('"')?.strip_suffix('"')?;
     let mut text = String::new();

@@ -1,7 +1,8 @@
 //! Measuring a device with its own copies, fills, events and graphs.
 //!
-//! Everything is timed by the driver's clock, which is virtual on the simulated device: measured, that one is what its spec
-//! says. Of several tries the quickest counts, since whatever else goes on only makes them slower; of the host's calls the median.
+//! Everything is timed by the driver's clock. On the simulated device that clock is virtual, so a measurement
+//! of it gives the rates and times of its model. The quickest of several tries counts, since anything else
+//! that goes on only makes them slower. For the host's calls the median counts.
 
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -18,31 +19,32 @@ use crate::driver::command::recording::Recording;
 use crate::driver::{Command, Driver, DriverResult, Tag};
 
 // Note 26: a GPU is measured by the driver's own operations.
-/// Bytes of a large copy: so many that its latency is nothing beside them.
+/// Bytes of a large copy, so many that its latency is negligible.
 const LARGE: usize = 32 << 20;
 
-/// Where there is no room for that.
+/// The smallest size of a large copy, if memory does not suffice for more.
 const LEAST: usize = 1 << 20;
 
-/// Bytes of a copy of which the latency is all.
+/// Bytes of a copy whose time is all latency.
 const SMALL: usize = 64;
 
-/// Bytes of a copy of which the latency is a part that can be measured.
+/// Bytes of a copy whose latency is a measurable part of its time.
 const MIDDLING: usize = 1 << 20;
 
-/// Large copies one after another.
+/// The number of large copies one after another.
 const COPIES: usize = 4;
 
-/// Small operations one after another: fewer than a stream has room for, and sooner enqueued than a large copy is done.
+/// The number of small operations one after another. They fit in a stream's queue, and are enqueued sooner
+/// than a large copy is done.
 const MANY: usize = 32;
 
-/// Pieces after which an event is recorded anew.
+/// The number of pieces after which an event is recorded anew.
 const SLOTS: usize = 4;
 
-/// Tries.
+/// The number of tries.
 const TRIES: usize = 5;
 
-/// The slot that a thread copies in.
+/// Bytes of the slot that a thread copies in.
 const SLOT: usize = 8 << 20;
 
 const TAG: Tag = NO_OPERATION;
@@ -63,20 +65,20 @@ struct Rig<'d> {
     device: &'d Device,
     streams: [Stream; 2],
     events: [Event; 2],
-    /// Freed if the device can be waited for.
+    /// The memory is freed if the device can be waited for.
     on_device: [ManuallyDrop<DeviceMemory>; 2],
     pinned: [PinnedCore; 2],
     bytes: usize,
 }
 
-/// Which of the two streams.
+/// One of the two streams.
 #[derive(Clone, Copy)]
 enum On {
     First,
     Second,
 }
 
-/// Which way a copy goes.
+/// The direction of a copy.
 #[derive(Clone, Copy)]
 enum Direction {
     ToDevice,
@@ -91,7 +93,7 @@ impl<'d> Rig<'d> {
         let pinned = || PinnedCore::new(device, bytes);
         let streams = [stream()?, stream()?];
         let events = [Event::new(device)?, Event::new(device)?];
-        // Freed if what comes after it cannot be had.
+        // These are freed if the allocations after them fail.
         let on_device = [memory()?, memory()?];
         let pinned = [pinned()?, pinned()?];
         Ok(Self { device, streams, events, on_device: on_device.map(ManuallyDrop::new), pinned, bytes })
@@ -103,7 +105,7 @@ impl<'d> Rig<'d> {
         let small = |on: On| self.copy(on, Direction::ToDevice, SMALL);
         let copy_latency = self.behind_a_copy(|| small(On::First))?;
         let launch_latency = self.behind_a_copy(|| self.fill(On::First))?;
-        // From the copy engine to the multiprocessors and back.
+        // The operations go from the copy engine to the multiprocessors and back.
         let hops = self.behind_a_copy(|| {
             small(On::First)?;
             self.hand_over(On::First, On::Second)?;
@@ -131,7 +133,7 @@ impl<'d> Rig<'d> {
             to_device: rate(up),
             to_host: rate(down),
             duplex: (up.max(down) / both.max(1e-12)).clamp(0.01, 1.0),
-            // It reads and writes.
+            // A copy on the device both reads and writes.
             memory_rate: 2.0 * rate(on_device),
             thread_memcpy: self.thread_memcpy(),
             copy_latency: seconds(copy_latency),
@@ -160,7 +162,7 @@ impl<'d> Rig<'d> {
         &self.streams[on as usize]
     }
 
-    /// Wakes the device up: an idle one has slowed its clocks down.
+    /// Wakes up the device, whose clocks slow down while it is idle.
     fn warm_up(&self) -> DriverResult<()> {
         for _ in 0..8 {
             self.large_copies_once(&[Direction::ToDevice, Direction::ToHost], COPIES)?;
@@ -168,7 +170,7 @@ impl<'d> Rig<'d> {
         Ok(())
     }
 
-    /// Seconds of what `work` enqueues, from the first call until the device is done with it.
+    /// Seconds from the first call of `work` until the device has completed everything that it enqueues.
     fn time(&self, work: impl FnOnce() -> DriverResult<()>) -> DriverResult<f64> {
         let start = self.driver().clock();
         work()?;
@@ -183,8 +185,9 @@ impl<'d> Rig<'d> {
         Ok((all - one).max(0.0) / (COPIES - 1) as f64)
     }
 
-    /// Seconds that each of many copies costs beyond its bytes, while copies go both ways and each waits for an event and records
-    /// one, as in a pipeline. What is waited for was long ago. `large`: from one large copy to the next.
+    /// Seconds that each of many copies costs beyond its bytes, while copies go both ways and each waits for
+    /// an event and records one, as in a pipeline. The events that are waited for completed long ago. `large`
+    /// is the time from one large copy to the next.
     fn copies_both_ways_latency(&self, large: f64) -> DriverResult<f64> {
         let bytes = MIDDLING.min(self.bytes / 4);
         let events = || (0..SLOTS).map(|_| Event::new(self.device)).collect::<DriverResult<Vec<_>>>();
@@ -223,8 +226,8 @@ impl<'d> Rig<'d> {
         })
     }
 
-    /// Seconds that the device takes for what `work` enqueues, many times, while it is still busy with something else: so
-    /// that it never waits for the host.
+    /// Seconds that the device takes for the operations of `work`, which is called many times while the
+    /// device is still busy with something else, so that the device never waits for the host.
     fn behind_a_copy(&self, work: impl Fn() -> DriverResult<()>) -> DriverResult<f64> {
         let large = || self.copy(On::First, Direction::ToDevice, self.bytes);
         let alone = quickest(|| self.time(large))?;
@@ -237,8 +240,8 @@ impl<'d> Rig<'d> {
         Ok((with - alone).max(0.0) / MANY as f64)
     }
 
-    /// Seconds that the host takes for a call that enqueues something, from one stream to another and back as in a pipeline. `event`:
-    /// those for an event.
+    /// Seconds that the host takes for a call that enqueues something, from one stream to another and back as
+    /// in a pipeline. `event` is the time of a call for an event.
     fn call(&self, event: f64) -> DriverResult<f64> {
         let both = self.enqueuing(|| {
             self.copy(On::First, Direction::ToDevice, SMALL)?;
@@ -249,7 +252,8 @@ impl<'d> Rig<'d> {
         Ok((both / 2.0 - 2.0 * event).max(0.0))
     }
 
-    /// Seconds that the host usually takes for what `call` enqueues. Not the least: a run does not have its luck each time.
+    /// Seconds that the host usually takes for `call`. This is not the least time, since a run is not as
+    /// lucky each time.
     fn enqueuing(&self, call: impl Fn() -> DriverResult<()>) -> DriverResult<f64> {
         usual(|| {
             let start = self.driver().clock();
@@ -260,7 +264,7 @@ impl<'d> Rig<'d> {
         })
     }
 
-    /// Seconds to launch a graph, and to change a node of one.
+    /// Seconds to launch a graph, and seconds to change a node of one.
     fn graph(&self) -> DriverResult<[f64; 2]> {
         let [nodes, other] = [0_u8, 1].map(|value| {
             let mut nodes = Recording::default();
@@ -277,7 +281,8 @@ impl<'d> Rig<'d> {
             // SAFETY: the graph and the memory are live until `self.streams` have been waited for.
             unsafe { self.driver().enqueue(launch, self.stream(On::First).raw, TAG) }
         };
-        // What is launched is waited for inside, or in `drop`, which the graph outlives: it is destroyed only here.
+        // The launches are waited for inside, or in `drop`. The graph outlives both, since it is destroyed
+        // only here.
         let launching = self.enqueuing(launch);
         let update = |nodes: &Recording| {
             // SAFETY: as above.
@@ -295,15 +300,16 @@ impl<'d> Rig<'d> {
         });
         let quiet = self.streams.iter().all(|stream| stream.synchronize().is_ok());
         if quiet {
-            // SAFETY: destroyed here only, and no launch of it is under way. If it cannot be, it leaks.
+            // SAFETY: the graph is destroyed here only, and no launch of it is under way. If it cannot be
+            // destroyed, it leaks.
             let _ = unsafe { self.driver().destroy_graph(&graph) };
         }
         Ok([launching?, updating.transpose()?.unwrap_or(0.0)])
     }
 
-    /// Bytes that one thread copies in a second between ordinary and page-locked memory, half of them each way. What is in
-    /// ordinary memory comes from beyond the caches and goes there, as it does in a long run. The simulated device's clock knows nothing
-    /// of single threads.
+    /// Bytes that one thread copies in a second between pageable and page-locked memory, half of them each
+    /// way. The data in pageable memory come from beyond the caches and go there, as they do in a long run.
+    /// The simulated device's clock does not know single threads.
     fn thread_memcpy(&self) -> f64 {
         let mut ordinary = vec![1_u8; self.bytes];
         let data = ordinary.as_mut_ptr().expose_provenance();
@@ -315,8 +321,9 @@ impl<'d> Rig<'d> {
                 let bytes = PIECE.min(self.bytes - piece).min(slot - piece % slot);
                 let outside = ptr::with_exposed_provenance_mut::<u8>(data + piece);
                 let [from, to] = pinned.map(|start| ptr::with_exposed_provenance_mut(start + piece % slot));
-                // SAFETY: pieces are within `bytes` and `slot`, which all three have, and their memory was exposed and is live.
-                // Nothing else accesses it: what was on the device was waited for, and only one thread does this.
+                // SAFETY: pieces are within `bytes` and `slot`, which all three have, and their memory was
+                // exposed and is live. Nothing else accesses it: the operations on the device were waited
+                // for, and only one thread does this.
                 unsafe {
                     copy_with(Way::Cached, to, outside, bytes);
                     copy_with(Way::PastCache, outside, from, bytes);
@@ -325,18 +332,19 @@ impl<'d> Rig<'d> {
             2.0 * self.bytes as f64 / start.elapsed().as_secs_f64().max(1e-12)
         };
         numa::near(self.driver().node(), || {
-            // The first time finds the data in the caches.
+            // The first copy finds the data in the caches.
             once();
             (0..TRIES).map(|_| once()).fold(0.0, f64::max)
         })
     }
 
-    /// Bytes that all threads together copy in a second, from ordinary memory to page-locked.
+    /// Bytes that all threads together copy in a second, from pageable to page-locked memory.
     fn host_memcpy(&self, workers: &'static Workers) -> DriverResult<f64> {
         let data = vec![1_u8; self.bytes];
         let seconds = quickest(|| {
             let start = self.driver().clock();
-            // SAFETY: both have `bytes`, and nothing of the device is under way: what came before was waited for.
+            // SAFETY: both have `bytes`, and nothing on the device is under way: all earlier operations were
+            // waited for.
             unsafe { workers.copy(self.pinned[0].ptr.as_ptr(), data.as_ptr(), self.bytes, Way::Cached) };
             self.driver().host_copied(self.bytes);
             Ok(self.driver().clock().saturating_sub(start).as_secs_f64())
@@ -353,9 +361,9 @@ impl<'d> Rig<'d> {
             Direction::ToHost => Command::CopyToHost { to: to.ptr.as_ptr(), from: second.ptr, bytes },
             Direction::OnDevice => Command::CopyOnDevice { to: second.ptr, from: first.ptr, bytes },
         };
-        // SAFETY: `bytes` are not more than each of the four has, which live until the stream has been waited for; nobody
-        // else accesses them. Copies to the host go to the second pinned block and those from it come from the first, and
-        // so do copies on the device; each is on one stream at a time.
+        // SAFETY: `bytes` are not more than each of the four has, which live until the stream has been waited
+        // for; nobody else accesses them. Copies to the host go to the second page-locked block and those
+        // from it come from the first, and so do copies on the device; each is on one stream at a time.
         unsafe { self.driver().enqueue(copy, self.stream(on).raw, TAG) }
     }
 
@@ -379,7 +387,7 @@ impl<'d> Rig<'d> {
         unsafe { self.driver().enqueue(Command::Wait(event.raw), self.stream(on).raw, TAG) }
     }
 
-    /// What comes on `to` waits for what is on `from`.
+    /// Makes later operations on `to` wait for those on `from`.
     fn hand_over(&self, from: On, to: On) -> DriverResult<()> {
         self.record(from)?;
         self.wait(to, &self.events[from as usize])
@@ -400,15 +408,15 @@ impl<'d> Rig<'d> {
 
 impl Drop for Rig<'_> {
     fn drop(&mut self) {
-        // The first wait may report what went wrong; if the second succeeds, nothing is in flight. Every stream is waited for,
-        // whatever the first one says.
+        // The first wait may report the failure. If the second succeeds, nothing is in flight. Every stream
+        // is waited for, even if the first one fails.
         let is_lost = |stream: &&Stream| stream.synchronize().is_err() && stream.synchronize().is_err();
         if self.streams.iter().filter(is_lost).count() > 0 {
             self.pinned.iter().for_each(PinnedCore::poison);
             return;
         }
         for memory in &mut self.on_device {
-            // SAFETY: dropped here only, and not used afterwards.
+            // SAFETY: it is dropped here only, and not used afterwards.
             unsafe { ManuallyDrop::drop(memory) };
         }
     }

@@ -1,12 +1,12 @@
 use super::*;
-use crate::Spec;
+use crate::sim::Simulation;
 
-/// How far two numbers are apart, as a share of the second.
+/// The difference of two numbers, as a share of the second.
 fn off(measured: f64, is: f64) -> f64 {
     (measured - is).abs() / is
 }
 
-/// What a simulated device is measured to be.
+/// The model that measuring a simulated device gives.
 fn measured(spec: &DeviceModel) -> DeviceModel {
     measure::measure(&Device::simulated(spec.clone())).expect("measures")
 }
@@ -29,7 +29,7 @@ fn a_simulated_device_is_measured_to_be_what_its_spec_says() {
         for (index, (found, is)) in times(&found).into_iter().zip(times(&spec)).enumerate() {
             assert!(found.abs_diff(is).as_nanos() <= 25, "{}, {index}: {found:?} for {is:?}", spec.name);
         }
-        // Both ways are measured at once, of which one may be done before the other.
+        // Both directions are measured at once, and one may be done before the other.
         let latency = |s: &DeviceModel| s.duplex_latency.as_secs_f64();
         assert!(off(latency(&found), latency(&spec)) < 0.05, "{}: {:?}", spec.name, found.duplex_latency);
         let sizes = |s: &DeviceModel| {
@@ -41,9 +41,9 @@ fn a_simulated_device_is_measured_to_be_what_its_spec_says() {
 
 #[test]
 fn with_little_memory_less_is_copied() {
-    let small = Spec::h200().with_memory(5 << 20).with_pinned_memory(5 << 20).model;
+    let small = Simulation::h200().with_memory(5 << 20).with_pinned_memory(5 << 20).model;
     assert!(off(measured(&small).to_device, small.to_device) < 0.05);
-    let none = Device::simulated(Spec::h200().with_memory(1 << 20));
+    let none = Device::simulated(Simulation::h200().with_memory(1 << 20));
     assert!(none.calibrate().unwrap_err().to_string().contains("CUDA_ERROR_OUT_OF_MEMORY"));
 }
 
@@ -57,7 +57,7 @@ fn nothing_is_left_behind() {
 
 #[test]
 fn a_simulated_devices_calibration_is_its_spec() {
-    let spec = Spec::rtx4090().with_memory(1 << 30).model;
+    let spec = Simulation::rtx4090().with_memory(1 << 30).model;
     assert_eq!(*Device::simulated(spec.clone()).calibration(), spec);
 }
 
@@ -71,7 +71,7 @@ fn a_saved_spec_is_loaded_as_it_was() {
         spec.save(&path).unwrap();
         assert_eq!(DeviceModel::load(&path).unwrap(), spec);
     }
-    // Nothing but the file is left.
+    // The file is the only one left.
     assert_eq!(std::fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
 }
 
@@ -169,7 +169,7 @@ fn what_could_not_be_loaded_is_not_saved() {
     let error = spec.save(&path).unwrap_err().to_string();
     assert!(error.ends_with("`duplex` cannot be 2e0: it must be above 0 and at most 1"), "{error}");
     assert!(!path.exists());
-    // A rate of 0 is work that takes no time.
+    // A rate of 0 means that the work takes no time.
     (spec.duplex, spec.memory_rate) = (1.0, 0.0);
     spec.save(&path).unwrap();
     assert_eq!(DeviceModel::load(&path).unwrap(), spec);

@@ -1,15 +1,15 @@
-//! [`Capturing`]: operations that are not carried out but become a graph.
+//! [`Capturing`]: operations that are not carried out but become part of a graph.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::base::error::{ErrorKind, Result, counted};
+use crate::base::error::{Detail, Result, counted};
 use crate::base::kernel::Grid;
 use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, raced};
 use crate::driver::command::recording::{NotInGraph, Recording};
 use crate::driver::{Bodies, Command, HostBodies, Tag};
 
-/// What a stream's operations become.
+/// The graph that a stream's operations become part of.
 #[derive(Debug, Clone)]
 pub(crate) struct Capturing {
     pub(crate) into: Arc<Mutex<Captured>>,
@@ -17,18 +17,18 @@ pub(crate) struct Capturing {
     pub(crate) after: Vec<u32>,
 }
 
-/// A graph as far as it is recorded.
+/// A graph, as far as it is recorded.
 #[derive(Default)]
 pub(crate) struct Captured {
     pub(crate) nodes: Recording,
-    /// Of each launch, in order.
+    /// The host bodies of each launch, with its grid, in order.
     pub(crate) bodies: Vec<(Box<dyn Bodies>, Grid)>,
     pub(crate) memory: Vec<Node>,
-    /// Nothing more becomes part of it.
+    /// Whether the graph is captured, so that nothing more becomes part of it.
     pub(crate) done: bool,
 }
 
-/// What one node uses.
+/// The memory that one node uses.
 pub(crate) struct Node {
     pub(crate) caller: Caller,
     pub(crate) used: Vec<Used>,
@@ -38,7 +38,7 @@ pub(crate) struct Node {
 
 impl Captured {
     pub(crate) fn locked(this: &Mutex<Self>) -> MutexGuard<'_, Self> {
-        // Nothing of the user's runs under the lock.
+        // No code of the user's runs under the lock.
         this.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,12 +66,12 @@ impl Captured {
 }
 
 impl Capturing {
-    /// Whether both become one graph.
+    /// Whether both become the same graph.
     pub(crate) fn is_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.into, &other.into)
     }
 
-    /// What is recorded next comes after what the other would come after, too.
+    /// Makes the next operation also come after everything that the other's next one would come after.
     pub(crate) fn comes_after(&mut self, other: &Self) {
         for node in &other.after {
             if !self.after.contains(node) {
@@ -80,7 +80,7 @@ impl Capturing {
         }
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) fn len(&self) -> usize {
         Captured::locked(&self.into).memory.len()
     }
@@ -93,7 +93,7 @@ impl Capturing {
     /// Makes a node of a command; `false` if the graph is captured already.
     ///
     /// # Errors
-    /// It cannot be one; nothing orders it with an earlier one on the same memory.
+    /// The command cannot be a node, or nothing orders it with an earlier one on the same memory.
     ///
     /// # Safety
     /// As [`StreamCore::enqueue`](super::core::StreamCore::enqueue), for every launch of the graph.
@@ -113,8 +113,8 @@ impl Capturing {
         if checked && let Some((earlier, wrote, writes)) = captured.conflict(used, &before) {
             return Err(raced((earlier, wrote), (caller, writes)));
         }
-        let not_in_graph = || ErrorKind::NotInGraph { operation: caller.what };
-        // The host body of a launch that was made once could not be made for each launch of the graph.
+        let not_in_graph = || Detail::NotInGraph { operation: caller.what };
+        // A host body that can be made only once could not be made for each launch of the graph.
         let mut bodies = None;
         if let Command::Launch(launch) = command {
             let HostBodies::Many(its) = launch.bodies else { return Err(not_in_graph().into()) };

@@ -1,4 +1,4 @@
-//! [`StreamCore`]: a driver's stream, and what is known of the operations on it.
+//! [`StreamCore`]: a driver's stream, and what is known about the operations on it.
 
 use std::any::Any;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::thread;
 
 use super::Outstanding;
 use super::capture::Capturing;
-use crate::base::error::{DriverError, Error, ErrorKind, Result};
+use crate::base::error::{Detail, DriverError, Error, Result};
 use crate::base::fork;
 use crate::base::plan::Priority;
 use crate::base::unwind::contain;
@@ -27,14 +27,14 @@ pub(crate) struct StreamCore {
     pub(crate) level: i32,
     pub(crate) progress: Arc<Progress>,
     state: Mutex<CoreState>,
-    /// What went wrong while somebody else waited.
+    /// The error that was kept while somebody else waited.
     unreported: Mutex<Option<Error>>,
     pub(crate) callbacks: Arc<Outstanding>,
-    /// What keeps a stream that somebody has lent.
+    /// Keeps a stream that somebody has lent.
     lent: Option<Keep>,
 }
 
-/// What keeps something of another library's.
+/// Keeps an object of another library.
 pub(crate) struct Keep(#[allow(dead_code, reason = "it is kept")] pub(crate) Box<dyn Any + Send + Sync>);
 
 impl fmt::Debug for Keep {
@@ -45,18 +45,18 @@ impl fmt::Debug for Keep {
 
 #[derive(Debug, Default)]
 pub(crate) struct CoreState {
-    /// What the next operation comes after, its own stream apart.
+    /// Everything that the next operation comes after, apart from its own stream.
     pub(crate) clock: Clock,
-    /// Operations so far, those that were refused too.
+    /// The number of operations so far, including those that were refused.
     pub(crate) enqueued: u64,
-    /// It is not enqueued but becomes part of a graph.
+    /// The graph that operations become part of, instead of being enqueued.
     capturing: Option<Capturing>,
 }
 
 impl CoreState {
-    /// What the stream's operations become, if they are not carried out.
+    /// The graph that the stream's operations become part of, if they are not carried out.
     pub(crate) fn capturing(&mut self) -> &mut Option<Capturing> {
-        // Streams that had joined leave when the graph is captured, unasked.
+        // Streams that had joined leave the capture here, once the graph is captured.
         self.capturing.take_if(|capturing| capturing.is_done());
         &mut self.capturing
     }
@@ -71,8 +71,8 @@ impl StreamCore {
             Kind::Blocking => driver.create_blocking_stream(level)?,
             Kind::Null => driver.null_stream()?,
             Kind::PerThread(_) => driver.per_thread_stream()?,
-            // That comes with its handle.
-            Kind::Lent => return Err(ErrorKind::Skipped.into()),
+            // A lent stream comes with its handle.
+            Kind::Lent => return Err(Detail::Skipped.into()),
         };
         Ok(Self::of(device, (kind, level), raw, None))
     }
@@ -100,7 +100,7 @@ impl StreamCore {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, CoreState> {
-        // Nothing of the user's runs under the lock.
+        // No code of the user's runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,7 +108,7 @@ impl StreamCore {
     pub(crate) fn check_thread(&self) -> Result<()> {
         match self.kind {
             Kind::PerThread(thread) if thread != thread::current().id() => {
-                Err(ErrorKind::StreamOfAnotherThread.into())
+                Err(Detail::StreamOfAnotherThread.into())
             }
             _ => Ok(()),
         }
@@ -117,8 +117,9 @@ impl StreamCore {
     /// Enqueues a command that uses this memory.
     ///
     /// # Safety
-    /// The command stays within that memory, and of the memory only within what was checked to be there. The memory stays as
-    /// long as a use of it is noted. What else the command needs stays until the stream has got there.
+    /// The command stays within that memory, and within the part of the memory that was checked to exist. The
+    /// memory stays as long as a use of it is noted. Everything else that the command needs stays until the
+    /// stream has got there.
     pub(crate) unsafe fn enqueue(
         self: &Arc<Self>,
         caller: Caller,
@@ -128,10 +129,11 @@ impl StreamCore {
     ) -> Result<()> {
         self.check_thread()?;
         let driver = self.device.driver();
-        // A function of a stream's may not: the stream that it would enqueue on may wait for it.
+        // A function of a stream may not enqueue: the stream that it would enqueue on may wait for it.
         self.device.may_wait(Some(caller))?;
         let registry = self.device.registry();
-        // Dropped last: the last handle of a stream waits for it, as does that of memory.
+        // These are dropped last: the last handle of a stream waits for it, and so does the last handle of
+        // memory.
         let all = registry.with_overlaps(memory);
         let others = self.legacy_others();
         let _legacy = self.legacy();
@@ -145,7 +147,7 @@ impl StreamCore {
             // The graph was captured at this moment.
             state.capturing = None;
         }
-        // What does nothing orders nothing, and that holds for a graph too.
+        // A command that does nothing orders nothing. This holds for a graph too.
         if command.is_nothing() || matches!(&command, Command::Graph { nodes, .. } if nodes.is_nothing()) {
             return Ok(());
         }
@@ -154,13 +156,14 @@ impl StreamCore {
         let CoreState { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
         // Note 9: what nothing orders is refused; no wait is inserted.
-        // All of it before any of it is noted: what is refused is no use.
+        // All memory is checked before any use is noted, since a refused command is no use.
         for Used { memory, bytes, write, .. } in memory.iter().filter(|_| checked) {
             if let Some(earlier) = memory.uses().conflict(bytes.clone(), *write, (&self.progress, clock)) {
                 return Err(race(&earlier, (caller, *write)));
             }
         }
-        // Also if it is refused after all: what is noted by then has a number that is nobody else's.
+        // The number is taken even if the command is refused after all: uses that are noted by then have a
+        // number of their own.
         *enqueued += 1;
         let number = *enqueued;
         let mut new = self.use_of(number, caller);
@@ -170,7 +173,7 @@ impl StreamCore {
                 memory[..index].iter().for_each(|used| used.memory.uses().has_refused(&used.bytes, &new));
                 return Err(match refused {
                     Refused::Race(earlier) => race(&earlier, (caller, *write)),
-                    Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
+                    Refused::Held => Error::new(Detail::HeldByRun).at(caller.place()),
                 });
             }
         }
@@ -185,7 +188,7 @@ impl StreamCore {
             }
         }
         // Note 11: only operations that were enqueued establish order.
-        // Not before: the stream has waited now.
+        // The clock is updated only now, since the stream has waited now.
         if let (Ok(()), Some(joined)) = (&outcome, joined) {
             *known = joined;
         }
@@ -193,12 +196,12 @@ impl StreamCore {
         outcome.map_err(|error| self.explain(error, Some(caller)))
     }
 
-    /// Keeps others from streams of the null stream's kind, if it is one.
+    /// The lock that keeps others from streams of the null stream's kind, if this is one.
     pub(crate) fn legacy(&self) -> Option<MutexGuard<'_, ()>> {
         self.kind.is_legacy().then(|| self.device.registry().legacy())
     }
 
-    /// The streams that it waits for without a word.
+    /// The streams that it waits for implicitly.
     pub(crate) fn legacy_others(&self) -> Vec<Arc<dyn Stream>> {
         if !self.kind.is_legacy() {
             return Vec::new();
@@ -208,36 +211,36 @@ impl StreamCore {
         others
     }
 
-    /// What the next operation comes after, if it is enqueued.
+    /// Everything that the next operation comes after, if it is enqueued.
     pub(crate) fn with_legacy(&self, state: &CoreState, others: &[Arc<dyn Stream>]) -> Clock {
         let mut clock = state.clock.clone();
         for other in others {
-            // Not locked by anybody else, who would have to be the one for streams of this kind.
+            // Nobody else can have this lock, since they would need the lock for streams of this kind first.
             clock.join(&other.clock());
         }
         clock
     }
 
-    /// What comes before a point after the operation enqueued last.
+    /// Everything before a point after the operation that was enqueued last.
     pub(crate) fn now(&self, state: &CoreState) -> Clock {
         let mut clock = state.clock.clone();
         clock.advance(&self.progress, state.enqueued);
         clock
     }
 
-    /// Waits on the host for everything enqueued so far.
+    /// Waits on the host for everything that was enqueued so far.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.check_thread()?;
         self.device.may_wait(None)?;
         if self.state().capturing().is_some() {
-            return Err(ErrorKind::Capturing { what: "waited for" }.into());
+            return Err(Detail::Capturing { what: "waited for" }.into());
         }
         self.drain(true)?;
         self.take_kept().map_or(Ok(()), Err)
     }
 
-    /// Waits on the host for everything enqueued so far. Nothing is left after an error either, unless it cannot be waited
-    /// for at all.
+    /// Waits on the host for everything that was enqueued so far. Nothing is left after an error either,
+    /// unless the stream cannot be waited for at all.
     fn drain(&self, callbacks: bool) -> Result<()> {
         self.device.may_wait(None)?;
         let (clock, enqueued, issued) = {
@@ -248,6 +251,7 @@ impl StreamCore {
         let since = self.progress.completed();
         // Note 4: a device that fails is waited for twice.
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
+        let outcome = outcome.and_then(|()| self.device.registry().take_fault().map_or(Ok(()), Err));
         let is_over = match &outcome {
             Ok(()) => {
                 clock.reach();
@@ -255,7 +259,7 @@ impl StreamCore {
             }
             Err(error) => {
                 self.fail_since(since, error);
-                // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
+                // The first wait reports the failure. If the second succeeds, nothing is left.
                 let is_over = self.wait_on_device().is_ok();
                 if is_over {
                     self.progress.reached(enqueued);
@@ -263,7 +267,7 @@ impl StreamCore {
                 is_over
             }
         };
-        // Other streams are asked for, and callbacks waited for, when others can wait for this one.
+        // Other streams are asked, and callbacks waited for, only when others can wait for this stream again.
         drop(waiting);
         if is_over && outcome.is_err() {
             ask(self.device.registry(), &clock);
@@ -284,7 +288,7 @@ impl StreamCore {
     fn wait_on_device(&self) -> DriverResult<()> {
         let driver = self.device.driver();
         match self.kind {
-            // On a GPU that number is another stream to another thread.
+            // On a GPU that number means another stream to another thread.
             Kind::PerThread(thread) if thread != thread::current().id() && !driver.info().simulated => {
                 driver.synchronize_device()
             }
@@ -298,18 +302,19 @@ impl StreamCore {
         self.unreported.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Whether everything enqueued so far is complete.
+    /// Whether everything that was enqueued so far is complete.
     pub(crate) fn query(&self) -> Result<bool> {
         self.check_thread()?;
         self.device.may_wait(None)?;
         let clock = {
             let mut state = self.state();
             if state.capturing().is_some() {
-                return Err(ErrorKind::Capturing { what: "asked" }.into());
+                return Err(Detail::Capturing { what: "asked" }.into());
             }
             self.now(&state)
         };
-        // Whoever waits for it at this moment is told what has failed. It is not complete yet, or will be known to be at once.
+        // A thread that waits for the stream at this moment gets its failures. The stream is not complete
+        // yet, or will be known to be in a moment.
         let Some(asking) = self.progress.try_stream() else { return Ok(false) };
         let since = self.progress.completed();
         // SAFETY: the stream is live.
@@ -330,11 +335,13 @@ impl StreamCore {
         Ok(done)
     }
 
-    /// Notes that what others have enqueued here so far uses this memory, also where that is an error: it is under way.
+    /// Notes that the operations that others have enqueued here so far use this memory. They are noted even
+    /// if that is an error, since they are under way.
     pub(crate) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
         self.check_thread()?;
         self.device.may_wait(None)?;
-        // Dropped last: the last handle of a stream waits for it, as does that of memory.
+        // These are dropped last: the last handle of a stream waits for it, and so does the last handle of
+        // memory.
         let all = self.device.registry().with_overlaps(std::slice::from_ref(used));
         let all = all.as_deref().unwrap_or(std::slice::from_ref(used));
         let others = self.legacy_others();
@@ -358,29 +365,30 @@ impl StreamCore {
         }
         drop((state, legacy));
         if !is_noted {
-            // The run that has the memory may give it back, and its owner free it, while it is still used here.
+            // The run that holds the memory may give it back, and its owner free it, while it is still used
+            // here.
             self.drain(true)?;
-            return Err(Error::new(ErrorKind::HeldByRun).at(caller.place()));
+            return Err(Error::new(Detail::HeldByRun).at(caller.place()));
         }
         earlier.filter(|_| checked).map_or(Ok(()), |earlier| Err(race(&earlier, (caller, used.write))))
     }
 
-    /// Notes that the operation enqueued last is a use of something that is no memory.
+    /// Notes that the operation that was enqueued last uses something that is not memory.
     pub(crate) fn note_last(self: &Arc<Self>, uses: &Uses, caller: Caller) {
         let state = self.state();
         let last = Use { write: true, ..self.use_of(state.enqueued, caller) };
-        // What does not matter is never refused.
+        // A use that does not matter is never refused.
         let _ = uses.note(&(0..1), &last, &state.clock, false);
         uses.has_taken(&(0..1), &last, &state.clock, false);
     }
 
-    /// A use by one of its operations, which reads.
+    /// A read by one of the stream's operations.
     fn use_of(self: &Arc<Self>, number: u64, caller: Caller) -> Use {
         let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self) as _);
         Use { progress, number, stream, caller, write: false, refused: false }
     }
 
-    /// A driver's error, of the operation that is known to be at fault.
+    /// The error for a driver's error, with the operation that is known to be at fault.
     pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
         self.device.registry().callers().explain(error, caller)
     }
@@ -425,7 +433,7 @@ impl Stream for StreamCore {
 impl Drop for StreamCore {
     fn drop(&mut self) {
         if fork::is_child() {
-            // It is the other process's, and so is what keeps it.
+            // The stream belongs to the other process, and so does whatever keeps it.
             return std::mem::forget(self.lent.take());
         }
         let driver = self.device.driver();
@@ -448,7 +456,7 @@ impl Drop for StreamCore {
         let raw = self.raw;
         let end = move |device: &Device| {
             let driver = device.driver();
-            // Whoever asks for memory that it uses may have waited for it before.
+            // A caller that asked for memory that the stream uses may have waited for it before.
             let mut stream = progress.stream();
             let Some(last) = *stream else { return };
             let since = progress.completed();
@@ -472,7 +480,8 @@ impl Drop for StreamCore {
             };
             *stream = None;
             if is_over && is_own {
-                // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.
+                // SAFETY: the stream is live and destroyed here only. A stream that cannot be waited for
+                // stays.
                 let _ = unsafe { driver.destroy_stream(raw) };
             }
             drop(stream);
@@ -484,20 +493,22 @@ impl Drop for StreamCore {
         if driver.may_wait().is_ok() {
             return end(&self.device);
         }
-        // Inside of a function of a stream's: elsewhere. Nothing is locked here, since whoever has the lock may wait for the function.
+        // Inside a function of a stream, another thread does this. Nothing is locked here, since whoever has
+        // the lock may wait for the function.
         let device = self.device.clone();
         let end = move || end(&device);
         match self.device.registry().callbacks() {
             // The thread ends when the last sender is dropped.
             Ok(queue) => drop(queue.send(Message::Do(Box::new(end)))),
-            // There is none, so the stream stays, and with it what keeps another library's.
+            // There is no such thread, so the stream stays, and with it whatever keeps another library's
+            // stream.
             Err(_) => std::mem::forget(end),
         }
     }
 }
 
 /// Waits for the streams that a failed stream comes after. Each of them notes its own failures, which may
-/// have caused this one. Data that a stream without a failure has written are valid.
+/// have caused this one. The data that a stream without a failure has written are valid.
 fn ask(registry: &Registry, clock: &Clock) {
     for stream in registry.streams() {
         if let Some(number) = clock.reached_of(stream.progress()) {

@@ -1,4 +1,4 @@
-//! Streams by hand: what is enqueued on them is checked against what is pending, and then noted there.
+//! Streams by hand: each operation is checked against those that are pending, and then noted as one of them.
 
 pub(crate) mod capture;
 pub(crate) mod core;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Callbacks that a stream was given and that have not returned.
+/// Callbacks that were given to a stream and have not returned.
 #[derive(Debug, Default)]
 pub(crate) struct Outstanding {
     callbacks: Mutex<Callbacks>,
@@ -12,7 +12,7 @@ pub(crate) struct Outstanding {
 
 #[derive(Debug, Default)]
 struct Callbacks {
-    /// So far.
+    /// The number of callbacks so far.
     issued: u64,
     /// The numbers of those that have not returned, and may still be called.
     left: BTreeSet<u64>,
@@ -23,7 +23,7 @@ impl Outstanding {
         self.callbacks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a new one.
+    /// The number of a new callback.
     pub(crate) fn issue(&self) -> u64 {
         let mut callbacks = self.locked();
         callbacks.issued += 1;
@@ -36,13 +36,13 @@ impl Outstanding {
         self.locked().issued
     }
 
-    /// It has returned, or will not be called.
+    /// Notes that a callback has returned, or will not be called.
     pub(crate) fn is_over(&self, number: u64) {
         self.locked().left.remove(&number);
         self.changed.notify_all();
     }
 
-    /// Waits for the first so many.
+    /// Waits for the first `issued` callbacks.
     pub(super) fn wait(&self, issued: u64) {
         let is_left =
             |callbacks: &mut Callbacks| callbacks.left.first().is_some_and(|first| *first <= issued);

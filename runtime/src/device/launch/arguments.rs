@@ -1,15 +1,15 @@
-//! What launches take as arguments.
+//! The arguments of launches.
 
 use std::ffi::c_void;
 
 use bytemuck::NoUninit;
 
-use crate::device::views::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, View, ViewMut};
+use crate::device::views::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, View, ViewMut};
 use crate::driver::Access;
 
 /// An argument for a kernel parameter `&[T]`.
 ///
-/// A view outlives the memory that it shows, and so nobody else makes arguments of them:
+/// A view outlives the memory that it shows, so other crates cannot implement this trait:
 ///
 /// ```compile_fail,E0277
 /// use thalweg::__private::{ReadArg, View};
@@ -53,6 +53,102 @@ pub trait WriteArg<T>: sealed::Argument {
     fn view(self) -> ViewMut<T>;
 }
 
+/// An argument for a parameter `&mut Own<[T]>` of a kernel that counts in one dimension.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write",
+    label = "expected `&mut` and a device buffer of `{T}`",
+    note = "this parameter of the kernel is declared `&mut Own<[{T}]>`; for `out` it must be declared `&mut Out<[{T}]>`",
+    note = "the kernel's index has one dimension, so that the launch says no shape"
+)]
+pub trait OwnArg<T>: Sized {
+    fn view(self) -> OwnView<T, 1>;
+}
+
+/// An argument for a parameter `&mut Out<[T]>` of a kernel that counts in one dimension.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of `{T}` to write",
+    label = "expected `out` and a device buffer of `{T}`",
+    note = "this parameter of the kernel is declared `&mut Out<[{T}]>`: the kernel writes all of it and reads nothing",
+    note = "the kernel's index has one dimension, so that the launch says no shape"
+)]
+pub trait OutArg<T>: Sized {
+    fn view(self) -> OwnView<T, 1>;
+}
+
+/// An argument for a parameter `&mut Own<[T]>` of a kernel that counts in `D` dimensions.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write, with a shape of {D} axes",
+    label = "expected `&mut`, a device buffer of `{T}` and its shape of {D} axes",
+    note = "the kernel's index has {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`"
+)]
+pub trait ShapedOwnArg<T, const D: usize>: Sized {
+    fn view(self) -> OwnView<T, D>;
+}
+
+/// An argument for a parameter `&mut Out<[T]>` of a kernel that counts in `D` dimensions.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of `{T}` to write, with a shape of {D} axes",
+    label = "expected `out`, a device buffer of `{T}` and its shape of {D} axes",
+    note = "the kernel's index has {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`"
+)]
+pub trait ShapedOutArg<T, const D: usize>: Sized {
+    fn view(self) -> OwnView<T, D>;
+}
+
+/// A buffer with its shape, the axis that varies fastest last: an argument of launches by hand, for kernels in
+/// Rust that count in two or three dimensions. In a pipeline it is written `&mut buffer as [rows, columns]`.
+#[derive(Debug)]
+pub struct Shaped<A, const D: usize> {
+    buffer: A,
+    shape: [usize; D],
+}
+
+impl<A, const D: usize> Shaped<A, D> {
+    /// `buffer`, of which each index of the shape is an element. The launch is refused if the shape has
+    /// another number of elements.
+    pub fn new(buffer: A, shape: [usize; D]) -> Self {
+        Self { buffer, shape }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, A: ReadWriteArg<T>> OwnArg<T> for A {
+    #[inline]
+    fn view(self) -> OwnView<T, 1> {
+        let view = ReadWriteArg::view(self);
+        OwnView::new(view, [view.elements()])
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, A: WriteArg<T>> OutArg<T> for A {
+    #[inline]
+    fn view(self) -> OwnView<T, 1> {
+        let view = WriteArg::view(self);
+        OwnView::new(view, [view.elements()])
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, A: ReadWriteArg<T>, const D: usize> ShapedOwnArg<T, D> for Shaped<A, D> {
+    #[inline]
+    fn view(self) -> OwnView<T, D> {
+        OwnView::new(ReadWriteArg::view(self.buffer), self.shape)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, A: WriteArg<T>, const D: usize> ShapedOutArg<T, D> for Shaped<A, D> {
+    #[inline]
+    fn view(self) -> OwnView<T, D> {
+        OwnView::new(WriteArg::view(self.buffer), self.shape)
+    }
+}
+
 impl<T> ReadArg<T> for DeviceSlice<'_, T> {
     #[inline]
     fn view(self) -> View<T> {
@@ -91,7 +187,8 @@ pub fn argument<T: KernelScalar>(value: &T) -> *mut c_void {
     (&raw const *value).cast_mut().cast()
 }
 
-/// Whether two ranges overlap of which one is written. A kernel takes a handful: no need to sort.
+/// Whether two ranges overlap and at least one of them is written. A kernel has few, so they need not be
+/// sorted.
 pub(crate) fn aliases(accesses: &[Access]) -> bool {
     let overlap = |a: &Access, b: &Access| {
         a.bytes > 0 && b.bytes > 0 && a.ptr < b.ptr.offset(b.bytes) && b.ptr < a.ptr.offset(a.bytes)
@@ -106,7 +203,7 @@ pub(crate) fn aliases(accesses: &[Access]) -> bool {
     false
 }
 
-/// Who may be an argument: not others, since a view of memory does not know for how long it is there.
+/// Seals the traits of arguments: a view of memory does not know how long the memory lives.
 pub(crate) mod sealed {
     use super::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 

@@ -1,58 +1,60 @@
-//! [`Launch`]: one launch, and where it is enqueued.
+//! [`Launch`]: one launch, and its target.
 
 use std::ffi::c_void;
 use std::fmt;
 
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::device::function::Function;
 use crate::device::pending::Caller;
+use crate::device::views::OwnView;
 use crate::driver::{Access, Bodies, HostBodies, HostBody, RawLaunch};
 
-/// A kernel type made by `#[kernels]`.
+/// A kernel type made by `#[kernels]` or `#[kernel]`.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kernel",
-    label = "expected a kernel declared with `#[kernels(\"…\")]`"
+    label = "expected a function with `#[kernel]`, or a kernel declared in `#[kernels(\"…\")]`"
 )]
 pub trait Kernel: Sized {
     const INFO: &'static KernelInfo;
 
     /// # Safety
-    /// `function` was loaded from `INFO`: the signature that the kernel's launches use is that one's.
+    /// `function` was loaded from `INFO`, so that the signature that the kernel's launches use is that of
+    /// `INFO`.
     unsafe fn from_function(function: Function) -> Self;
 }
 
-/// What the names in a condition stood for.
+/// The values of the names in a condition.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Values(Vec<(&'static str, String)>);
 
 impl Values {
-    /// Adds one.
+    /// Adds a name and its value.
     pub fn add(&mut self, name: &'static str, value: impl fmt::Display) -> &mut Self {
         self.0.push((name, value.to_string()));
         self
     }
 }
 
-/// One launch: where it is enqueued, with its configuration.
+/// One launch: its target and its configuration.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Launch<'r> {
     target: &'r dyn LaunchTarget,
-    /// The call, of a launch by hand.
+    /// The call, for a launch by hand.
     at: Caller,
     grid: Grid,
 }
 
-/// Where launches are enqueued: an operation of a pipeline, or a stream.
+/// The target of launches: an operation of a pipeline, or a stream.
 pub(crate) trait LaunchTarget: fmt::Debug {
-    /// What the kernel requires may depend on more than its arguments.
+    /// Notes that the kernel's requirements may depend on more than its arguments.
     fn asks(&self) {}
 
     /// The error of a launch that is refused.
-    fn refused(&self, at: Caller, kernel: &'static str, kind: ErrorKind) -> Error;
+    fn refused(&self, at: Caller, kernel: &'static str, detail: Detail) -> Error;
 
     /// Enqueues a kernel.
     ///
@@ -70,18 +72,18 @@ pub(crate) trait LaunchTarget: fmt::Debug {
 
 /// The arguments of a launch.
 pub(crate) struct Arguments<'a> {
-    /// A pointer to each, in order.
+    /// Pointers to the arguments, in order.
     pub(crate) params: &'a mut [*mut c_void],
-    /// The bytes of each.
+    /// The size of each argument, in bytes.
     pub(crate) sizes: &'a [usize],
-    /// The memory that the kernel touches.
+    /// The memory that the kernel accesses.
     pub(crate) accesses: &'a [Access],
-    /// What the variables of the kernel's module hold.
+    /// The values of the variables of the kernel's module.
     pub(crate) symbols: &'a [Access],
 }
 
 impl<'a> Arguments<'a> {
-    /// What the driver is given.
+    /// The launch as the driver takes it.
     pub(crate) fn launch(self, function: &Function, grid: Grid, bodies: &'a dyn Bodies) -> RawLaunch<'a> {
         let Self { params, sizes, accesses, .. } = self;
         let Grid { grid_dim, block_dim, shared } = grid;
@@ -103,7 +105,8 @@ impl<'r> Launch<'r> {
         Self { target, at, grid }
     }
 
-    /// What the kernel requires may depend on more than its arguments: it is to be asked in the next run, too.
+    /// Notes that the kernel's requirements may depend on more than its arguments, so that the next run asks
+    /// them, too.
     #[inline]
     pub fn asks(&self) {
         self.target.asks();
@@ -122,7 +125,7 @@ impl<'r> Launch<'r> {
     /// Refuses the launch unless the kernel's requirement holds.
     ///
     /// # Errors
-    /// [`ErrorKind::Requires`] if it does not.
+    /// [`ErrorKind::Contract`] if it does not.
     #[inline]
     pub fn requires(
         &self,
@@ -136,20 +139,39 @@ impl<'r> Launch<'r> {
         }
         let mut values = Values(Vec::new());
         say(&mut values);
-        let kind = ErrorKind::Requires { kernel, condition, values: values.0 };
+        let kind = Detail::Requires { kernel, condition, values: values.0 };
         Err(self.target.refused(self.at, kernel, kind))
     }
 
-    /// Enqueues the kernel. `symbols` is what the module's variables hold, in the order of the
-    /// kernel's declaration; they are among `accesses` too.
-    ///
-    /// # Safety
-    /// `params` are the kernel's parameters, in order, of `sizes` initialised bytes, and the kernel stays within
-    /// `accesses`.
+    /// Refuses the launch unless each element of the parameter has exactly one thread.
     ///
     /// # Errors
-    /// The configuration is outside the limits, two of `accesses` overlap and one writes, `symbols` are not what earlier
-    /// launches of the run have given, or the driver refuses.
+    /// [`ErrorKind::Shape`] if the shape has not as many elements as the memory. [`ErrorKind::Contract`] if the
+    /// grid has fewer threads than elements along an axis, or more than one along an axis that the kernel does
+    /// not count.
+    #[inline]
+    pub fn covers<T, const D: usize>(
+        &self,
+        kernel: &'static str,
+        parameter: &'static str,
+        view: &OwnView<T, D>,
+    ) -> Result<()> {
+        match uncovered(self.grid, kernel, parameter, view.shape(), view.elements()) {
+            None => Ok(()),
+            Some(detail) => Err(self.target.refused(self.at, kernel, detail)),
+        }
+    }
+
+    /// Enqueues the kernel. `symbols` are the values of the module's variables, in the order of the kernel's
+    /// declaration. They are among `accesses` too.
+    ///
+    /// # Safety
+    /// `params` point to the kernel's parameters, in order. Each has the number of initialised bytes that
+    /// `sizes` says, and the kernel stays within `accesses`.
+    ///
+    /// # Errors
+    /// The configuration is outside the limits, two of `accesses` overlap and one of them writes, `symbols`
+    /// differ from those of earlier launches of the run, or the driver refuses.
     pub unsafe fn enqueue(
         self,
         function: &Function,
@@ -163,5 +185,71 @@ impl<'r> Launch<'r> {
         let arguments = Arguments { params, sizes, accesses, symbols };
         // SAFETY: the caller's promise.
         unsafe { target.enqueue(at, function, arguments, host, grid) }
+    }
+}
+
+// Note 59: each element has exactly one thread.
+/// The error if the threads of a grid and the elements of a shape are not one to one, but for threads beyond
+/// the ends.
+fn uncovered(
+    grid: Grid,
+    kernel: &'static str,
+    parameter: &'static str,
+    shape: &[usize],
+    elements: usize,
+) -> Option<Detail> {
+    let product = shape.iter().try_fold(1_usize, |product, axis| product.checked_mul(*axis));
+    if product != Some(elements) {
+        return Some(Detail::ShapeOfElements { kernel, parameter, shape: shape.to_vec(), elements });
+    }
+    // CUDA's x is the last axis.
+    let threads = |axis: usize| u64::from(grid.grid_dim[axis]) * u64::from(grid.block_dim[axis]);
+    let needed = |axis: usize| shape.iter().rev().nth(axis).map_or(1, |&length| length as u64);
+    let counted = shape.len();
+    let enough = (0..counted).all(|axis| threads(axis) >= needed(axis));
+    let once = (counted..3).all(|axis| threads(axis) == 1);
+    // Nobody misses the threads of no elements.
+    if once && (enough || elements == 0) {
+        return None;
+    }
+    Some(Detail::NotCovered {
+        kernel,
+        parameter,
+        shape: shape.to_vec(),
+        grid: grid.grid_dim,
+        block: grid.block_dim,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_element_has_exactly_one_thread() {
+        let refused = |grid_dim, block_dim, shape: &[usize], elements| {
+            let grid = Grid { grid_dim, block_dim, shared: 0 };
+            uncovered(grid, "k", "v", shape, elements).map(|detail| detail.to_string())
+        };
+        let one = |grid, shape: &[usize]| refused([grid, 1, 1], [32, 1, 1], shape, shape.iter().product());
+        // As many threads, more, and none for no elements.
+        assert_eq!(one(2, &[64]), None);
+        assert_eq!(one(9, &[64]), None);
+        assert_eq!(one(1, &[0]), None);
+        // Too few, and two threads with one index.
+        let said = one(2, &[65]).expect("an element has no thread");
+        assert!(said.contains("`v` has 65 elements"), "{said}");
+        assert!(said.contains("64 threads"), "{said}");
+        let said = refused([2, 2, 1], [32, 1, 1], &[64], 64).expect("two threads have one index");
+        assert!(said.contains("one dimension"), "{said}");
+        assert!(refused([2, 1, 1], [32, 1, 2], &[64], 64).is_some());
+        // The last axis of the shape is x.
+        assert_eq!(refused([3, 2, 1], [16, 4, 1], &[8, 48], 384), None);
+        assert!(refused([2, 3, 1], [4, 16, 1], &[8, 48], 384).is_some());
+        assert_eq!(refused([1, 1, 5], [1, 4, 1], &[5, 4, 1], 20), None);
+        // The shape is not that of the memory, or of none that there could be.
+        let said = refused([3, 2, 1], [16, 4, 1], &[8, 48], 385).expect("one element is left over");
+        assert!(said.contains("[8, 48]") && said.contains("385"), "{said}");
+        assert!(refused([1, 1, 1], [1, 1, 1], &[usize::MAX, 2], 0).is_some());
     }
 }

@@ -1,9 +1,10 @@
-//! What a launch does on the simulated device: a host body, for each position.
+//! The work of a launch on the simulated device: a host body, called for each position.
 
 use crate::base::kernel::{Grid, Thread};
 use crate::driver::HostBody;
 
-/// What a host body takes first: a [`Thread`] (called once a thread) or a [`Grid`] (called once a launch).
+/// The first parameter of a host body: a [`Thread`] (called once a thread) or a [`Grid`] (called once a
+/// launch).
 #[diagnostic::on_unimplemented(
     message = "a host body cannot take `{Self}` first",
     label = "expected `Thread` or `Grid`"
@@ -13,7 +14,7 @@ pub trait Position: sealed::Sealed + Sized {
     fn for_each(grid: Grid, body: impl FnMut(Self));
 }
 
-// Note 1: one thread after another, since each call gets the same `&mut` slices.
+// Note 1: the threads run one after another, since each call gets the same `&mut` slices.
 impl Position for Thread {
     #[inline]
     fn for_each(Grid { grid_dim, block_dim, .. }: Grid, mut body: impl FnMut(Self)) {
@@ -48,7 +49,7 @@ pub fn for_each<P: Position>(grid: Grid, body: impl FnMut(P)) {
     P::for_each(grid, body);
 }
 
-/// Boxes what a launch does on the simulated device.
+/// Boxes the work of a launch on the simulated device.
 #[doc(hidden)]
 pub fn host_body(body: impl FnOnce() + Send + 'static) -> HostBody {
     Box::new(body)

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::{DeviceCore, Direction};
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::fork;
 use crate::device::pending::Held;
 use crate::driver::DevicePtr;
 
 impl DeviceCore {
-    /// Copies elements of it from or to the CPU's memory, and waits.
+    /// Copies elements from or to the CPU's memory, and waits.
     ///
     /// # Errors
-    /// There are not as many on both sides; as [`DeviceBuf::to_vec`](super::DeviceBuf::to_vec).
+    /// The two sides differ in length; otherwise as [`DeviceBuf::to_vec`](super::DeviceBuf::to_vec).
     ///
     /// # Safety
-    /// `len` of its elements begin at `address`. `data` points to as many elements as it says, which are
-    /// valid for reads. On the way out they are valid for writes, and nothing else accesses them.
+    /// `len` elements of this memory begin at `address`. `data` points to as many elements as it says, which
+    /// are valid for reads. On the way out they are valid for writes, and nothing else accesses them.
     pub(crate) unsafe fn copy<T: Pod>(
         self: &Arc<Self>,
         address: u64,
@@ -27,15 +27,15 @@ impl DeviceCore {
         direction: Direction,
     ) -> Result<()> {
         if fork::is_child() {
-            return Err(ErrorKind::Forked.into());
+            return Err(Detail::Forked.into());
         }
         // A graph that is launched meanwhile is refused.
         let _held = Held::new(Arc::clone(self) as _);
         if self.is_poisoned() || !self.settled(direction == Direction::In) {
-            return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
+            return Err(Detail::Poisoned { host: "DeviceBuf" }.into());
         }
         if elements != len {
-            return Err(ErrorKind::DeviceBufLength { len, slice: elements }.into());
+            return Err(Detail::DeviceBufLength { len, slice: elements }.into());
         }
         let bytes = len * size_of::<T>();
         let addresses = DevicePtr(address).range(bytes);
@@ -46,9 +46,9 @@ impl DeviceCore {
             return Ok(());
         }
         self.transfer(|transfer| {
-            // SAFETY: the memory has `bytes`, as does `data`, which is valid for what is done with it, says
-            // the caller; `T: Pod` accepts whatever it gets. The memory is kept if the stream cannot be
-            // waited for.
+            // SAFETY: the memory has `bytes`, and so has `data`, which is valid for this access by the
+            // caller's promise; `T: Pod` accepts any bytes. The memory is kept if the stream cannot be waited
+            // for.
             unsafe { transfer.staged(DevicePtr(address), data.cast(), bytes, direction) }
         })?;
         if direction == Direction::In {

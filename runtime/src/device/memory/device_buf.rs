@@ -12,7 +12,9 @@ use bytemuck::Pod;
 
 use super::transfer::Failed;
 use super::{DeviceMemory, Direction, NO_OPERATION, Transfer};
-use crate::base::error::{Error, ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Error, Result};
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::pending::{Memory, Uses, caller};
@@ -22,12 +24,13 @@ use crate::driver::{Command, DevicePtr, DriverResult};
 
 /// Device memory of a fixed length, for data that stay on the GPU from one pipeline to the next.
 ///
-/// The CPU reaches it by copies only, which are done when the call returns.
+/// The CPU reaches it only by copies, which are complete when the call returns.
 ///
 /// ```
-/// use thalweg::{Device, DeviceBuf, Spec};
+/// use thalweg::sim::Simulation;
+/// use thalweg::{Device, DeviceBuf};
 ///
-/// let device = Device::simulated(Spec::default());
+/// let device = Device::simulated(Simulation::default());
 /// let mut samples = DeviceBuf::from_slice(&device, &[1.0, 2.0, 3.0])?;
 /// assert_eq!(samples.to_vec()?, [1.0, 2.0, 3.0]);
 /// samples.copy_from_slice(&[4.0, 5.0, 6.0])?;
@@ -38,8 +41,9 @@ use crate::driver::{Command, DevicePtr, DriverResult};
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 ///
-/// If a run or a copy fails so badly that the device cannot be waited for, the buffers that it might still access are
-/// *poisoned*: runs and copies refuse them with [`ErrorKind::Poisoned`], and their memory is never freed.
+/// If a run or a copy fails so badly that the device cannot be waited for, the buffers that it might still
+/// access are *poisoned*: runs and copies refuse them with [`ErrorKind::DeviceLost`], and their memory is
+/// never freed.
 pub struct DeviceBuf<T> {
     core: Arc<DeviceCore>,
     len: usize,
@@ -47,17 +51,19 @@ pub struct DeviceBuf<T> {
 }
 
 impl<T: Pod> DeviceBuf<T> {
-    /// `len` elements, all zero.
+    /// A buffer of `len` elements, all zero.
     ///
     /// # Errors
-    /// Device memory does not suffice ([`ErrorKind::OutOfDeviceMemory`]), or the driver fails ([`ErrorKind::Driver`]).
+    /// [`ErrorKind::OutOfMemory`] if device memory does not suffice, [`ErrorKind::Driver`] if the driver
+    /// fails.
     #[track_caller]
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
         caller("DeviceBuf::zeroed").located(|| {
             let buffer = Self::uninitialized(device, len)?;
             let bytes = buffer.core.bytes();
             buffer.core.transfer(|transfer| {
-                // SAFETY: the memory has `bytes`, is aligned to 256 bytes, and is kept if the stream cannot be waited for.
+                // SAFETY: the memory has `bytes`, is aligned to 256 bytes, and is kept if the stream cannot
+                // be waited for.
                 let fill = unsafe {
                     let (driver, stream) = (device.driver(), transfer.stream.raw);
                     let fill = Command::Fill { to: buffer.core.ptr(), pattern: &[0], count: bytes };
@@ -69,11 +75,11 @@ impl<T: Pod> DeviceBuf<T> {
         })
     }
 
-    /// A copy of `data`.
+    /// A buffer with a copy of `data`.
     ///
     /// # Errors
-    /// Device memory, or page-locked memory to copy through, does not suffice ([`ErrorKind::OutOfDeviceMemory`],
-    /// [`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
+    /// [`ErrorKind::OutOfMemory`] if device memory, or page-locked memory to copy through, does not suffice.
+    /// [`ErrorKind::Driver`] if the driver fails.
     #[track_caller]
     pub fn from_slice(device: &Device, data: &[T]) -> Result<Self> {
         caller("DeviceBuf::from_slice").located(|| {
@@ -83,11 +89,12 @@ impl<T: Pod> DeviceBuf<T> {
         })
     }
 
-    /// Copies `data` to the device. After an error the buffer may hold some of it.
+    /// Copies `data`, as long as the buffer, to the device. After an error the buffer may hold some of it.
     ///
     /// # Errors
-    /// `data` has another length ([`ErrorKind::DeviceBufLength`]), the buffer is [`ErrorKind::Poisoned`], page-locked memory to copy
-    /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
+    /// [`ErrorKind::Shape`] if `data` has another length. [`ErrorKind::DeviceLost`] if the buffer is
+    /// poisoned. [`ErrorKind::OutOfMemory`] if page-locked memory to copy through does not suffice.
+    /// [`ErrorKind::Driver`] if the driver fails.
     #[track_caller]
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
         caller("DeviceBuf::copy_from_slice").located(|| self.copy_in(data))
@@ -95,12 +102,12 @@ impl<T: Pod> DeviceBuf<T> {
 
     fn copy_in(&mut self, data: &[T]) -> Result<()> {
         let from = (data.as_ptr().cast_mut(), data.len());
-        // SAFETY: it is all of the memory, borrowed mutably; the slice has as many elements as it says, and
+        // SAFETY: it is all of the memory, borrowed mutably. The slice has as many elements as it says, and
         // is only read.
         unsafe { self.core.copy(self.core.ptr().0, self.len, from, Direction::In) }
     }
 
-    /// Copies everything to `data`. After an error it may hold some of it.
+    /// Copies all elements to `data`, as long as the buffer. After an error `data` may hold some of them.
     ///
     /// # Errors
     /// As [`copy_from_slice`](Self::copy_from_slice).
@@ -111,16 +118,17 @@ impl<T: Pod> DeviceBuf<T> {
 
     fn copy_out(&self, data: &mut [T]) -> Result<()> {
         let to = (data.as_mut_ptr(), data.len());
-        // SAFETY: it is all of the memory; the slice has as many elements as it says, and is borrowed
+        // SAFETY: it is all of the memory. The slice has as many elements as it says, and is borrowed
         // mutably.
         unsafe { self.core.copy(self.core.ptr().0, self.len, to, Direction::Out) }
     }
 
-    /// A copy of everything.
+    /// A copy of all elements.
     ///
     /// # Errors
-    /// The buffer is [`ErrorKind::Poisoned`], or a stream's operation that was to write it has failed; page-locked memory to copy
-    /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
+    /// [`ErrorKind::DeviceLost`] if the buffer is poisoned, or the error of a stream's operation that was to
+    /// write it and failed. [`ErrorKind::OutOfMemory`] if page-locked memory to copy through does not
+    /// suffice. [`ErrorKind::Driver`] if the driver fails.
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len];
@@ -128,21 +136,23 @@ impl<T: Pod> DeviceBuf<T> {
         Ok(data)
     }
 
-    /// Memory that another library has on the same GPU, as long as `keep` is there: an `Arc` of its buffer, say.
+    /// Memory of another library on the same GPU. `keep` keeps the memory alive, for example an `Arc` of its
+    /// buffer.
     ///
     /// This crate tracks only operations that go through it. The same memory may be lent more than once, in
-    /// whole or in part: an operation on common bytes counts as an operation on each. Order the work that the
-    /// other library enqueues on the memory, with its stream as
-    /// [`Stream::from_raw`](crate::Stream::from_raw), and [`note_write`](crate::Stream::note_write) or
-    /// [`note_read`](crate::Stream::note_read).
+    /// whole or in part: an operation on common bytes counts as an operation on each. To order the work that
+    /// the other library enqueues on the memory, use its stream as
+    /// [`Stream::from_raw`](crate::streams::Stream::from_raw), with
+    /// [`note_write`](crate::streams::Stream::note_write) or
+    /// [`note_read`](crate::streams::Stream::note_read).
     ///
     /// # Errors
-    /// The device is simulated ([`ErrorKind::NotAGpu`]); the address is not aligned for the elements, or there are more bytes than can
-    /// be addressed ([`ErrorKind::Address`]).
+    /// [`ErrorKind::Misuse`] if the device is simulated. [`ErrorKind::Shape`] if the address is not aligned
+    /// for the elements, or if there are more bytes than can be addressed.
     ///
     /// # Safety
-    /// At `address` are `len` initialised elements of the device's memory, as long as `keep` is not dropped. Nobody accesses them while
-    /// what goes through this buffer does, unless both only read.
+    /// At `address` are `len` initialised elements of the device's memory, as long as `keep` is not dropped.
+    /// Nobody else accesses them while an operation through this buffer does, unless both only read.
     #[track_caller]
     pub unsafe fn from_raw(
         device: &Device,
@@ -152,7 +162,7 @@ impl<T: Pod> DeviceBuf<T> {
     ) -> Result<Self> {
         caller("DeviceBuf::from_raw").located(|| {
             if device.is_simulated() {
-                return Err(ErrorKind::NotAGpu.into());
+                return Err(Detail::NotAGpu.into());
             }
             let ptr = DevicePtr(address);
             // Fills write words of up to 4 bytes.
@@ -161,27 +171,27 @@ impl<T: Pod> DeviceBuf<T> {
             let fits = bytes.filter(|&bytes| address.checked_add(bytes as u64).is_some());
             let is_aligned = ptr.is_aligned::<T>() && address.is_multiple_of(word as u64);
             let Some(bytes) = fits.filter(|_| is_aligned) else {
-                return Err(ErrorKind::Address { address, len, element: size_of::<T>() }.into());
+                return Err(Detail::Address { address, len, element: size_of::<T>() }.into());
             };
             let core = Arc::new(DeviceCore::of(
                 DeviceMemory::lent(device, ptr, bytes.max(1), Box::new(keep)),
                 bytes,
             ));
-            // It is tracked at once, since operations on other memory that was lent may be pending on the
-            // same bytes.
+            // The memory is tracked at once, since operations on other memory that was lent may be pending on
+            // the same bytes.
             core.tracked();
             Ok(Self { core, len, elements: PhantomData })
         })
     }
 
-    /// Where it begins in the device's memory, a `CUdeviceptr`, for other libraries. What they enqueue with it is not known here: see
-    /// [`from_raw`](Self::from_raw).
+    /// The address of the first element in the device's memory, a `CUdeviceptr`, for other libraries. This
+    /// crate does not know what they enqueue with it: see [`from_raw`](Self::from_raw).
     pub fn address(&self) -> u64 {
         // The caller may use the address to lend the memory again.
         self.core.tracked().0
     }
 
-    /// In elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -191,7 +201,7 @@ impl<T: Pod> DeviceBuf<T> {
         self.len == 0
     }
 
-    /// The device whose memory it is.
+    /// The device that the memory belongs to.
     pub fn device(&self) -> &Device {
         self.core.device()
     }
@@ -209,7 +219,7 @@ impl<T: Pod> DeviceBuf<T> {
         const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
         let exhausted = |requested: u64| -> Error {
             let free = device.driver().free_memory().unwrap_or(0);
-            ErrorKind::OutOfDeviceMemory { what: "a `DeviceBuf`".to_owned(), requested, free }.into()
+            Detail::OutOfDeviceMemory { what: "a `DeviceBuf`".to_owned(), requested, free }.into()
         };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| exhausted(u64::MAX))?;
         let core = DeviceCore::new(device, bytes)
@@ -231,12 +241,12 @@ impl<T> fmt::Debug for DeviceBuf<T> {
 /// The allocation behind a [`DeviceBuf`]. A run holds a clone, so that it can outlive the buffer.
 pub(crate) struct DeviceCore {
     memory: ManuallyDrop<DeviceMemory>,
-    /// At most those of the allocation, which has at least one.
+    /// Bytes that are in use, at most those of the allocation, which has at least one.
     bytes: usize,
     poisoned: AtomicBool,
-    /// Operations of streams that use it.
+    /// The operations of streams that use it.
     uses: Uses,
-    /// The number by which its device knows it, if it knows its address.
+    /// The number by which its device knows it, if the device knows its address.
     tracked: OnceLock<u64>,
 }
 
@@ -251,7 +261,7 @@ impl DeviceCore {
         Self { memory, bytes, poisoned: AtomicBool::new(false), uses, tracked }
     }
 
-    /// Its address, by which its device knows it from now on.
+    /// The memory's address. From now on its device knows the memory by it.
     pub(crate) fn tracked(self: &Arc<Self>) -> DevicePtr {
         self.tracked.get_or_init(|| {
             let memory = Arc::clone(self) as Arc<dyn Memory>;
@@ -260,14 +270,14 @@ impl DeviceCore {
         self.ptr()
     }
 
-    /// Waits for the operations of streams that write it, or for all that use it, if it is to be written. `false` if that is not
-    /// possible.
+    /// Waits for the operations of streams that write the memory, or for all that use it if `to_write` is
+    /// true. `false` if that is not possible.
     pub(crate) fn settled(&self, to_write: bool) -> bool {
         let pending = if to_write { self.uses.is_used() } else { self.uses.is_written() };
         if !pending || self.uses.settle(!to_write) {
             return true;
         }
-        // A function of a stream's may not wait: it is none of the device's fault.
+        // Inside a function of a stream nobody may wait. That is not the device's fault.
         if self.device().driver().may_wait().is_ok() {
             self.poison();
         }
@@ -286,7 +296,7 @@ impl DeviceCore {
         self.bytes
     }
 
-    /// Why some of these bytes may not be what a stream's operation was to write.
+    /// The error because of which some of these bytes may not be what a stream's operation was to write.
     pub(crate) fn failure(&self, bytes: &Range<u64>) -> Option<Error> {
         self.uses.failure(bytes)
     }
@@ -296,7 +306,7 @@ impl DeviceCore {
         self.device().registry().is_written_anew(&self.uses, bytes);
     }
 
-    /// Gives the memory up to the device for good.
+    /// Leaves the memory to the device for good.
     pub(crate) fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
     }
@@ -305,8 +315,8 @@ impl DeviceCore {
         self.poisoned.load(Ordering::Acquire)
     }
 
-    /// Does `work` on a stream of its own, unless there is nothing to move. If the device cannot be waited for afterwards,
-    /// the memory is given up.
+    /// Does `work` on a stream of its own, unless there is nothing to move. If the device cannot be waited
+    /// for afterwards, the memory is left to it.
     pub(super) fn transfer(&self, work: impl FnOnce(&Transfer<'_>) -> Result<(), Failed>) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
@@ -321,7 +331,7 @@ impl DeviceCore {
             match no_pinned {
                 Some(bytes) => {
                     let what = "a copy of a `DeviceBuf`".to_owned();
-                    ErrorKind::OutOfPinnedMemory { what, requested: bytes as u64 }.into()
+                    Detail::OutOfPinnedMemory { what, requested: bytes as u64 }.into()
                 }
                 None => (*error).into(),
             }
@@ -364,7 +374,7 @@ impl Drop for DeviceCore {
             // Every run and copy that used it has drained, or else it would be poisoned.
             match !uses.is_used() || uses.settle(false) {
                 true => drop(memory),
-                // It cannot be waited for: left to the device.
+                // The memory cannot be waited for and is left to the device.
                 false => std::mem::forget(memory),
             }
         });
@@ -376,19 +386,19 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::Spec;
+    use crate::sim::Simulation;
 
-    /// Devices that keep memory for good, so that a leak checker finds what belongs to them.
+    /// Devices whose memory is kept for good, so that a leak checker finds what belongs to them.
     static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
 
     fn device() -> Device {
-        Device::simulated(Spec::default())
+        Device::simulated(Simulation::default())
     }
 
     #[test]
     fn what_goes_in_comes_out() {
         let device = device();
-        // More than one piece, and no multiple of it.
+        // The numbers take more than one piece, and no multiple of one.
         let numbers: Vec<u32> = (0..(9 << 20) / 4 + 3).collect();
         let mut buffer = DeviceBuf::from_slice(&device, &numbers).expect("memory");
         assert_eq!((buffer.len(), buffer.is_empty(), buffer.is_poisoned()), (numbers.len(), false, false));
@@ -426,7 +436,7 @@ mod tests {
         let errors =
             [buffer.copy_from_slice(&[4, 5]).unwrap_err(), buffer.copy_to_slice(&mut [0; 2]).unwrap_err()];
         for error in errors {
-            assert!(matches!(error.kind(), ErrorKind::DeviceBufLength { len: 3, slice: 2 }), "{error}");
+            assert!(matches!(error.detail(), Detail::DeviceBufLength { len: 3, slice: 2 }), "{error}");
             assert!(
                 error.to_string().starts_with("the `DeviceBuf` has 3 elements, but the slice has 2\n"),
                 "{error}"
@@ -437,16 +447,16 @@ mod tests {
 
     #[test]
     fn too_much_memory_is_an_error() {
-        let device = Device::simulated(Spec::default().with_memory(4096).with_pinned_memory(64));
+        let device = Device::simulated(Simulation::default().with_memory(4096).with_pinned_memory(64));
         let error = DeviceBuf::<f32>::zeroed(&device, 1025).unwrap_err();
-        let ErrorKind::OutOfDeviceMemory { requested: 4100, free: 4096, .. } = error.kind() else {
+        let Detail::OutOfDeviceMemory { requested: 4100, free: 4096, .. } = error.detail() else {
             panic!("{error}")
         };
         let error = DeviceBuf::<f32>::zeroed(&device, usize::MAX).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::OutOfDeviceMemory { requested: u64::MAX, .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::OutOfDeviceMemory { requested: u64::MAX, .. }), "{error}");
         let buffer = DeviceBuf::<f32>::zeroed(&device, 1024).expect("it fits");
         let error = buffer.to_vec().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::OutOfPinnedMemory { requested: 4096, .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::OutOfPinnedMemory { requested: 4096, .. }), "{error}");
         drop(buffer);
         assert_eq!(device.free_memory().expect("a number"), 4096);
     }
@@ -461,9 +471,7 @@ mod tests {
         buffer.core().poison();
         KEPT.lock().expect("no panic").push(device.clone());
         let refused = [buffer.copy_from_slice(&[2; 256]).unwrap_err(), buffer.to_vec().unwrap_err()];
-        assert!(
-            refused.iter().all(|error| matches!(error.kind(), ErrorKind::Poisoned { host: "DeviceBuf" }))
-        );
+        assert!(refused.iter().all(|error| matches!(error.detail(), Detail::Poisoned { host: "DeviceBuf" })));
         drop(buffer);
         assert_eq!(device.free_memory().expect("a number"), before - 256);
     }

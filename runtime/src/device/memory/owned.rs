@@ -8,12 +8,13 @@ use crate::device::Device;
 use crate::device::release::release;
 use crate::driver::{DevicePtr, DriverResult};
 
-/// Device memory that is freed when it is dropped, or given back to whoever has lent it. Forget it to leave it to the device.
+/// Device memory that is freed when it is dropped, or given back to its lender. Forget it to leave it to the
+/// device.
 pub(crate) struct DeviceMemory {
     device: Device,
     pub(crate) ptr: DevicePtr,
     pub(crate) bytes: usize,
-    /// What keeps memory that somebody has lent.
+    /// Keeps memory that somebody has lent.
     lent: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -24,7 +25,7 @@ impl DeviceMemory {
         Ok(Self { device: device.clone(), ptr, bytes, lent: None })
     }
 
-    /// Memory that somebody else has, as long as `keep` is there.
+    /// Memory of somebody else. `keep` keeps it alive.
     pub(crate) fn lent(
         device: &Device,
         ptr: DevicePtr,
@@ -43,19 +44,21 @@ impl Drop for DeviceMemory {
     fn drop(&mut self) {
         let ptr = self.ptr;
         if let Some(keep) = self.lent.take() {
-            // Elsewhere too, if this thread may not wait: it may be another library's memory, which is freed.
+            // Another thread does this if this one may not wait: the memory may be another library's, which
+            // is then freed.
             let memory = ptr.range(self.bytes.max(1));
             return release(&self.device, move |driver| {
                 // Note 12: graphs with copies of freed memory are built anew.
-                // A graph that has it is not launched again, though the next allocation be at this address.
+                // A graph that uses the memory is not launched again, even if the next allocation has the
+                // same address.
                 driver.note_gone(memory);
                 contain(|| drop(keep));
             });
         }
         release(&self.device, move |driver| {
-            // SAFETY: `ptr` came from `allocate` and is freed here only; a pipeline drops it after its run has drained, a
-            // `DeviceBuf` after the operations of streams that use it, and both forget it otherwise. A driver that refuses
-            // leaks it.
+            // SAFETY: `ptr` came from `allocate` and is freed here only. A pipeline drops it after its run
+            // has drained, a `DeviceBuf` after the operations of streams that use it, and both forget it
+            // otherwise. A driver that refuses leaks it.
             let _ = unsafe { driver.free(ptr) };
         });
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytemuck::Pod;
 
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::fork;
 use crate::device::Device;
 use crate::device::pending::{Memory, Uses};
@@ -22,35 +22,36 @@ pub(super) enum Pages {
     WriteCombined,
 }
 
-/// The allocation behind a [`PinnedBuf`](super::PinnedBuf) or a staging slot. A run holds a clone, so that it can outlive the buffer.
+/// The allocation behind a [`PinnedBuf`](super::PinnedBuf) or a staging slot. A run holds a clone, so that it
+/// can outlive the buffer.
 pub(crate) struct PinnedCore {
     device: Device,
     pub(crate) ptr: NonNull<u8>,
     bytes: usize,
     poisoned: AtomicBool,
-    /// Operations of streams that use it.
+    /// The operations of streams that use it.
     uses: Uses,
-    /// What drops the `Vec` that it was.
+    /// Drops the `Vec` that was registered.
     registered: Option<Registered>,
-    /// Whether it was a `Vec` of no bytes.
+    /// Whether it was made of a `Vec` of no bytes.
     was_empty: bool,
-    /// The number by which its device knows it, if it knows its address.
+    /// The number by which its device knows it, if the device knows its address.
     tracked: OnceLock<u64>,
-    /// Other devices that copy it.
+    /// Other devices that copy from or to it.
     others: Mutex<Vec<Device>>,
 }
 
-/// Memory that is handed to another thread, to be freed there.
+/// The address of memory that another thread is to free.
 struct Address(NonNull<u8>);
 
-// SAFETY: it is of plain memory, of which nothing else is left.
+// SAFETY: the address is of plain memory, to which nothing else refers any more.
 unsafe impl Send for Address {}
 
 /// A `Vec` without its type.
 struct Registered {
     capacity: usize,
     /// # Safety
-    /// The pointer and the capacity are of such a `Vec`, of which nothing else is left.
+    /// The pointer and the capacity are those of such a `Vec`, of which nothing else is left.
     drop: unsafe fn(*mut u8, usize),
 }
 
@@ -91,27 +92,28 @@ impl PinnedCore {
             return Ok(core);
         }
         let mut data = ManuallyDrop::new(data);
-        // Of all that it has room for, not of its elements only.
+        // The slice covers the whole capacity, not only the elements.
         let ptr = data.as_mut_ptr().cast::<u8>();
         ptr.expose_provenance();
-        let Some(ptr) = NonNull::new(ptr) else { return Err(ErrorKind::Skipped.into()) };
+        let Some(ptr) = NonNull::new(ptr) else { return Err(Detail::Skipped.into()) };
         // SAFETY: the memory is the `Vec`'s, which is kept until it is unregistered.
         if let Err(error) = unsafe { device.driver().register(ptr, bytes) } {
             drop(ManuallyDrop::into_inner(data));
             return Err(error.into());
         }
         let drop = |ptr: *mut u8, capacity| {
-            // SAFETY: the pointer and the capacity are of a `Vec<T>`, says the caller; its elements need not be dropped.
+            // SAFETY: the pointer and the capacity are those of a `Vec<T>` by the caller's promise; its
+            // elements need not be dropped.
             drop(unsafe { Vec::from_raw_parts(ptr.cast::<T>(), 0, capacity) });
         };
         let registered = Registered { capacity: data.capacity(), drop };
         Ok(Self::of(device, ptr, bytes, Some(registered)))
     }
 
-    /// The `Vec` that it was.
+    /// The `Vec` that was registered.
     pub(super) fn unregister<T: Pod>(&mut self) -> Result<Vec<T>> {
         let Some(Registered { capacity, .. }) = self.registered else {
-            return Err(ErrorKind::NotAVec { why: "was not made by `register`" }.into());
+            return Err(Detail::NotAVec { why: "was not made by `register`" }.into());
         };
         self.forget_address();
         disown(self.ptr, self.bytes, self.others.get_mut().unwrap_or_else(PoisonError::into_inner))?;
@@ -119,7 +121,8 @@ impl PinnedCore {
         unsafe { self.device.driver().unregister(self.ptr) }?;
         self.registered = None;
         self.poison();
-        // SAFETY: they are a `Vec<T>`'s: `PinnedBuf<T>` was made of one, and nothing else drops it now.
+        // SAFETY: they are those of a `Vec<T>`: `PinnedBuf<T>` was made of one, and nothing else drops it
+        // now.
         Ok(unsafe { Vec::from_raw_parts(self.ptr.as_ptr().cast(), self.bytes / size_of::<T>(), capacity) })
     }
 
@@ -129,33 +132,34 @@ impl PinnedCore {
         fork::is_child()
     }
 
-    /// Whether the CPU may read it: nothing writes it any more.
+    /// Whether the CPU may read it, since nothing writes it any more.
     #[inline]
     pub(super) fn is_readable(&self) -> bool {
         !self.is_elsewhere() && !self.is_poisoned() && (!self.uses.is_written() || self.settle(true))
     }
 
     // Note 10: references wait for what is pending, since borrows end with the call.
-    /// Whether the CPU may write it: nothing uses it any more.
+    /// Whether the CPU may write it, since nothing uses it any more.
     #[inline]
     pub(super) fn is_writable(&self) -> bool {
         !self.is_elsewhere() && !self.is_poisoned() && (!self.uses.is_used() || self.settle(false))
     }
 
-    /// Waits for the operations of streams that write it, or for all that use it. `false` if that is not possible.
+    /// Waits for the operations of streams that write it, or for all that use it. `false` if that is not
+    /// possible.
     #[cold]
     pub(crate) fn settle(&self, writes_only: bool) -> bool {
         if self.uses.settle(writes_only) {
             return true;
         }
-        // A function of a stream's may not wait: it is none of the device's fault.
+        // Inside a function of a stream nobody may wait. That is not the device's fault.
         if self.device.driver().may_wait().is_ok() {
             self.poison();
         }
         false
     }
 
-    /// Its address, by which its device knows it from now on.
+    /// The memory's address. From now on its device knows the memory by it.
     pub(crate) fn tracked(self: &Arc<Self>) -> DevicePtr {
         let ptr = self.device_ptr();
         self.tracked.get_or_init(|| {
@@ -165,7 +169,7 @@ impl PinnedCore {
         ptr
     }
 
-    /// Whether it was a `Vec` of no bytes.
+    /// Whether it was made of a `Vec` of no bytes.
     pub(super) fn was_empty(&self) -> bool {
         self.was_empty
     }
@@ -180,11 +184,11 @@ impl PinnedCore {
         &self.device
     }
 
-    /// Whether a device may copy it: its own, and every other one of the same kind. A GPU's page-locked
-    /// memory is portable.
+    /// Whether a device may copy from and to it: its own, and every other one of the same kind. A GPU's
+    /// page-locked memory is portable.
     ///
     /// # Errors
-    /// The other device, a simulated one, is lost.
+    /// The other device is simulated and lost.
     pub(crate) fn is_copied_by(&self, device: &Device) -> Result<bool> {
         if self.device.same(device) {
             return Ok(true);
@@ -195,8 +199,8 @@ impl PinnedCore {
         // Nothing of the user's runs under the lock.
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !others.iter().any(|other| other.same(device)) {
-            // SAFETY: it is pinned memory of a device of the same kind, and the other one disowns it before
-            // it is freed, or else it stays.
+            // SAFETY: it is page-locked memory of a device of the same kind. The other device disowns it
+            // before it is freed, or else it stays.
             unsafe { device.driver().adopt(self.ptr, self.bytes) }?;
             others.push(device.clone());
         }
@@ -207,17 +211,17 @@ impl PinnedCore {
         self.bytes
     }
 
-    /// All of its bytes, by address.
+    /// The addresses of all of its bytes.
     pub(super) fn addresses(&self) -> Range<u64> {
         self.device_ptr().range(self.bytes)
     }
 
-    /// Where the device sees it: under unified addressing, where the host does.
+    /// The address of the memory on the device: under unified addressing, the same as on the host.
     pub(crate) fn device_ptr(&self) -> DevicePtr {
         DevicePtr(self.ptr.as_ptr().expose_provenance() as u64)
     }
 
-    /// Has the device's copies of the first bytes go elsewhere, or no longer, if it can.
+    /// Redirects the device's copies of the first bytes, or ends that, if the driver can.
     ///
     /// # Safety
     /// As `Driver::redirect`.
@@ -226,7 +230,7 @@ impl PinnedCore {
         unsafe { self.device.driver().redirect(self.ptr, to) }
     }
 
-    /// Gives the memory up to the device for good.
+    /// Leaves the memory to the device for good.
     pub(crate) fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
     }
@@ -269,15 +273,15 @@ impl Drop for PinnedCore {
             }
             match registered {
                 None => {
-                    // SAFETY: `ptr` came from `allocate_pinned(bytes)` and is freed here only. Every run that used it has
-                    // drained, or else it would be poisoned, and every stream's operation is over. A driver that refuses leaks
-                    // it, which is all that is left to do.
+                    // SAFETY: `ptr` came from `allocate_pinned(bytes)` and is freed here only. Every run that
+                    // used it has drained, or else it would be poisoned, and every stream's operation is
+                    // over. If the driver refuses, the memory is leaked: nothing else can be done.
                     let _ = unsafe { driver.free_pinned(ptr, bytes) };
                 }
                 Some(Registered { capacity, drop }) => {
                     // SAFETY: as above, and it was registered.
                     if unsafe { driver.unregister(ptr) }.is_ok() {
-                        // SAFETY: they are the `Vec`'s that it was.
+                        // SAFETY: they are those of the `Vec` that was registered.
                         unsafe { drop(ptr.as_ptr(), capacity) };
                     }
                 }
@@ -286,8 +290,8 @@ impl Drop for PinnedCore {
     }
 }
 
-/// Has other devices and their graphs forget memory that is about to be freed, since the next allocation may
-/// have its address.
+/// Makes other devices and their graphs forget memory that is about to be freed, since the next allocation
+/// may have its address.
 ///
 /// # Errors
 /// One of them still uses the memory, which must stay.
@@ -301,7 +305,8 @@ fn disown(ptr: NonNull<u8>, bytes: usize, others: &mut Vec<Device>) -> DriverRes
     Ok(())
 }
 
-// SAFETY: the pointer is plain memory owned by this value; who accesses it when is `PinnedBuf`'s and the run's business.
+// SAFETY: the pointer is plain memory owned by this value. `PinnedBuf` and the run decide who accesses it
+// when.
 unsafe impl Send for PinnedCore {}
 // SAFETY: as above; the methods that take `&self` do not access the memory.
 unsafe impl Sync for PinnedCore {}

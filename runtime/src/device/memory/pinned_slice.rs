@@ -12,7 +12,7 @@ use crate::device::pending::{Held, Memory, caller};
 use crate::device::range::part;
 use crate::driver::DevicePtr;
 
-/// A part of a [`PinnedBuf`] that a pipeline reads: what [`PinnedBuf::slice`] gives.
+/// A part of a [`PinnedBuf`] that a pipeline reads. [`PinnedBuf::slice`] returns it.
 #[derive(Clone, Copy)]
 pub struct PinnedSlice<'a, T> {
     buffer: &'a PinnedBuf<T>,
@@ -20,7 +20,7 @@ pub struct PinnedSlice<'a, T> {
     len: usize,
 }
 
-/// A part of a [`PinnedBuf`] that a pipeline writes: what [`PinnedBuf::slice_mut`] gives.
+/// A part of a [`PinnedBuf`] that a pipeline writes. [`PinnedBuf::slice_mut`] returns it.
 pub struct PinnedSliceMut<'a, T> {
     buffer: &'a mut PinnedBuf<T>,
     start: usize,
@@ -28,7 +28,8 @@ pub struct PinnedSliceMut<'a, T> {
 }
 
 impl<T: Pod> PinnedBuf<T> {
-    /// A part of it for a pipeline to read, page-locked like all of it. A plain `&buffer[range]` is a slice, which is staged.
+    /// A part of the buffer for a pipeline to read, as a range of elements. It is page-locked like the whole
+    /// buffer. A plain `&buffer[range]` is a slice, which is staged.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -42,7 +43,7 @@ impl<T: Pod> PinnedBuf<T> {
     ///     }
     /// }
     ///
-    /// let device = Device::simulated(Spec::default());
+    /// let device = Device::simulated(Simulation::default());
     /// let x = PinnedBuf::from_slice(&device, &[1.0, 2.0, 3.0, 4.0])?;
     /// let mut y = PinnedBuf::zeroed(&device, 4)?;
     /// let report = Copy::new(&device)?.run(x.slice(1..3)?, y.slice_mut(..2)?)?;
@@ -52,14 +53,14 @@ impl<T: Pod> PinnedBuf<T> {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Range`](crate::ErrorKind::Range): it is not within the buffer.
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if the range is not within the buffer.
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'_, T>> {
         let (start, len) = caller("PinnedBuf::slice").located(|| Ok(part(self.elements(), range)?))?;
         Ok(PinnedSlice { buffer: self, start, len })
     }
 
-    /// A part of it for a pipeline to write.
+    /// A part of the buffer for a pipeline to write, as a range of elements.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
@@ -69,12 +70,12 @@ impl<T: Pod> PinnedBuf<T> {
         Ok(PinnedSliceMut { buffer: self, start, len })
     }
 
-    /// All of it, as the argument of a run.
+    /// All of the buffer, as the argument of a run.
     pub(crate) fn range(&self, write: bool) -> PinnedRange {
         self.whole().settled(write)
     }
 
-    /// All of it.
+    /// All of the buffer.
     pub(crate) fn whole(&self) -> PinnedRange {
         PinnedRange::new::<T>(self, 0, self.elements())
     }
@@ -83,7 +84,7 @@ impl<T: Pod> PinnedBuf<T> {
 macro_rules! slices {
     ($($slice:ident),*) => {$(
         impl<T: Pod> $slice<'_, T> {
-            /// In elements.
+            /// The number of elements.
             pub fn len(&self) -> usize {
                 self.len
             }
@@ -119,13 +120,13 @@ pub(crate) struct PinnedRange {
     core: Arc<PinnedCore>,
     start: usize,
     bytes: usize,
-    /// Streams are refused as long as a run has it.
+    /// As long as a run holds it, streams are refused.
     held: Option<Arc<Held>>,
 }
 
 impl PinnedRange {
     fn new<T: Pod>(buffer: &PinnedBuf<T>, start: usize, len: usize) -> Self {
-        // Within the buffer, so that neither product is larger than its bytes.
+        // The range is within the buffer, so neither product is larger than its bytes.
         Self {
             core: Arc::clone(buffer.core()),
             start: start * size_of::<T>(),
@@ -134,7 +135,7 @@ impl PinnedRange {
         }
     }
 
-    /// Once the operations of streams that use it are over, or else it is poisoned.
+    /// Waits for the operations of streams that use it. If that fails, it is poisoned.
     fn settled(mut self, write: bool) -> Self {
         self.held = Some(Arc::new(Held::new(Arc::clone(&self.core) as _)));
         let uses = self.core.uses();
@@ -152,13 +153,13 @@ impl PinnedRange {
         &self.core
     }
 
-    /// Its first byte.
+    /// The address of its first byte.
     pub(crate) fn ptr(&self) -> *mut u8 {
         // SAFETY: the range is within the allocation.
         unsafe { self.core.ptr.as_ptr().add(self.start) }
     }
 
-    /// Where the device sees it.
+    /// The address of its first byte on the device.
     pub(crate) fn device_ptr(&self) -> DevicePtr {
         self.core.device_ptr().offset(self.start)
     }

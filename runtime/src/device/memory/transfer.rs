@@ -19,7 +19,7 @@ pub(crate) enum Direction {
     Out,
 }
 
-/// Where transfers take place: on a stream with nothing else under way.
+/// The stream of a transfer, with nothing else under way on it.
 pub(crate) struct Transfer<'r> {
     pub(crate) device: &'r Device,
     pub(crate) stream: &'r Stream,
@@ -29,19 +29,19 @@ pub(crate) struct Transfer<'r> {
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) error: Box<DriverError>,
-    /// Whether the device could be waited for all the same, so that nothing is in flight.
+    /// Whether the device could still be waited for, so that nothing is in flight.
     pub(crate) drained: bool,
-    /// The bytes of page-locked memory to copy through, if that was what could not be had.
+    /// The bytes of page-locked memory to copy through, if these could not be allocated.
     pub(crate) no_pinned: Option<usize>,
 }
 
 impl Transfer<'_> {
-    /// Moves pageable data through pinned memory, piece by piece. The device has completed everything, or the error says
-    /// that it has not.
+    /// Moves pageable data through page-locked memory, piece by piece. On return the device has completed
+    /// everything, or the error says that it has not.
     ///
     /// # Safety
-    /// `device` has room for `bytes` and is not freed unless the stream is drained. `host` is valid for reads of `bytes`,
-    /// and for writes on the way out, where nothing else accesses it.
+    /// `device` has room for `bytes` and is not freed unless the stream is drained. `host` is valid for reads
+    /// of `bytes`, and for writes on the way out, where nothing else accesses it.
     pub(crate) unsafe fn staged(
         &self,
         device: DevicePtr,
@@ -67,10 +67,10 @@ impl Transfer<'_> {
         done
     }
 
-    /// Waits for what a failed call has left on the stream.
+    /// Waits for whatever a failed call has left on the stream.
     pub(crate) fn drained_if_failed(&self, done: DriverResult<()>) -> Result<(), Failed> {
         done.map_err(|error| {
-            // The first wait may report what went wrong; if the second succeeds, nothing is in flight.
+            // The first wait may report the failure. If the second succeeds, nothing is in flight.
             let drained = self.stream.synchronize().is_ok() || self.stream.synchronize().is_ok();
             Failed { error: Box::new(error), drained, no_pinned: None }
         })
@@ -95,7 +95,8 @@ impl Transfer<'_> {
                 // SAFETY: `host` may be read, the piece has room and is not in use.
                 unsafe { workers.copy(piece.ptr.as_ptr(), host, length, Way::Cached) };
             }
-            // SAFETY: `device` has room, and the piece too; the caller of `pieces` keeps it if this cannot be waited for.
+            // SAFETY: `device` has room, and so has the piece. The caller of `pieces` keeps it if this cannot
+            // be waited for.
             unsafe { self.enqueue(device.offset(start), piece.ptr.as_ptr(), length, direction)? };
             self.stream.synchronize()?;
             if direction == Direction::Out {
@@ -110,8 +111,8 @@ impl Transfer<'_> {
     /// Enqueues one copy.
     ///
     /// # Safety
-    /// `device` has room for `bytes`, `host` is pinned memory of this device of at least `bytes`; both stay, untouched,
-    /// until the stream has been waited for.
+    /// `device` has room for `bytes`, and `host` is page-locked memory of this device of at least `bytes`.
+    /// Both stay untouched until the stream has been waited for.
     pub(crate) unsafe fn enqueue(
         &self,
         device: DevicePtr,

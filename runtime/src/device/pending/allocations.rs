@@ -7,8 +7,8 @@ use std::sync::{Arc, Weak};
 use super::uses::Memory;
 
 // Note 42: memory may be lent more than once.
-/// The allocations by first address, and by a number that tells apart those with the same first address,
-/// since memory may be lent more than once.
+/// The allocations by first address and by a number. The number tells apart those with the same first
+/// address, since memory may be lent more than once.
 #[derive(Default)]
 pub(crate) struct Allocations {
     all: BTreeMap<(u64, u64), Allocation>,
@@ -23,7 +23,7 @@ struct Allocation {
     memory: Weak<dyn Memory>,
 }
 
-/// Memory and its bytes, by address.
+/// Memory, and some of its bytes by address.
 pub(crate) type Found = (Arc<dyn Memory>, Range<u64>);
 
 impl Allocations {
@@ -53,16 +53,16 @@ impl Allocations {
         self.overlap
     }
 
-    /// Memory that all these bytes are in.
+    /// Memory that contains all of these bytes.
     pub(crate) fn holding(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
-        // Unless allocations overlap, only the last one that begins before the bytes can hold them.
+        // Unless allocations overlap, only the last one that begins before the bytes can contain them.
         let before = self.all.range(..=(bytes.start, u64::MAX)).rev();
         let few = if self.overlap { usize::MAX } else { 1 };
         let mut holding = before.take(few).filter(|(_, allocation)| bytes.end <= allocation.end);
         holding.find_map(|(_, allocation)| allocation.memory.upgrade())
     }
 
-    /// All memory that some of these bytes are in.
+    /// All memory that contains some of these bytes, with those bytes.
     pub(crate) fn overlapping(&self, bytes: &Range<u64>) -> Vec<Found> {
         let before = self.all.range(..(bytes.end, 0)).filter(|(_, allocation)| bytes.start < allocation.end);
         let found = |(&(start, _), allocation): (&(u64, u64), &Allocation)| {
@@ -107,7 +107,7 @@ mod tests {
         assert!(!all.overlap());
         assert_eq!([holding(&all, 100..200), holding(&all, 250..300)], [Some(0), Some(1)]);
         assert_eq!([holding(&all, 150..250), holding(&all, 99..100), holding(&all, 300..301)], [None; 3]);
-        // A part, and all of it once more.
+        // A part, and all of the memory once more.
         let part = all.add(120..130, weak(2));
         let again = all.add(100..200, weak(3));
         assert!(all.overlap() && holding(&all, 125..140).is_some_and(|found| found == 0 || found == 3));

@@ -1,4 +1,4 @@
-//! The thread for callbacks of a device.
+//! A device's thread for callbacks.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::stream::Stream;
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::unwind::contain;
 use crate::driver::HostJob;
 
@@ -18,20 +18,20 @@ pub(crate) fn is_callback() -> bool {
     CALLBACK.get()
 }
 
-/// Where the thread for callbacks is told what to do. It ends with the last of these.
+/// The channel to the thread for callbacks. The thread ends when the last sender is dropped.
 pub(crate) type Callbacks = mpsc::Sender<Message>;
 
-/// What that thread is told.
+/// A message to that thread.
 pub(crate) enum Message {
-    /// To be done now.
+    /// The thread is to do this now.
     Do(HostJob),
-    /// Something is to be done when the stream has carried out so many operations. Of a device that gets on while somebody waits
-    /// for it, somebody must.
+    /// Something is to be done when the stream has carried out this many operations. If the device makes
+    /// progress only while somebody waits for it, somebody must wait.
     Expect(Weak<dyn Stream>, u64),
 }
 
-/// How long nobody waits for a device before the thread for callbacks does. A program that waits itself is not interfered with:
-/// it runs the same each time.
+/// How long nobody waits for a device before the thread for callbacks does. A program that waits itself is
+/// not disturbed, so that it runs the same each time.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Starts the thread.
@@ -41,7 +41,7 @@ pub(super) fn start() -> Result<Callbacks> {
         CALLBACK.set(true);
         let mut expected: VecDeque<(Instant, Weak<dyn Stream>, u64)> = VecDeque::new();
         loop {
-            // Whatever has come meanwhile need not be waited for.
+            // Operations that have completed meanwhile need not be waited for.
             while expected.front().is_some_and(|(_, stream, number)| {
                 stream.upgrade().is_none_or(|stream| stream.progress().has_reached(*number))
             }) {
@@ -54,7 +54,7 @@ pub(super) fn start() -> Result<Callbacks> {
                 Ok(Message::Expect(stream, number)) => expected.push_back((Instant::now(), stream, number)),
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     if let Some((_, stream, number)) = expected.pop_front() {
-                        // It keeps what goes wrong.
+                        // The stream keeps its errors.
                         let _ = stream.upgrade().map(|stream| stream.wait_for(number));
                     }
                 }
@@ -63,6 +63,6 @@ pub(super) fn start() -> Result<Callbacks> {
         }
     };
     let thread = thread::Builder::new().name("thalweg callbacks".to_owned()).spawn(work);
-    thread.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+    thread.map_err(|error| Detail::NoThread { message: error.to_string() })?;
     Ok(sender)
 }

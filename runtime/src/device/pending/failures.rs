@@ -38,7 +38,7 @@ impl Failures {
         }
     }
 
-    /// The failures of these bytes.
+    /// The failures among these bytes.
     pub(crate) fn within(&self, bytes: &Range<u64>) -> Vec<(Range<u64>, Error)> {
         let before_end = self.0.range(..bytes.end).filter(|(_, (end, _))| bytes.start < *end);
         let clipped = |(&start, (end, error)): (&u64, &(u64, Error))| {
@@ -47,7 +47,7 @@ impl Failures {
         before_end.map(clipped).collect()
     }
 
-    /// The error of the first of these bytes that has failed.
+    /// The error of the first of these bytes that is part of a failure.
     pub(crate) fn first(&self, bytes: &Range<u64>) -> Option<Error> {
         if bytes.is_empty() {
             return None;
@@ -61,15 +61,15 @@ impl Failures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::error::ErrorKind;
+    use crate::base::error::Detail;
 
     fn error(number: usize) -> Error {
-        ErrorKind::CopyLength { from: number, to: 0 }.into()
+        Detail::CopyLength { from: number, to: 0 }.into()
     }
 
     fn first(failures: &Failures, bytes: Range<u64>) -> Option<usize> {
-        failures.first(&bytes).map(|error| match error.kind() {
-            ErrorKind::CopyLength { from, .. } => *from,
+        failures.first(&bytes).map(|error| match error.detail() {
+            Detail::CopyLength { from, .. } => *from,
             _ => panic!("{error}"),
         })
     }

@@ -1,4 +1,4 @@
-//! [`Known`]: the uses of an allocation's bytes that may not be over, and the failures.
+//! [`Known`]: the uses of an allocation's bytes that may still be pending, and the failures.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,8 +17,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Forgets the uses that are over. Returns the error of the last of them that was to write and has
-    /// failed.
+    /// Forgets the uses that are over. Returns the error of the last of them that was to write and failed.
     pub(crate) fn forget_over(&mut self) -> Option<Error> {
         let mut failed = None;
         self.uses.retain(|earlier| {
@@ -61,7 +60,7 @@ impl Known {
     /// Adds a use of some bytes. Uses that are over are forgotten, but their failures are kept.
     pub(crate) fn add(&mut self, bytes: &Range<u64>, new: &Use) {
         let Self { segments, failures } = self;
-        // Nearly always a slot, or a whole buffer, is used once more.
+        // Nearly always the same slot or the same buffer is used again.
         if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
             if let Some(error) = same.forget_over() {
                 failures.add(bytes.clone(), error);
@@ -137,7 +136,7 @@ impl Known {
         within.clone().find(conflicts).cloned()
     }
 
-    /// The uses of some bytes, at whose borders segments end.
+    /// The uses of some bytes. Segments are split at the borders of the bytes.
     pub(crate) fn uses_mut(&mut self, bytes: &Range<u64>) -> impl Iterator<Item = &mut Use> {
         self.segments.range_mut(bytes.clone()).flat_map(|(_, segment)| &mut segment.uses)
     }

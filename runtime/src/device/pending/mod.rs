@@ -1,7 +1,7 @@
-//! What is pending on which memory: the operations of streams by hand, their order, and what became of them.
+//! The operations of streams by hand that are pending on memory, their order, and their outcome.
 //!
-//! Nothing here names a [`Device`](crate::device::Device), which has the registry: what is needed of one is an [`Owner`], and what is
-//! needed of a stream, a [`Stream`].
+//! Nothing here names a [`Device`](crate::device::Device), since that has the registry. An [`Owner`] stands
+//! for a device, and a [`Stream`] for a stream, with the methods that are needed here.
 
 mod allocations;
 pub(crate) mod callbacks;

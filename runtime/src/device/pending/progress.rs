@@ -1,8 +1,9 @@
-//! What comes before what: how far streams are known to have got, and what each of their operations comes after.
+//! The order of operations: how far streams are known to have got, and what each of their operations comes
+//! after.
 //!
-//! Numbers count the operations of one stream, from 1. A [`Clock`] names for each stream the last operation that is before
-//! some point; an event has one, and so has a stream. Whatever the host has waited for is noted in the streams' own
-//! [`Progress`], where everybody sees it.
+//! The operations of one stream have numbers, from 1. A [`Clock`] gives, for each stream, the last operation
+//! that is before some point; an event has one, and so has a stream. When the host has waited for operations,
+//! the streams' own [`Progress`] notes it, where everybody sees it.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,26 +17,26 @@ use crate::driver::{Driver, DriverResult, RawStream};
 #[derive(Debug)]
 pub(crate) struct Progress {
     device: Box<dyn Owner>,
-    /// The driver's stream, until it has been waited for for the last time. One waits for it at a time, and notes what has failed
-    /// before another one does: a device may say that once.
+    /// The driver's stream, until it has been waited for for the last time. One thread at a time waits for
+    /// it, and notes failures before another thread waits: a device may report a failure only once.
     stream: Mutex<Option<Last>>,
     completed: AtomicU64,
-    /// The failures in order, each with the operations of which one has failed.
+    /// The failures in order. Each has the range of operations of which one has failed.
     failed: Mutex<Vec<(RangeInclusive<u64>, Error)>>,
     /// Whether there is any failure. It is read without the lock.
     has_failed: AtomicBool,
 }
 
-/// A stream as whoever waits for it needs it.
+/// The facts about a stream that a waiting thread needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Last {
     raw: RawStream,
-    /// To any other thread, its number on a GPU is another stream.
+    /// Whether it is a per-thread stream. On a GPU its number means another stream to any other thread.
     of_a_thread: bool,
 }
 
 impl Last {
-    /// Waits for all that was enqueued.
+    /// Waits for everything that was enqueued.
     ///
     /// # Safety
     /// The stream is live.
@@ -48,16 +49,16 @@ impl Last {
     }
 }
 
-/// The most failures of a stream that are told apart. Beyond that, the oldest are merged.
+/// The largest number of a stream's failures that are told apart. Beyond it, the oldest are merged.
 const FAILURES: usize = 256;
 
 impl Progress {
-    /// Of a new stream, which is live until [`Progress::stream`] has none any more.
+    /// The progress of a new stream, which is live until [`Progress::stream`] is emptied.
     pub(crate) fn of(device: Box<dyn Owner>, raw: RawStream, of_a_thread: bool) -> Arc<Self> {
         Self::with(device, Some(Last { raw, of_a_thread }))
     }
 
-    /// Of no stream.
+    /// The progress of no stream.
     #[cfg(test)]
     pub(crate) fn new(device: &(impl Owner + Clone + 'static)) -> Arc<Self> {
         Self::with(Box::new(device.clone()), None)
@@ -74,13 +75,13 @@ impl Progress {
     }
 
     // Note 52: one thread waits at a time, and notes what has failed.
-    /// The right to wait for the stream, and to note what comes of it.
+    /// The right to wait for the stream, and to note the outcome.
     pub(crate) fn stream(&self) -> MutexGuard<'_, Option<Last>> {
         // Nothing of the user's runs under the lock.
         self.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same, unless somebody else has it.
+    /// The same, unless another thread has it.
     pub(crate) fn try_stream(&self) -> Option<MutexGuard<'_, Option<Last>>> {
         match self.stream.try_lock() {
             Ok(stream) => Some(stream),
@@ -89,7 +90,8 @@ impl Progress {
         }
     }
 
-    /// Waits for the first so many operations of a stream that has no handle, and so gets no more. `false` if that is not possible.
+    /// Waits for the first `number` operations of a stream that has no handle, and so gets no more
+    /// operations. `false` if that is not possible.
     pub(crate) fn wait_for_the_last(&self, number: u64) -> bool {
         let driver = self.device.driver();
         if self.has_reached(number) || driver.may_wait().is_err() {
@@ -101,11 +103,11 @@ impl Progress {
             return true;
         }
         let wait = || match *stream {
-            // SAFETY: it is live as long as it is there, and nobody takes it away meanwhile.
+            // SAFETY: the stream is live as long as it is there, and nobody takes it away meanwhile.
             Some(stream) => unsafe { stream.wait(driver) },
             None => driver.synchronize_device(),
         };
-        // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
+        // The first wait reports the failure. If the second succeeds, nothing is left.
         let first = wait();
         if let Err(error) = &first {
             let error = self.device.callers().explain(error.clone(), None);
@@ -118,7 +120,7 @@ impl Progress {
         self.has_reached(number)
     }
 
-    /// Notes that one of these operations has failed. Call it before they count as completed.
+    /// Notes that one of these operations has failed. Call this before they count as completed.
     pub(crate) fn fail(&self, operations: RangeInclusive<u64>, error: &Error) {
         if operations.is_empty() {
             return;
@@ -132,14 +134,14 @@ impl Progress {
             None => failed.push((operations, error.clone())),
         }
         if failed.len() > FAILURES {
-            // An operation between the two may be taken for failed, but no failure is lost.
+            // An operation between the two may count as failed, but no failure is lost.
             let (oldest, _) = failed.remove(0);
             failed[0].0 = *oldest.start()..=*failed[0].0.end();
         }
         self.has_failed.store(true, Ordering::Release);
     }
 
-    /// The error, if this operation, which is over, may have failed.
+    /// The error, if this operation is over and may have failed.
     pub(crate) fn failure(&self, number: u64) -> Option<Error> {
         if !self.has_failed.load(Ordering::Acquire) {
             return None;
@@ -149,33 +151,34 @@ impl Progress {
         found.map(|(_, error)| error.clone())
     }
 
-    /// How many are known to have completed.
+    /// The number of operations that are known to have completed.
     pub(crate) fn completed(&self) -> u64 {
         self.completed.load(Ordering::Acquire)
     }
 
-    /// The first so many have completed.
+    /// Notes that the first `number` operations have completed.
     pub(crate) fn reached(&self, number: u64) {
         self.completed.fetch_max(number, Ordering::AcqRel);
     }
 
-    /// Whether it is known that the first so many have.
+    /// Whether the first `number` operations are known to have completed.
     pub(crate) fn has_reached(&self, number: u64) -> bool {
         self.completed() >= number
     }
 }
 
-/// For each stream, how many of its operations come before a point. A handful of streams: no need to sort.
+/// For each stream, the number of its operations that come before a point. There are few streams, so they
+/// need not be sorted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clock(Vec<(Arc<Progress>, u64)>);
 
 impl Clock {
-    /// Whether that operation comes before.
+    /// Whether that operation comes before the point.
     pub(crate) fn covers(&self, progress: &Arc<Progress>, number: u64) -> bool {
         self.0.iter().any(|(of, reached)| Arc::ptr_eq(of, progress) && *reached >= number)
     }
 
-    /// The first `number` operations of a stream come before, too.
+    /// Adds the first `number` operations of a stream to those before the point.
     pub(crate) fn advance(&mut self, progress: &Arc<Progress>, number: u64) {
         match self.0.iter_mut().find(|(of, _)| Arc::ptr_eq(of, progress)) {
             Some((_, reached)) => *reached = (*reached).max(number),
@@ -183,7 +186,7 @@ impl Clock {
         }
     }
 
-    /// What comes before the other point comes before this one. What is over anyway need not be named.
+    /// Adds all that comes before the other point, except what is over anyway.
     pub(crate) fn join(&mut self, other: &Self) {
         self.0.retain(|(progress, number)| !progress.has_reached(*number));
         for (progress, number) in &other.0 {
@@ -193,12 +196,12 @@ impl Clock {
         }
     }
 
-    /// How many operations of a stream come before.
+    /// The number of a stream's operations that come before the point.
     pub(crate) fn reached_of(&self, progress: &Arc<Progress>) -> Option<u64> {
         self.0.iter().find(|(of, _)| Arc::ptr_eq(of, progress)).map(|(_, reached)| *reached)
     }
 
-    /// The point was reached, and nothing has failed on the way: all that comes before is over.
+    /// Notes that the point was reached without a failure on the way: everything before it is over.
     pub(crate) fn reach(&self) {
         self.0.iter().for_each(|(progress, number)| progress.reached(*number));
     }
@@ -207,21 +210,21 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Spec;
-    use crate::base::error::ErrorKind;
+    use crate::base::error::Detail;
     use crate::device::Device;
+    use crate::sim::Simulation;
 
     fn failed(progress: &Progress, number: u64) -> Option<usize> {
-        progress.failure(number).map(|error| match error.kind() {
-            ErrorKind::CopyLength { from, .. } => *from,
+        progress.failure(number).map(|error| match error.detail() {
+            Detail::CopyLength { from, .. } => *from,
             _ => panic!("{error}"),
         })
     }
 
     #[test]
     fn failures_are_those_of_their_operations() {
-        let device = Device::simulated(Spec::default());
-        let (one, error) = (Progress::new(&device), |from| ErrorKind::CopyLength { from, to: 0 }.into());
+        let device = Device::simulated(Simulation::default());
+        let (one, error) = (Progress::new(&device), |from| Detail::CopyLength { from, to: 0 }.into());
         one.fail(2..=3, &error(1));
         one.fail(RangeInclusive::new(5, 4), &error(2));
         one.fail(5..=6, &error(3));
@@ -231,7 +234,7 @@ mod tests {
         // The device is lost.
         one.fail(5..=9, &error(4));
         assert_eq!((failed(&one, 9), failed(&one, 10)), (Some(3), None));
-        // There is room for many, and the last ones are told apart.
+        // Many failures fit, and the last ones are told apart.
         for number in 0..2 * FAILURES as u64 {
             one.fail(20 + 2 * number..=20 + 2 * number, &error(number as usize));
         }
@@ -243,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_is_over_is_forgotten() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let mut event = Clock::default();
         event.advance(&one, 3);

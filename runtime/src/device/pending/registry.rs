@@ -1,4 +1,4 @@
-//! [`Registry`]: what a device knows of the streams and the memory that users have in their own hands.
+//! [`Registry`]: what a device knows about the streams and the memory that users handle directly.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,30 +10,45 @@ use super::callbacks::{self, Callbacks};
 use super::callers::Callers;
 use super::stream::{Kind, Stream};
 use super::uses::{Memory, Used, Uses, is_same};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Detail, Error, Result};
+use crate::device::faults::Faults;
 use crate::driver::DevicePtr;
 
-/// One for each device.
+/// The registry of one device.
 #[derive(Default)]
 pub(crate) struct Registry {
     streams: Mutex<Vec<(Kind, Weak<dyn Stream>)>>,
-    /// Held while somebody looks for a stream of which there is one, and makes it.
+    /// Held while a stream that exists only once is looked for and made.
     only: Mutex<()>,
-    /// Held while something is enqueued on a stream that the null stream waits for, or on that.
+    /// Held while something is enqueued on the null stream, or on a stream that it waits for.
     legacy: Mutex<()>,
     memory: Mutex<Allocations>,
-    /// Whether some of it has bytes in common, to look at without the lock.
+    /// Whether some memory has bytes in common. It is read without the lock.
     overlap: AtomicBool,
     callers: Callers,
     callbacks: Mutex<Option<Callbacks>>,
+    /// The kernels in Rust that streams by hand have launched.
+    faults: Mutex<Vec<Faults>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing of the user's runs under these locks.
+    // No code of the user's runs under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Registry {
+    /// Has waits report the faults of a kernel.
+    pub(crate) fn watch_faults(&self, faults: Faults) {
+        locked(&self.faults).push(faults);
+    }
+
+    /// The fault of a kernel that a stream by hand has launched. The next call tells of another one.
+    pub(crate) fn take_fault(&self) -> Option<Error> {
+        let faults = locked(&self.faults);
+        let (kernel, fault) = faults.iter().find_map(|faults| Some((faults.kernel, faults.take()?)))?;
+        Some(Detail::KernelFault { kernel, fault }.into())
+    }
+
     pub(crate) fn add_stream(&self, kind: Kind, stream: Weak<dyn Stream>) {
         locked(&self.streams).push((kind, stream));
     }
@@ -42,23 +57,24 @@ impl Registry {
         locked(&self.streams).retain(|(_, other)| !std::ptr::addr_eq(other.as_ptr(), stream));
     }
 
-    /// Those that there are, of some kinds. To be dropped where no lock is held: the last handle of a stream waits for it.
+    /// The existing streams of some kinds. They must be dropped while no lock is held: the last handle of a
+    /// stream waits for it.
     fn streams_of(&self, is_one: impl Fn(Kind) -> bool) -> Vec<Arc<dyn Stream>> {
         let streams = locked(&self.streams);
         streams.iter().filter(|(kind, _)| is_one(*kind)).filter_map(|(_, stream)| stream.upgrade()).collect()
     }
 
-    /// Those that there are.
+    /// The existing streams.
     pub(crate) fn streams(&self) -> Vec<Arc<dyn Stream>> {
         self.streams_of(|_| true)
     }
 
-    /// Those that the null stream waits for, and that itself.
+    /// The streams that the null stream waits for, and the null stream itself.
     pub(crate) fn legacy_streams(&self) -> Vec<Arc<dyn Stream>> {
         self.streams_of(Kind::is_legacy)
     }
 
-    /// The only stream of its kind, which `make` makes.
+    /// The only stream of its kind. If it does not exist, `make` makes it.
     pub(crate) fn only<S: Stream>(
         &self,
         kind: Kind,
@@ -88,20 +104,20 @@ impl Registry {
         number
     }
 
-    /// Removes the memory of this number, which begins at `start`.
+    /// Removes the memory with this number, which begins at `start`.
     pub(crate) fn remove_memory(&self, start: DevicePtr, number: u64) {
         let mut all = locked(&self.memory);
         all.remove(start.0, number);
         self.overlap.store(all.overlap(), Ordering::Release);
     }
 
-    /// The memory that all these bytes are in.
+    /// The memory that contains all of these bytes.
     pub(crate) fn memory_of(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
         locked(&self.memory).holding(bytes)
     }
 
-    /// The memory that an operation uses, with all other memory that has some of the same bytes, because it
-    /// was lent more than once. `None` if no memory overlaps.
+    /// The memory that an operation uses, and all other memory that shares bytes with it because it was lent
+    /// more than once. `None` if no memory overlaps.
     pub(crate) fn with_overlaps(&self, used: &[Used]) -> Option<Vec<Used>> {
         if !self.overlap.load(Ordering::Acquire) {
             return None;
@@ -127,18 +143,18 @@ impl Registry {
         }
     }
 
-    /// What has gone wrong in streams and that nobody was told: of those that are gone, and of those that are there.
+    /// Takes the failures of streams that were not reported: of those that are gone, and of those that exist.
     pub(crate) fn take_untold(&self) -> Option<Error> {
         let of_streams = || self.streams().iter().find_map(|stream| stream.take_kept());
         self.callers.take_untold().or_else(of_streams)
     }
 
-    /// Who has enqueued what.
+    /// The callers of operations.
     pub(crate) fn callers(&self) -> &Callers {
         &self.callers
     }
 
-    /// Where callbacks are sent to: to a thread that does one thing after another.
+    /// The channel to the thread for callbacks, which does one thing after another.
     pub(crate) fn callbacks(&self) -> Result<Callbacks> {
         let mut known = locked(&self.callbacks);
         match &*known {

@@ -1,7 +1,8 @@
-//! [`Uses`]: which operations of streams use which bytes of an allocation, as long as the host has not waited for them.
+//! [`Uses`]: which operations of streams use which bytes of an allocation, until the host has waited for
+//! them.
 //!
-//! Two things follow. Memory is freed, and shown to the CPU, only after its operations; and an operation that nothing orders
-//! with an earlier one on the same bytes is refused, if one of them writes.
+//! There are two consequences. Memory is freed, and shown to the CPU, only after its operations. And an
+//! operation is refused if nothing orders it with an earlier one on the same bytes and one of the two writes.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -13,9 +14,9 @@ use super::progress::{Clock, Progress};
 use super::stream::Stream;
 use crate::base::error::{Error, Result};
 
-/// Some operation is to read it.
+/// An operation is pending that reads.
 const READS: u8 = 1;
-/// Some operation is to write it.
+/// An operation is pending that writes.
 const WRITES: u8 = 2;
 
 /// One operation of a stream.
@@ -23,7 +24,7 @@ const WRITES: u8 = 2;
 pub(crate) struct Use {
     pub(crate) progress: Arc<Progress>,
     pub(crate) number: u64,
-    /// To wait for it. One that is gone enqueues nothing more.
+    /// The stream, to wait for the operation. A stream that is gone enqueues nothing more.
     pub(crate) stream: Weak<dyn Stream>,
     pub(crate) caller: Caller,
     pub(crate) write: bool,
@@ -36,12 +37,13 @@ impl Use {
         self.progress.has_reached(self.number)
     }
 
-    /// Whether both are of one operation.
+    /// Whether both belong to the same operation.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.number == other.number && Arc::ptr_eq(&self.progress, &other.progress)
     }
 
-    /// Whether it comes before the next operation of a stream, which comes after what the clock says.
+    /// Whether it comes before the next operation of a stream, which comes after everything that the clock
+    /// covers.
     pub(crate) fn is_before(&self, stream: &Arc<Progress>, clock: &Clock) -> bool {
         self.is_over() || Arc::ptr_eq(&self.progress, stream) || clock.covers(&self.progress, self.number)
     }
@@ -56,7 +58,7 @@ pub(crate) trait Memory: Send + Sync {
     fn is_poisoned(&self) -> bool;
 }
 
-/// Whether both are one allocation.
+/// Whether both are the same allocation.
 pub(crate) fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
@@ -67,16 +69,17 @@ pub(crate) struct Used {
     pub(crate) memory: Arc<dyn Memory>,
     pub(crate) bytes: Range<u64>,
     pub(crate) write: bool,
-    /// All of it is written, whatever it was before. What is changed in place is not.
+    /// Whether all of it is written, whatever it held before. This is not so for memory that is changed in
+    /// place.
     pub(crate) anew: bool,
 }
 
-/// The uses of one allocation, by address, and what has failed of those that are over.
+/// The uses of one allocation, by address, and the failures among those that are over.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     /// Whether the segments have reads and writes. It is read without the lock.
     pending: AtomicU8,
-    /// Runs, and copies that are waited for, that have it.
+    /// The number of runs, and of copies that are waited for, that hold the memory.
     runs: AtomicU32,
     known: Mutex<Known>,
 }
@@ -84,12 +87,12 @@ pub(crate) struct Uses {
 /// Why a use is not noted.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// A run has the memory.
+    /// A run holds the memory.
     Held,
     Race(Box<Use>),
 }
 
-/// Memory that a run has, until this is dropped.
+/// Memory that a run holds until this is dropped.
 pub(crate) struct Held(Arc<dyn Memory>);
 
 impl Held {
@@ -119,7 +122,7 @@ impl Uses {
     }
 
     fn locked(&self) -> MutexGuard<'_, Known> {
-        // Nothing of the user's runs under the lock.
+        // No code of the user's runs under the lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -137,7 +140,7 @@ impl Uses {
     /// the operations that come before it if it is enqueued.
     ///
     /// # Errors
-    /// A run holds the memory, or an earlier use that nothing orders with this one, if that `matters`.
+    /// A run holds the memory, or `matters` is true and nothing orders an earlier use with this one.
     pub(crate) fn note(
         &self,
         bytes: &Range<u64>,
@@ -162,8 +165,8 @@ impl Uses {
         Ok(())
     }
 
-    /// Notes that the driver has taken a use. Earlier uses are forgotten, and so are failures of the bytes that
-    /// it writes `anew`, whatever was there.
+    /// Notes that the driver has taken a use. Earlier uses are forgotten, and so are failures of the bytes
+    /// that it writes `anew`, whatever they held.
     pub(crate) fn has_taken(&self, bytes: &Range<u64>, new: &Use, clock: &Clock, anew: bool) {
         if !bytes.is_empty() {
             self.locked().has_taken(bytes, new, clock, anew);
@@ -188,7 +191,7 @@ impl Uses {
         self.locked().failures.remove(bytes);
     }
 
-    /// Takes over what is known of some bytes of other memory, which are this memory's, too.
+    /// Takes over what is known about some bytes of other memory, which are also bytes of this memory.
     pub(crate) fn adopt(&self, other: &Self, bytes: &Range<u64>) {
         // The two locks are never held at once.
         let (segments, failed) = {
@@ -211,11 +214,11 @@ impl Uses {
         }
     }
 
-    /// A run has the memory from now on: streams are refused until it gives it back. Operations that are pending must still be
-    /// waited for.
+    /// Gives the memory to a run: streams are refused until the run gives it back. Operations that are
+    /// pending must still be waited for.
     fn hold(&self) {
         self.runs.fetch_add(1, Ordering::AcqRel);
-        // Whoever notes a use at this moment has noted it then.
+        // Any use that was being noted at this moment has been noted after this.
         drop(self.locked());
     }
 
@@ -223,7 +226,7 @@ impl Uses {
         self.runs.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Forgets what is over.
+    /// Forgets the uses that are over.
     fn prune(&self) {
         let mut known = self.locked();
         let Known { segments, failures } = &mut *known;
@@ -240,8 +243,9 @@ impl Uses {
         self.pending.store(pending, Ordering::Release);
     }
 
-    /// Waits on the host until no operation is left that writes it, or that uses it at all. `false` if that cannot be waited
-    /// for. What has gone wrong in a stream, the stream reports.
+    /// Waits on the host until no operation is left that writes the memory, or none that uses it if
+    /// `writes_only` is false. Returns `false` if that cannot be waited for. A failure in a stream is
+    /// reported by the stream.
     #[cold]
     pub(crate) fn settle(&self, writes_only: bool) -> bool {
         self.prune();
@@ -269,9 +273,9 @@ mod tests {
     use std::panic::Location;
 
     use super::*;
-    use crate::Spec;
     use crate::device::Device;
     use crate::device::checked::core::StreamCore;
+    use crate::sim::Simulation;
 
     #[track_caller]
     fn operation(progress: &Arc<Progress>, number: u64, write: bool) -> Use {
@@ -297,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_nothing_orders_is_refused() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let (uses, none) = (Uses::default(), Clock::default());
         take(&uses, 0..64, &operation(&one, 1, true), &none, true).expect("the first");
@@ -313,7 +317,7 @@ mod tests {
         one.reached(2);
         take(&uses, 0..1, &operation(&other, 4, true), &none, true).expect("that is over");
         assert!(uses.is_written());
-        // The streams are gone: the device is waited for.
+        // The streams are gone, so the device is waited for.
         assert!(uses.settle(false) && !uses.is_used());
         uses.hold();
         let held = take(&uses, 0..1, &operation(&other, 5, true), &none, false);
@@ -321,10 +325,10 @@ mod tests {
         uses.give_back();
     }
 
-    /// Or else a loop that the host does not wait for would remember all of its turns.
+    /// Otherwise a loop that the host does not wait for would remember all of its turns.
     #[test]
     fn what_comes_before_a_write_is_forgotten() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let [up, math] = [(); 2].map(|()| Progress::new(&device));
         let (uses, mut of_up, mut of_math) = (Uses::default(), Clock::default(), Clock::default());
         for turn in 1..1000 {
@@ -337,10 +341,10 @@ mod tests {
         assert!(segments.len() <= 3 && segments.values().all(|segment| segment.uses.len() <= 2));
     }
 
-    /// What is not checked is remembered all the same: it must be waited for.
+    /// A use that is not checked is remembered nevertheless, since it must be waited for.
     #[test]
     fn what_does_not_matter_is_kept() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let (uses, none) = (Uses::default(), Clock::default());
         take(&uses, 0..64, &operation(&one, 1, true), &none, false).expect("the first");

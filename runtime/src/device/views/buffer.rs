@@ -1,5 +1,5 @@
-//! Parts of a [`DeviceBuf`]: arguments of runs, of streams' operations and of launches by hand, and copied
-//! like the whole.
+//! Parts of a [`DeviceBuf`]: arguments of runs, of streams' operations and of launches by hand. They are
+//! copied like the whole buffer.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -7,18 +7,19 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::slice::{DeviceSlice, DeviceSliceMut};
-use crate::base::error::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Result};
 use crate::device::memory::{DeviceBuf, DeviceCore, Direction};
 use crate::device::pending::caller;
 use crate::device::range::part;
 
 impl<T: Pod> DeviceBuf<T> {
-    /// A part of it to read, as a range of elements. Runs, [streams](crate::streams) and launches by hand
-    /// accept the part wherever they accept the whole buffer.
-    ///
+    /// A part of the buffer to read, as a range of elements. Runs, [streams](crate::streams) and launches by
+    /// hand accept the part wherever they accept the whole buffer.
     /// ```
     /// use thalweg::prelude::*;
-    /// use thalweg::Stream;
+    /// use thalweg::streams::Stream;
     ///
     /// stream_pipeline! {
     ///     pipeline Copy {
@@ -28,7 +29,7 @@ impl<T: Pod> DeviceBuf<T> {
     ///     }
     /// }
     ///
-    /// let device = Device::simulated(Spec::h200());
+    /// let device = Device::simulated(Simulation::h200());
     /// let x = DeviceBuf::from_slice(&device, &[1.0, 2.0, 3.0, 4.0])?;
     /// let mut y = DeviceBuf::zeroed(&device, 4)?;
     /// Copy::new(&device)?.run(x.slice(2..)?, y.slice_mut(..2)?)?;
@@ -38,11 +39,11 @@ impl<T: Pod> DeviceBuf<T> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A run, or a copy that is waited for, has the whole buffer while it lasts: streams are refused until
-    /// then, with [`ErrorKind::HeldByRun`].
+    /// A run, or a copy that is waited for, holds the whole buffer while it lasts. Until then streams are
+    /// refused with [`ErrorKind::Misuse`].
     ///
     /// # Errors
-    /// [`ErrorKind::Range`]: it is not within the buffer.
+    /// [`ErrorKind::Shape`] if the range is not within the buffer.
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
         let (start, len) = caller("DeviceBuf::slice").located(|| Ok(part(self.len(), range)?))?;
@@ -50,10 +51,11 @@ impl<T: Pod> DeviceBuf<T> {
         Ok(DeviceSlice::of(Some(self.core()), ptr, len))
     }
 
-    /// A part of it to write, and to read. [`split_at_mut`](DeviceSliceMut::split_at_mut) makes two of it,
-    /// for two runs at once, say.
+    /// A part of the buffer to write, and to read, as a range of elements.
+    /// [`split_at_mut`](DeviceSliceMut::split_at_mut) makes two parts of it, for example for two runs at
+    /// once.
     ///
-    /// Parts that overlap cannot be had:
+    /// Parts that overlap do not compile:
     ///
     /// ```compile_fail,E0499
     /// fn twice(d: &mut thalweg::DeviceBuf<f32>) -> thalweg::Result<()> {
@@ -74,11 +76,11 @@ impl<T: Pod> DeviceBuf<T> {
 }
 
 impl<T: Pod> DeviceSlice<'_, T> {
-    /// A copy of it, as [`DeviceBuf::to_vec`].
+    /// A copy of all elements, as [`DeviceBuf::to_vec`].
     ///
     /// # Errors
-    /// As [`DeviceBuf::to_vec`]; and the slice is memory of a run, not part of a `DeviceBuf`
-    /// ([`ErrorKind::OfARun`]).
+    /// As [`DeviceBuf::to_vec`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not part of a
+    /// `DeviceBuf`.
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len()];
@@ -86,10 +88,10 @@ impl<T: Pod> DeviceSlice<'_, T> {
         Ok(data)
     }
 
-    /// Copies it to `data`. After an error that may hold some of it.
+    /// Copies all elements to `data`, as long as the slice. After an error `data` may hold some of them.
     ///
     /// # Errors
-    /// As [`to_vec`](Self::to_vec), and `data` has another length ([`ErrorKind::DeviceBufLength`]).
+    /// As [`to_vec`](Self::to_vec), and [`ErrorKind::Shape`] if `data` has another length.
     #[track_caller]
     pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
         caller("DeviceSlice::copy_to_slice").located(|| self.copy_out(data))
@@ -97,13 +99,13 @@ impl<T: Pod> DeviceSlice<'_, T> {
 
     fn copy_out(&self, data: &mut [T]) -> Result<()> {
         let (core, len) = (owner(self.owner())?, data.len());
-        // SAFETY: the memory is a part of the owner's; the slice has `len` elements, and is borrowed mutably.
+        // SAFETY: the memory is a part of the owner's. The slice has `len` elements, and is borrowed mutably.
         unsafe { core.copy(self.address(), self.len(), (data.as_mut_ptr(), len), Direction::Out) }
     }
 }
 
 impl<T: Pod> DeviceSliceMut<'_, T> {
-    /// A copy of it, as [`DeviceBuf::to_vec`].
+    /// A copy of all elements, as [`DeviceBuf::to_vec`].
     ///
     /// # Errors
     /// As [`DeviceSlice::to_vec`].
@@ -114,16 +116,16 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         Ok(data)
     }
 
-    /// Copies `data` to it. After an error it may hold some of that.
+    /// Copies `data`, as long as the slice, to the device. After an error the slice may hold some of it.
     ///
     /// # Errors
-    /// As [`DeviceBuf::copy_from_slice`]; and it is no part of a `DeviceBuf` but a run's own memory
-    /// ([`ErrorKind::OfARun`]).
+    /// As [`DeviceBuf::copy_from_slice`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not
+    /// part of a `DeviceBuf`.
     #[track_caller]
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
         caller("DeviceSliceMut::copy_from_slice").located(|| {
             let from = (data.as_ptr().cast_mut(), data.len());
-            // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many
+            // SAFETY: the memory is a part of the owner's, and is borrowed mutably. The slice has as many
             // elements as it says, and is only read.
             unsafe { owner(self.owner())?.copy(self.address(), self.len(), from, Direction::In) }
         })
@@ -132,5 +134,5 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
 
 /// The allocation that a part belongs to.
 pub(crate) fn owner(owner: Option<&Arc<DeviceCore>>) -> Result<&Arc<DeviceCore>> {
-    owner.ok_or_else(|| ErrorKind::OfARun.into())
+    owner.ok_or_else(|| Detail::OfARun.into())
 }

@@ -1,10 +1,12 @@
 //! Parts of device memory, as launches and routines take them.
 
 mod buffer;
+mod own;
 mod part;
 mod slice;
 mod view;
 
 pub(crate) use buffer::owner;
+pub use own::OwnView;
 pub use slice::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 pub use view::{View, ViewMut};

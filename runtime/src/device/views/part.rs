@@ -1,4 +1,4 @@
-//! Parts of buffers, and of device slices, which routines hand on to other routines.
+//! Parts of buffers, and of device slices that routines hand on to other routines.
 
 use std::ops::RangeBounds;
 
@@ -6,10 +6,11 @@ use super::slice::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::device::range::part;
 use crate::driver::DevicePtr;
 
-/// A part of `len` elements at `address`: where it begins and how many elements it has. `None` if they are not all there.
+/// The address and the number of elements of a part of `len` elements at `address`; `None` if the range goes
+/// beyond them.
 fn part_at<T>(address: u64, len: usize, range: impl RangeBounds<usize>) -> Option<(DevicePtr, usize)> {
     let (start, elements) = part(len, range).ok()?;
-    // Within the slice, so that the bytes are of an allocation and do not overflow.
+    // The part is within the slice, so its bytes are within an allocation and do not overflow.
     Some((DevicePtr(address).offset(start * size_of::<T>()), elements))
 }
 
@@ -28,7 +29,7 @@ impl<'r, T> DeviceSlice<'r, T> {
     /// use thalweg::prelude::*;
     ///
     /// /// `y <- x`, the halves exchanged, by two calls of another routine.
-    /// fn exchanged(queue: &Enqueue<'_>, x: DeviceSlice<'_, u8>, mut y: DeviceSliceOut<'_, u8>) -> Result<()> {
+    /// fn exchanged(queue: &Enqueue<'_>, x: DeviceSlice<'_, u8>, mut y: DeviceSliceOut<'_, u8>) -> thalweg::Result<()> {
     ///     let half = x.len() / 2;
     ///     let (Some(low), Some(high)) = (x.get(..half), x.get(half..)) else { unreachable!() };
     ///     let Some((first, second)) = y.split_at_mut(x.len() - half) else {
@@ -38,7 +39,7 @@ impl<'r, T> DeviceSlice<'r, T> {
     ///     copied(queue, low, second)
     /// }
     ///
-    /// fn copied(queue: &Enqueue<'_>, x: DeviceSlice<'_, u8>, y: DeviceSliceOut<'_, u8>) -> Result<()> {
+    /// fn copied(queue: &Enqueue<'_>, x: DeviceSlice<'_, u8>, y: DeviceSliceOut<'_, u8>) -> thalweg::Result<()> {
     ///     queue.simulate((x, y), |(x, y)| y.copy_from_slice(x))
     /// }
     ///
@@ -52,7 +53,7 @@ impl<'r, T> DeviceSlice<'r, T> {
     /// }
     ///
     /// let mut y = [0; 5];
-    /// Exchanged::new(&Device::simulated(Spec::default()))?.run(b"abcde", &mut y)?;
+    /// Exchanged::new(&Device::simulated(Simulation::default()))?.run(b"abcde", &mut y)?;
     /// assert_eq!(&y, b"cdeab");
     /// # Ok::<(), Error>(())
     /// ```
@@ -61,14 +62,14 @@ impl<'r, T> DeviceSlice<'r, T> {
         Some(DeviceSlice::of(self.owner(), ptr, len))
     }
 
-    /// What comes before `mid` and what comes from it on; `None` if it is beyond the end.
+    /// The elements before `mid`, and those from `mid` on; `None` if `mid` is beyond the end.
     pub fn split_at(&self, mid: usize) -> Option<(Self, Self)> {
         Some((self.get(..mid)?, self.get(mid..)?))
     }
 }
 
 impl<T> DeviceSliceMut<'_, T> {
-    /// All of it, to read, as long as this is borrowed.
+    /// All elements, to read, as long as this is borrowed.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::of(self.owner(), DevicePtr(self.address()), self.len())
     }
@@ -80,17 +81,17 @@ impl<T> DeviceSliceMut<'_, T> {
 }
 
 impl<'r, T> DeviceSliceOut<'r, T> {
-    /// The same memory to read and write, for what follows in a routine that has written all of it.
+    /// The same memory to read and write, for use in a routine after it has written all of it.
     pub fn into_mut(self) -> DeviceSliceMut<'r, T> {
         DeviceSliceMut::new(DevicePtr(self.address()), self.len())
     }
 }
 
-// Parts of what is written borrow it mutably: two that are there at once do not overlap.
+// Parts that are written borrow the slice mutably, so two that exist at once do not overlap.
 macro_rules! parts_to_write {
     ($($type:ident),*) => {$(
         impl<T> $type<'_, T> {
-            /// All of it, to be handed on, as long as this is borrowed.
+            /// All elements, to hand on, as long as this is borrowed.
             pub fn reborrow(&mut self) -> $type<'_, T> {
                 $type::of(self.owner(), DevicePtr(self.address()), self.len())
             }
@@ -101,9 +102,9 @@ macro_rules! parts_to_write {
                 Some($type::of(self.owner(), ptr, len))
             }
 
-            /// What comes before `mid` and what comes from it on; `None` if it is beyond the end.
+            /// The elements before `mid`, and those from `mid` on; `None` if `mid` is beyond the end.
             ///
-            /// Parts that overlap cannot be had:
+            /// Parts that overlap do not compile:
             ///
             /// ```compile_fail,E0499
             #[doc = concat!("fn twice(mut x: thalweg::", stringify!($type), "<'_, f32>) {")]

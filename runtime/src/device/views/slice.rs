@@ -1,4 +1,4 @@
-//! [`DeviceSlice`] and its like: memory on a device, with what it belongs to.
+//! [`DeviceSlice`], [`DeviceSliceMut`] and [`DeviceSliceOut`]: memory on a device, with its owner.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -7,8 +7,9 @@ use super::view::{View, ViewMut};
 use crate::device::memory::DeviceCore;
 use crate::driver::DevicePtr;
 
-/// A chunk of a device buffer that a launch or a routine reads: what `&name` becomes in a pipeline. By hand, the part of a buffer that
-/// [`DeviceBuf::slice`](crate::DeviceBuf::slice) gives, which is an argument wherever the buffer is.
+/// A chunk of a device buffer that a launch or a routine reads. In a pipeline, `&name` becomes one. By hand,
+/// it is the part of a buffer that [`DeviceBuf::slice`](crate::DeviceBuf::slice) returns, which is an
+/// argument wherever the buffer is.
 #[derive(Debug)]
 pub struct DeviceSlice<'r, T> {
     view: View<T>,
@@ -16,9 +17,9 @@ pub struct DeviceSlice<'r, T> {
     owner: Option<&'r Arc<DeviceCore>>,
 }
 
-/// A chunk of a device buffer that a launch or a routine reads and writes: what `&mut name` becomes in a pipeline. By hand, the part
-/// of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut) gives, which is an argument
-/// wherever the buffer is.
+/// A chunk of a device buffer that a launch or a routine reads and writes. In a pipeline, `&mut name` becomes
+/// one. By hand, it is the part of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut)
+/// returns, which is an argument wherever the buffer is.
 #[derive(Debug)]
 pub struct DeviceSliceMut<'r, T> {
     view: ViewMut<T>,
@@ -26,8 +27,8 @@ pub struct DeviceSliceMut<'r, T> {
     owner: Option<&'r Arc<DeviceCore>>,
 }
 
-/// A chunk of a device buffer that a launch or a routine writes without reading it: what `out name` becomes in a pipeline. A routine
-/// writes all of it.
+/// A chunk of a device buffer that a launch or a routine writes without reading it. In a pipeline, `out name`
+/// becomes one. A routine writes all of it.
 #[derive(Debug)]
 pub struct DeviceSliceOut<'r, T> {
     view: ViewMut<T>,
@@ -94,9 +95,13 @@ impl<'r, T> DeviceSliceOut<'r, T> {
 }
 
 macro_rules! device_slice {
-    ($($type:ident),*) => {$(
+    ($($type:ident: $view:ident),*) => {$(
         impl<T> $type<'_, T> {
-            /// In elements.
+            pub(crate) fn as_view(&self) -> &$view<T> {
+                &self.view
+            }
+
+            /// The number of elements.
             pub fn len(&self) -> usize {
                 self.view.elements()
             }
@@ -106,12 +111,12 @@ macro_rules! device_slice {
                 self.view.elements() == 0
             }
 
-            /// The address of the first element in device memory, a `CUdeviceptr`. What is enqueued with it must stay
-            /// within the slice.
+            /// The address of the first element in device memory, a `CUdeviceptr`. Operations that are
+            /// enqueued with it must stay within the slice.
             pub fn address(&self) -> u64 {
                 self.view.ptr().0
             }
         }
     )*};
 }
-device_slice!(DeviceSlice, DeviceSliceMut, DeviceSliceOut);
+device_slice!(DeviceSlice: View, DeviceSliceMut: ViewMut, DeviceSliceOut: ViewMut);

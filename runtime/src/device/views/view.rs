@@ -1,4 +1,4 @@
-//! [`View`]: memory on a device as a launch is told of it.
+//! [`View`] and [`ViewMut`]: memory on a device as launches take it.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -23,7 +23,7 @@ pub struct View<T> {
 pub struct ViewMut<T> {
     ptr: DevicePtr,
     len: usize,
-    /// All of it, and without reading it.
+    /// Whether the kernel writes all of it without reading it.
     anew: bool,
     elements: PhantomData<fn() -> T>,
 }
@@ -43,22 +43,26 @@ macro_rules! view {
                 self
             }
 
+            pub(crate) fn as_view(&self) -> &Self {
+                self
+            }
+
             pub(super) fn ptr(&self) -> DevicePtr {
                 self.ptr
             }
 
-            pub(super) fn elements(&self) -> usize {
+            pub(crate) fn elements(&self) -> usize {
                 self.len
             }
 
-            /// Where it begins, where device memory is host memory, and its elements.
+            /// The pointer to the first element, if device memory is host memory, and the number of elements.
             pub(crate) fn parts(self) -> (*mut T, usize) {
                 (std::ptr::with_exposed_provenance_mut(self.ptr.0 as usize), self.len)
             }
         }
 
         impl<T: Pod> $view<T> {
-            /// The length in elements. It takes `self` by value, so that it comes before every trait's method
+            /// The number of elements. It takes `self` by value, so that it comes before every trait's method
             /// in a kernel's requirements.
             #[inline]
             pub fn len(self) -> usize {
@@ -77,7 +81,7 @@ macro_rules! view {
                 (&raw const self.ptr).cast_mut().cast()
             }
 
-            /// The bytes of what [`argument`](Self::argument) points to.
+            /// The size, in bytes, of what [`argument`](Self::argument) points to.
             #[inline]
             pub fn argument_size(&self) -> usize {
                 size_of::<DevicePtr>()
@@ -95,25 +99,31 @@ impl<T> View<T> {
 }
 
 impl<T> ViewMut<T> {
-    /// Of what is read and written.
+    /// A view of memory that is read and written.
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
         Self { ptr, len, anew: false, elements: PhantomData }
     }
 
-    /// Of what is an `out`.
+    /// A view of memory that is an `out`.
     pub(crate) fn out(ptr: DevicePtr, len: usize) -> Self {
         Self { anew: true, ..Self::new(ptr, len) }
     }
 }
 
 impl<T: Pod> View<T> {
-    /// What the kernel may touch through it.
+    /// The address of the number of elements, as `cuLaunchKernel` takes arguments.
+    #[inline]
+    pub fn length_argument(&self) -> *mut c_void {
+        (&raw const self.len).cast_mut().cast()
+    }
+
+    /// The access that the kernel has through it.
     #[inline]
     pub fn access(&self) -> Access {
         Access { ptr: self.ptr, bytes: self.len * size_of::<T>(), write: false, anew: false }
     }
 
-    /// The memory as a slice, where device memory is host memory.
+    /// The memory as a slice, if device memory is host memory.
     ///
     /// The slice borrows the view, so that a host body cannot keep it:
     ///
@@ -124,18 +134,19 @@ impl<T: Pod> View<T> {
     /// ```
     ///
     /// # Safety
-    /// On the simulated device only, while it executes the launch that this view was made for; the borrow ends with it.
+    /// It is called on the simulated device only, while that executes the launch that this view was made for.
+    /// The borrow ends with the launch.
     #[inline]
     pub unsafe fn slice(&self) -> &[T] {
-        // SAFETY: the view lies in one live allocation of the simulated device (it was checked when it was made),
-        // aligned to 256 bytes and initialised; `T: Pod` accepts any bytes. No other launch runs at the same time, and
-        // `Launch::enqueue` refused overlapping views of which one is mutable.
+        // SAFETY: the view lies in one live allocation of the simulated device (checked when the view was
+        // made), aligned to 256 bytes and initialised; `T: Pod` accepts any bytes. No other launch runs at
+        // the same time, and `Launch::enqueue` refused overlapping views of which one is mutable.
         unsafe { std::slice::from_raw_parts(self.ptr.0 as *const T, self.len) }
     }
 }
 
 impl<T: Pod> ViewMut<T> {
-    /// What the kernel may touch through it.
+    /// The access that the kernel has through it.
     #[inline]
     pub fn access(&self) -> Access {
         Access { ptr: self.ptr, bytes: self.len * size_of::<T>(), write: true, anew: self.anew }
@@ -146,10 +157,10 @@ impl<T: Pod> ViewMut<T> {
         Promise::new(parameter, self.access(), size_of::<T>())
     }
 
-    /// The memory as a slice, where device memory is host memory.
+    /// The memory as a slice, if device memory is host memory.
     ///
     /// # Safety
-    /// As [`View::slice`], and no other slice of it is in use.
+    /// As [`View::slice`], and no other slice of the memory is in use.
     #[inline]
     #[allow(clippy::mut_from_ref, reason = "the memory is the device's, not the view's")]
     pub unsafe fn slice_mut(&self) -> &mut [T] {

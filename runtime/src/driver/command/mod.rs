@@ -1,8 +1,8 @@
-//! [`Command`]: what is enqueued on a stream.
+//! [`Command`]: an operation that is enqueued on a stream.
 //!
-//! It is the one list of operations there is. A driver carries a command out
-//! ([`Driver::enqueue`](super::Driver::enqueue)), a [`Recording`] keeps it as a graph's node, and whatever
-//! else is to be known of it is asked of the command.
+//! It is the only list of operations. A driver carries a command out
+//! ([`Driver::enqueue`](super::Driver::enqueue)), a [`Recording`] keeps it as a graph's node, and its methods
+//! answer all further questions.
 
 pub(crate) mod recording;
 
@@ -12,15 +12,15 @@ use crate::base::engine::Engine;
 use crate::driver::handles::{Access, DevicePtr, RawEvent, RawGraph};
 use crate::driver::launch::{HostBody, RawLaunch};
 
-/// What the host does when a stream gets there.
+/// The host's work when a stream gets there.
 pub(crate) type HostJob = Box<dyn FnOnce() + Send + 'static>;
 
-/// What is enqueued on a stream, asynchronously.
+/// An operation that is enqueued on a stream, asynchronously.
 ///
-/// The caller of [`Driver::enqueue`](super::Driver::enqueue) promises what each of them says. Host memory of
-/// copies is page-locked memory of the driver; where it is written, nothing else accesses it until the copy
+/// The caller of [`Driver::enqueue`](super::Driver::enqueue) promises what each command says. Host memory of
+/// copies is page-locked memory of the driver. If a copy writes it, nothing else accesses it until the copy
 /// has completed.
-// Note 55: it is the one list of what is enqueued.
+// Note 55: it is the only list of operations.
 pub(crate) enum Command<'a> {
     /// Copies host memory to the device.
     CopyToDevice { to: DevicePtr, from: *const u8, bytes: usize },
@@ -28,42 +28,42 @@ pub(crate) enum Command<'a> {
     CopyToHost { to: *mut u8, from: DevicePtr, bytes: usize },
     /// Copies device memory to device memory. The ranges do not overlap.
     CopyOnDevice { to: DevicePtr, from: DevicePtr, bytes: usize },
-    /// Copies rows. Where both sides are on the device, they do not overlap.
+    /// Copies rows. If both sides are on the device, they do not overlap.
     CopyRows(Rows),
     /// Writes `pattern` `count` times, one after another. `to` is aligned to the pattern's [word](fill_word).
     Fill { to: DevicePtr, pattern: &'a [u8], count: usize },
     /// Launches a kernel. The caller has checked the limits. The parameters match the kernel's, each of them
     /// points to as many initialised bytes as its size says, and the kernel stays within the accesses.
     Launch(&'a RawLaunch<'a>),
-    /// Runs `job` on a thread of this crate's own. What is enqueued on the stream afterwards starts when the
-    /// job has returned. A job that unwinds has returned, and nothing else comes of it.
+    /// Runs `job` on a thread of this crate's own. Operations that are enqueued on the stream afterwards
+    /// start when the job has returned. A job that unwinds counts as returned, and has no other effect.
     ///
-    /// While a job runs, what waits for the whole device waits for it too: on CUDA to load a kernel, to
-    /// allocate and to free. So a job must not wait for a thread that does such a thing.
+    /// While a job runs, whatever waits for the whole device waits for it too: on CUDA, loading a kernel,
+    /// allocating and freeing. So a job must not wait for a thread that does any of these.
     ///
-    /// A job that the stream never gets to, because something before it has failed, is dropped without being
-    /// run. A job may take its time; it may not call the device. `accesses` are ranges of page-locked memory
-    /// of the driver (the pointer is the address), and the job stays within them, or keeps to memory that has
-    /// nothing to do with the device.
+    /// If the stream never gets to a job, because something before it has failed, the job is dropped without
+    /// being run. A job may take its time, but it may not call the device. `accesses` are ranges of
+    /// page-locked memory of the driver (the pointer is the address), and the job stays within them, or uses
+    /// only memory that has nothing to do with the device.
     Host { job: HostJob, accesses: &'a [Access] },
-    /// Calls the function when the stream gets there: once, or never if something before it has failed; then
-    /// it is dropped.
+    /// Calls the function when the stream gets there: once, or never if something before it has failed. Then
+    /// the function is dropped.
     ///
-    /// It may run on the driver's own thread, which every stream waits for: it must be quick, may wait for
-    /// nothing, and neither it nor what it drops may call a device.
+    /// It may run on the driver's own thread, which every stream waits for. So it must be quick and may wait
+    /// for nothing, and neither it nor anything that it drops may call a device.
     Signal(HostJob),
-    /// The event now stands for everything enqueued on the stream so far.
+    /// Makes the event stand for everything enqueued on the stream so far.
     Record(RawEvent),
-    /// What is enqueued on the stream from now on starts after the event's latest record, if it has one.
+    /// Makes all later operations on the stream start after the event's latest record, if it has one.
     Wait(RawEvent),
-    /// Launches a graph: all of it comes after what was enqueued on the stream so far, and before what is
-    /// enqueued there from now on. `nodes` are what the graph does, of which the promises hold; `bodies` are
-    /// those of its launches, in order, on the simulated device only.
+    /// Launches a graph. All of it comes after everything enqueued on the stream so far, and before
+    /// everything enqueued there later. `nodes` are the graph's commands, whose promises hold. `bodies` are
+    /// the host bodies of its launches, in order, on the simulated device only.
     Graph { graph: &'a RawGraph, nodes: &'a Recording, bodies: Vec<HostBody> },
 }
 
 impl Command<'_> {
-    /// The function of CUDA's that enqueues it. A launch may need another one.
+    /// CUDA's function that enqueues it. A launch may need another one.
     pub(crate) fn call(&self) -> &'static str {
         match self {
             Self::CopyToDevice { .. } => "cuMemcpyHtoDAsync",
@@ -98,7 +98,8 @@ impl Command<'_> {
         }
     }
 
-    /// What carries it out; `None` of what only orders other commands, and of a graph, whose nodes differ.
+    /// The engine that carries it out; `None` for a command that only orders others, and for a graph, whose
+    /// nodes differ.
     #[inline]
     pub(crate) fn engine(&self) -> Option<Engine> {
         match self {
@@ -115,8 +116,8 @@ impl Command<'_> {
         }
     }
 
-    /// The bytes that it copies or fills, or that a kernel or a function is given. Those of a graph are its
-    /// nodes', and are not counted here.
+    /// The bytes that it copies or fills, or that a kernel or a function is given. The bytes of a graph are
+    /// those of its nodes, and are not counted here.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         let given = |accesses: &[Access]| accesses.iter().map(|access| access.bytes).sum();
@@ -132,13 +133,14 @@ impl Command<'_> {
         }
     }
 
-    /// How many blocks a launch has; 0 of what is none, and of a routine that is simulated.
+    /// The number of a launch's blocks; 0 for any other command, and for a routine that is simulated.
     #[inline]
     pub(crate) fn blocks(&self) -> u64 {
         if let Self::Launch(launch) = self { launch.blocks().unwrap_or(0) } else { 0 }
     }
 
-    /// Where the memory begins that it copies or fills itself, which a graph's node knows by its allocation.
+    /// The addresses of the memory that it copies or fills itself, which a graph's node knows by its
+    /// allocation.
     pub(crate) fn places(&self) -> [Option<u64>; 2] {
         match *self {
             Self::CopyToDevice { to, from, .. } => [Some(to.0), Some(from.addr() as u64)],
@@ -160,26 +162,26 @@ impl Command<'_> {
     }
 }
 
-/// What a memset writes at a time, in bytes, for a pattern of so many: the largest of 4, 2 and 1 that divides it. A memset refuses
-/// memory that is not aligned to it.
+/// The bytes that a memset writes at a time, for a pattern of `pattern` bytes: the largest of 4, 2 and 1 that
+/// divides it. A memset refuses memory that is not aligned to it.
 pub(crate) fn fill_word(pattern: usize) -> usize {
     [4, 2].into_iter().find(|bytes| pattern.is_multiple_of(*bytes)).unwrap_or(1)
 }
 
-/// A copy of rows that lie apart. Sizes are in bytes.
+/// A copy of rows that are a pitch apart. Sizes are in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {
     pub between: RowsBetween,
-    /// Of a row.
+    /// The size of a row.
     pub width: usize,
-    /// How many rows.
+    /// The number of rows.
     pub height: usize,
-    /// From one row's beginning to the next one's, at least a row's width.
+    /// The distance from the beginning of one row to that of the next, at least a row's width.
     pub from_pitch: usize,
     pub to_pitch: usize,
 }
 
-/// Where rows are copied from and to. Host memory is page-locked.
+/// The two sides of a copy of rows. Host memory is page-locked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RowsBetween {
     HostAndDevice { to: DevicePtr, from: *const u8 },
@@ -194,7 +196,7 @@ impl Rows {
     }
 }
 
-/// It is handed on by value, so a launch lies elsewhere.
+/// A command is passed by value, so a launch is behind a reference.
 const _: () = assert!(size_of::<Command<'_>>() <= 64);
 
 #[cfg(test)]
@@ -206,7 +208,7 @@ mod tests {
 
     const AT: DevicePtr = DevicePtr(512);
 
-    /// What a command says of itself: the call, the engine, its bytes and blocks, the memory that it knows.
+    /// The properties of a command: the call, the engine, its bytes and blocks, the memory that it knows.
     fn said(command: &Command<'_>) -> (&'static str, Option<Engine>, usize, u64, Vec<u64>) {
         let places = command.places().into_iter().flatten().collect();
         (command.call(), command.engine(), command.bytes(), command.blocks(), places)

@@ -1,6 +1,6 @@
 //! [`Recording`]: the commands of a graph and their order, before a driver makes a graph of them.
 //!
-//! It is made from [`Command`]s and gives them back. In between everything lies in a few flat lists, so that
+//! It is made from [`Command`]s and gives them back. In between, everything lies in a few flat lists. So
 //! recording a chunk allocates nothing once they have grown, and comparing two recordings is comparing
 //! memory.
 
@@ -23,7 +23,7 @@ struct Part {
 }
 
 impl Part {
-    /// From `start` to the end of a list of `end`.
+    /// The part from `start` to `end`, which is now the end of the list.
     fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }
@@ -37,15 +37,15 @@ impl Part {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node {
     pub tag: Tag,
-    /// Of the nodes that it comes after.
+    /// The part of the list `Recording::after` with the nodes that it comes after.
     after: Part,
     work: NodeWork,
 }
 
-/// What a node does: a command without its pointers. Host memory is given by address.
+/// The work of a node: a command without its pointers. Host memory is given by address.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum NodeWork {
-    /// Nothing: keeps the place of a copy or fill of no bytes, which a graph cannot have.
+    /// No work. It keeps the place of a copy or fill of no bytes, which a graph cannot contain.
     Nothing,
     CopyToDevice {
         to: DevicePtr,
@@ -64,19 +64,19 @@ enum NodeWork {
     },
     Fill {
         to: DevicePtr,
-        /// Among [`Recording::patterns`].
+        /// A part of [`Recording::patterns`].
         pattern: Part,
         count: usize,
     },
     Launch {
-        /// Among [`Recording::kernels`].
+        /// An index into [`Recording::kernels`].
         kernel: u32,
     },
 }
 
 /// A command on its way into a recording.
 enum New<'a> {
-    /// A copy, or nothing: all that there is to it.
+    /// A copy, or nothing. This is all that there is to it.
     Whole(NodeWork),
     Fill {
         to: DevicePtr,
@@ -87,12 +87,12 @@ enum New<'a> {
 }
 
 impl<'a> New<'a> {
-    /// What becomes of a command; `None` if no graph can have it.
+    /// The form of a command in a recording; `None` if no graph can contain it.
     #[inline(always)]
     fn of(command: &Command<'a>) -> Option<Self> {
-        // What there is nothing to do for has no memory either.
+        // A command with nothing to do has no memory either.
         let whole = |bytes, work| Self::Whole(if bytes == 0 { NodeWork::Nothing } else { work });
-        // A node has addresses alone. What makes pointers of them again needs the provenance.
+        // A node has addresses only. To make pointers of them again, it needs the provenance.
         match *command {
             Command::CopyToDevice { to, from, bytes } => {
                 let from = from.expose_provenance();
@@ -118,7 +118,7 @@ impl<'a> New<'a> {
     }
 }
 
-/// No graph can have such a command.
+/// A command that no graph can contain.
 #[derive(Debug)]
 pub(crate) struct NotInGraph;
 
@@ -130,9 +130,9 @@ struct Kernel {
     block: [u32; 3],
     /// Dynamic shared memory, in bytes.
     shared: u32,
-    /// Among [`Recording::sizes`].
+    /// A part of [`Recording::sizes`].
     params: Part,
-    /// Of its parameters, one after another.
+    /// A part of [`Recording::words`], with its parameters one after another.
     words: Part,
     accesses: Part,
 }
@@ -140,17 +140,17 @@ struct Kernel {
 /// A part of a parameter's bytes. CUDA's vector types are aligned to 16 bytes at most.
 type Word = u128;
 
-/// Commands and their order. A node comes after nodes recorded before it only.
+/// Commands and their order. A node comes only after nodes that were recorded before it.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
     nodes: Vec<Node>,
     after: Vec<u32>,
-    /// Apart from the nodes, which are small without them.
+    /// The kernels are apart from the nodes, which are small without them.
     kernels: Vec<Kernel>,
     patterns: Vec<u8>,
-    /// Of the kernels' parameters, in bytes.
+    /// The sizes of the kernels' parameters, in bytes.
     sizes: Vec<usize>,
-    /// The parameters' bytes, each filled up to whole words with zeros.
+    /// The parameters' bytes, each parameter filled up to whole words with zeros.
     words: Vec<Word>,
     accesses: Vec<Access>,
 }
@@ -164,7 +164,7 @@ impl Recording {
         &self.nodes
     }
 
-    /// Forgets everything, but for the memory it took.
+    /// Forgets everything, but keeps the memory of the lists.
     pub(crate) fn clear(&mut self) {
         let Self { nodes, after, kernels, patterns, sizes, words, accesses } = self;
         nodes.clear();
@@ -176,11 +176,11 @@ impl Recording {
         accesses.clear();
     }
 
-    /// Adds a command that comes after the nodes of `after`, with all that it points to copied. Gives its
-    /// index.
+    /// Adds a command that comes after the nodes of `after`, and copies everything that it points to. Returns
+    /// its index.
     ///
     /// # Errors
-    /// No graph can have it.
+    /// No graph can contain it.
     ///
     /// # Safety
     /// Each parameter of a launch points to as many initialised bytes as its size says.
@@ -197,7 +197,7 @@ impl Recording {
             New::Launch(launch) => unsafe { self.launch(launch) },
         };
         let start = self.after.len();
-        // One by one: there are one or two.
+        // One by one, since there are only one or two.
         after.iter().for_each(|&before| self.after.push(before));
         let after = Part::new(start, self.after.len());
         self.nodes.push(Node { tag, after, work });
@@ -217,7 +217,7 @@ impl Recording {
             }
         }
         self.kernels.extend_from_slice(&other.kernels[..kernels]);
-        // What belongs to nodes lies in their order.
+        // The parts that belong to nodes lie in the nodes' order.
         let after = self.nodes.last().map_or(0, |node| node.after.range().end);
         self.after.extend_from_slice(&other.after[..after]);
         self.patterns.extend_from_slice(&other.patterns[..patterns]);
@@ -245,7 +245,7 @@ impl Recording {
         let first_access = self.accesses.len();
         if sizes.iter().all(|&bytes| bytes == 4 || bytes == 8) {
             self.words.extend(params.iter().zip(sizes).map(|(&param, &bytes)| {
-                // SAFETY: `param` has `bytes` initialised bytes, says the caller.
+                // SAFETY: `param` has `bytes` initialised bytes, by the caller's promise.
                 unsafe { if bytes == 4 { word::<4>(param.cast()) } else { word::<8>(param.cast()) } }
             }));
         } else {
@@ -286,7 +286,8 @@ impl Recording {
         &self.after[node.after.range()]
     }
 
-    /// Hands `view` the command of a node; `None` if that does nothing. `params`: room for a launch's.
+    /// Calls `view` with the command of a node; `None` if that does nothing. `params` is room for a launch's
+    /// parameters.
     ///
     /// A launch's parameters point into this recording. Its host body comes with the launch of the graph.
     pub(crate) fn command<R>(
@@ -338,7 +339,7 @@ impl Recording {
         &self.patterns[pattern.range()]
     }
 
-    /// What a kernel may touch.
+    /// The memory that a kernel accesses.
     fn accesses(&self, kernel: &Kernel) -> &[Access] {
         &self.accesses[kernel.accesses.range()]
     }
@@ -348,7 +349,7 @@ impl Recording {
         (&self.sizes[kernel.params.range()], &self.words[kernel.words.range()])
     }
 
-    /// What each node is of.
+    /// The tag of each node.
     pub(crate) fn tags(&self) -> impl Iterator<Item = Tag> {
         self.nodes.iter().map(|node| node.tag)
     }
@@ -366,12 +367,12 @@ impl Recording {
     }
 }
 
-/// How many words a parameter takes.
+/// The number of words that a parameter takes.
 fn words_of(bytes: usize) -> usize {
     bytes.div_ceil(size_of::<Word>())
 }
 
-/// `N` bytes, at most a word's, filled up with zeros.
+/// A word of `N` bytes, at most a word's size, filled up with zeros.
 ///
 /// # Safety
 /// `value` points to that many initialised bytes.

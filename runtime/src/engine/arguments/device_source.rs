@@ -52,18 +52,19 @@ pub trait DeviceOutput<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> Result<DeviceSource<'a>>;
 }
 
-/// The memory of one argument on the device. Only the traits above make one, so it is what it says for the lifetime `'a`.
+/// The memory of one argument on the device. Only the traits above create it, so it is valid for the lifetime
+/// `'a`.
 #[doc(hidden)]
 pub struct DeviceSource<'a> {
     pub(crate) core: Arc<DeviceCore>,
-    /// Where it begins, in the core's memory.
+    /// Its start, within the core's memory.
     pub(crate) ptr: DevicePtr,
     pub(crate) bytes: usize,
-    /// In elements.
+    /// Length in elements.
     pub(crate) len: usize,
     /// Whether it was borrowed mutably.
     pub(crate) writable: bool,
-    /// Streams are refused as long as the run has it.
+    /// The run's hold on the memory: streams are refused until it is dropped.
     pub(crate) held: Held,
     borrow: PhantomData<&'a mut [u8]>,
 }
@@ -79,10 +80,10 @@ impl<'a> DeviceSource<'a> {
         Self::new::<T>(buffer.core(), buffer.core().ptr(), buffer.len(), writable)
     }
 
-    /// `len` elements at `ptr`, which are the core's.
+    /// `len` elements at `ptr`, which belong to the core.
     fn new<T: Pod>(core: &Arc<DeviceCore>, ptr: DevicePtr, len: usize, writable: bool) -> Self {
         let held = Held::new(Arc::clone(core) as _);
-        // What is left of the operations of streams is over before the run begins, or else the buffer is poisoned.
+        // Earlier operations of streams are over before the run begins, or else the buffer is poisoned.
         core.settled(writable);
         let bytes = len * size_of::<T>();
         Self { core: Arc::clone(core), ptr, bytes, len, writable, held, borrow: PhantomData }
@@ -140,9 +141,11 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::{Device, ErrorKind, Spec};
+    use crate::Device;
+    use crate::base::error::Detail;
+    use crate::sim::Simulation;
 
-    /// Devices that keep memory for good, so that a leak checker finds what belongs to them.
+    /// Devices that keep memory for good, so that a leak checker finds the memory that belongs to them.
     static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
 
     fn core_of(buffer: &DeviceBuf<u8>) -> Arc<DeviceCore> {
@@ -151,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_source_says_what_it_is() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut buffer = DeviceBuf::from_slice(&device, &[1_u16, 2, 3]).expect("memory");
         let read = DeviceInput::source(&buffer).expect("it is a buffer");
         assert_eq!((read.len, read.writable, read.bytes), (3, false, 6));
@@ -167,17 +170,17 @@ mod tests {
         drop(part);
         let part = DeviceOutput::source(buffer.slice_mut(..2).expect("a part")).expect("of a buffer");
         assert_eq!((part.ptr, part.bytes, part.len, part.writable), (start, 4, 2, true));
-        // Memory that a run hands out is no argument of another run.
+        // Memory that a run hands out is not an argument of another run.
         let of_a_run = DeviceSlice::<u16>::new(DevicePtr(256), 2);
-        assert!(matches!(of_a_run.to_vec().unwrap_err().kind(), ErrorKind::OfARun));
+        assert!(matches!(of_a_run.to_vec().unwrap_err().detail(), Detail::OfARun));
         let refused = DeviceInput::source(of_a_run).expect_err("it is no buffer's");
-        assert!(matches!(refused.kind(), ErrorKind::OfARun));
+        assert!(matches!(refused.detail(), Detail::OfARun));
     }
 
     /// A run that holds the memory keeps it, and may give it up.
     #[test]
     fn a_source_outlives_its_buffer() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let before = device.free_memory().expect("a number");
         let core = core_of(&DeviceBuf::zeroed(&device, 1000).expect("memory"));
         assert_eq!(device.free_memory().expect("a number"), before - 1024);

@@ -1,17 +1,17 @@
-//! How generated code names the arguments and buffers of a call.
+//! Handles by which generated code names the arguments and buffers of a call.
 
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-/// A host argument of the call that gave it.
+/// A host argument of the call that created the handle.
 #[derive(Debug)]
 pub struct Host<T> {
     pub(crate) index: usize,
     elements: PhantomData<fn() -> T>,
 }
 
-/// A device buffer of the call that gave it.
+/// A device buffer of the call that created the handle.
 #[derive(Debug)]
 pub struct Buffer<T> {
     pub(crate) index: usize,
@@ -43,10 +43,10 @@ impl<T> Clone for Buffer<T> {
 }
 impl<T> Copy for Buffer<T> {}
 
-/// A [`Buffer`] whose elements are its own business.
+/// A [`Buffer`] whose element type the callee does not constrain.
 ///
-/// Were `Operation::read` to take a `Buffer<T>`, what a routine wants would decide `T`, and the compiler complain of `read`'s
-/// argument; so it complains of the routine's.
+/// If `Operation::read` took a `Buffer<T>`, the routine's parameter would determine `T`, and the compiler
+/// would report a mismatch at `read`'s argument; this way it reports it at the routine's.
 pub trait AnyBuffer {
     type Element: Pod;
     fn buffer(self) -> Buffer<Self::Element>;

@@ -1,4 +1,4 @@
-//! What `run` accepts as host data: slices, `Vec`s, arrays, [`PinnedBuf`]s, and what is streamed.
+//! The types that `run` accepts as host data: slices, `Vec`s, arrays, [`PinnedBuf`]s, sources and sinks.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,9 +8,9 @@ use bytemuck::Pod;
 use crate::device::memory::{PinnedBuf, PinnedRange, PinnedSlice, PinnedSliceMut};
 use crate::exchange::{Feed, Pulled, Pushed, Sink, Source, Streamed};
 
-/// Host data that a pipeline reads: `&[T]`, `&Vec<T>`, `&Box<[T]>`, `&[T; N]` (staged by the CPU through pinned memory), or
-/// `&PinnedBuf<T>` and [`PinnedSlice<T>`] (copied by the device directly); or a [`source`](mod@crate::source), which is read as
-/// the run goes on.
+/// Host data that a pipeline reads: `&[T]`, `&Vec<T>`, `&Box<[T]>`, `&[T; N]` (staged by the CPU through
+/// page-locked memory), or `&PinnedBuf<T>` and [`PinnedSlice<T>`] (copied by the device directly); or a
+/// [`source`](mod@crate::io::source), which is read while the run goes on.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `input` of `{T}`",
     label = "expected `&[{T}]`, `&Vec<{T}>` or `&PinnedBuf<{T}>`",
@@ -22,8 +22,8 @@ pub trait Input<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> HostSource<'a>;
 }
 
-/// Host data that a pipeline reads and writes back: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]`, `&mut PinnedBuf<T>` or
-/// [`PinnedSliceMut<T>`].
+/// Host data that a pipeline reads and writes back: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]`,
+/// `&mut PinnedBuf<T>` or [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `inout` of `{T}`",
     label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`",
@@ -35,7 +35,8 @@ pub trait InOut<'a, T: Pod>: sealed::Sealed {
 }
 
 /// Host data that a pipeline writes: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]`, `&mut PinnedBuf<T>` or
-/// [`PinnedSliceMut<T>`], as long as the result; or a [`sink`](mod@crate::sink), which takes it as the run goes on.
+/// [`PinnedSliceMut<T>`], as long as the result; or a [`sink`](mod@crate::io::sink), which receives the
+/// result while the run goes on.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `output` of `{T}`",
     label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`",
@@ -107,13 +108,13 @@ pub trait MappedInOut<'a, T: Pod>: InOut<'a, T> {}
 )]
 pub trait MappedOutput<'a, T: Pod>: Output<'a, T> {}
 
-/// The memory of one host argument. Only the traits above make one, so it is what it says for the lifetime `'a`.
+/// The memory of one host argument. Only the traits above create it, so it is valid for the lifetime `'a`.
 #[doc(hidden)]
 pub struct HostSource<'a> {
     pub(crate) memory: HostMemory,
-    /// Of what is streamed, until the run hands it to a thread.
+    /// The source or sink, until the run hands it to a thread.
     pub(crate) feed: Option<Feed<'a>>,
-    /// In elements. Of what is streamed nobody knows.
+    /// Length in elements. Unknown for sources and sinks.
     pub(crate) len: usize,
     /// Whether it was borrowed mutably.
     pub(crate) writable: bool,
@@ -127,10 +128,10 @@ impl fmt::Debug for HostSource<'_> {
 }
 
 pub(crate) enum HostMemory {
-    /// Touched by CPU copies only.
+    /// Accessed by CPU copies only.
     Pageable(*mut u8),
     Pinned(PinnedRange),
-    /// None: a source or a sink, which knows staging slots only.
+    /// No memory: a source or a sink, which only accesses staging slots.
     Streamed,
 }
 
@@ -147,7 +148,7 @@ impl<'a> HostSource<'a> {
         Self::new(HostMemory::Pinned(range), len, writable)
     }
 
-    /// Of an argument of which only the shape is known yet.
+    /// An argument of which only the shape is known yet.
     pub(crate) fn unknown() -> Self {
         Self::new(HostMemory::Streamed, 0, false)
     }
@@ -187,7 +188,7 @@ macro_rules! writable {
 readable!([] [T], [] Vec<T>, [] Box<[T]>, [const N: usize] [T; N]);
 writable!([] [T], [] Vec<T>, [] Box<[T]>, [const N: usize] [T; N]);
 
-// Not by a macro: rustc shows these lines where a `Vec` is passed.
+// Written without a macro, because rustc shows these lines where a `Vec` is passed.
 impl<'a, T: Pod> PinnedInput<'a, T> for &'a PinnedBuf<T> {}
 impl<'a, T: Pod> PinnedInput<'a, T> for PinnedSlice<'a, T> {}
 impl<'a, T: Pod> MappedInput<'a, T> for &'a PinnedBuf<T> {}

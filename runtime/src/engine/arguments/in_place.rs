@@ -1,4 +1,5 @@
-//! [`InPlace`]: an argument of a run that chunks use where it is, on the device or in page-locked host memory.
+//! [`InPlace`]: an argument of a run that chunks use where it lies, on the device or in page-locked host
+//! memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,12 +11,12 @@ use crate::device::pending::Held;
 use crate::driver::{Access, DevicePtr};
 use crate::engine::arguments::{DeviceSource, HostMemory, HostSource};
 
-/// Holds the memory for as long as the run may use it. The borrow is the [`Call`]'s.
+/// Holds the memory for as long as the run may use it. [`Call`] holds the borrow.
 pub(crate) struct InPlace {
     core: Core,
-    /// Where it begins, and its bytes.
+    /// Its start and its length in bytes.
     range: (DevicePtr, usize),
-    /// In elements.
+    /// Length in elements.
     pub(crate) len: usize,
     pub(crate) writable: bool,
     /// Whether the run needs the data in it.
@@ -46,13 +47,13 @@ impl InPlace {
         }
     }
 
-    /// The same argument, whose data the run does not need.
+    /// The same argument, whose contents the run does not need.
     pub(crate) fn unread(self) -> Self {
         Self { reads: false, ..self }
     }
 
-    /// The error because of which some of the data that the run needs may not be what a stream's operation
-    /// was to write.
+    /// The error because of which data that the run needs may differ from what a stream's operation should
+    /// have written.
     pub(crate) fn failure(&self) -> Option<Error> {
         let failure = match &self.core {
             Core::Device(core, _) => core.failure(&self.ptr().range(self.range.1)),
@@ -61,7 +62,7 @@ impl InPlace {
         failure.filter(|_| self.reads)
     }
 
-    /// Notes that the run has written its first bytes.
+    /// Notes that the run has written its first `bytes` bytes.
     pub(crate) fn is_written_anew(&self, bytes: usize) {
         match &self.core {
             Core::Device(core, _) => core.is_written_anew(&self.ptr().range(bytes.min(self.range.1))),
@@ -87,7 +88,7 @@ impl InPlace {
         }
     }
 
-    /// Gives the memory up to the device for good.
+    /// Leaves the memory to the device for good.
     pub(crate) fn poison(&self) {
         match &self.core {
             Core::Device(core, _) => core.poison(),
@@ -100,7 +101,7 @@ impl InPlace {
         matches!(self.core, Core::Pinned(_))
     }
 
-    /// Whether all of `access` is in this memory, and nothing that was borrowed shared is written.
+    /// Whether all of `access` lies in this memory, and no memory that was borrowed shared is written.
     pub(crate) fn holds(&self, access: &Access) -> bool {
         let (ptr, bytes) = self.range;
         access.is_within(ptr, bytes) && (self.writable || !access.write)

@@ -1,4 +1,4 @@
-//! What the call of a run is given: host memory, device memory, sources and sinks.
+//! The arguments of a run: host memory, device memory, sources and sinks.
 
 mod device_source;
 pub(crate) mod handles;
@@ -21,23 +21,23 @@ pub use host::{
 
 /// The arguments of one run, checked. Nothing changes them once the run begins.
 pub(crate) struct Arguments<'a> {
-    /// In the order of the plan's hosts.
+    /// The host arguments, in the order of the plan's hosts.
     pub(crate) hosts: Vec<HostArgument<'a>>,
-    /// In the order of the plan's buffers.
+    /// The buffers, in the order of the plan's buffers.
     pub(crate) buffers: Vec<BufferShape>,
-    /// Those that are used where they are.
+    /// The arguments that are used where they lie.
     pub(crate) in_place: Vec<InPlace>,
-    /// Those that the whole run shares.
+    /// The data that the whole run shares.
     pub(crate) shared: Vec<Shared<'a>>,
     /// The parameters.
     pub(crate) words: Vec<u64>,
-    /// How many items there are, and the argument that said so first.
+    /// The number of items, and the argument that determined it first.
     pub(crate) items: Option<(usize, &'static str)>,
     /// Whether there is a source or a sink.
     pub(crate) has_feeds: bool,
-    /// Whether one has elements for each chunk.
+    /// Whether any argument has elements for each chunk.
     pub(crate) any_per_chunk: bool,
-    /// Whether the run follows from the parameters and the arguments.
+    /// Whether the parameters and the arguments determine the run.
     pub(crate) repeats: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct HostArgument<'a> {
     pub(crate) shape: Shape,
 }
 
-/// The vectors of the last run's arguments, which the next run's need not allocate.
+/// The vectors of the last run's arguments, so that the next run need not allocate them.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
     pub(crate) buffers: Vec<BufferShape>,
@@ -56,7 +56,7 @@ pub(crate) struct Arena {
 }
 
 impl Arguments<'_> {
-    /// None yet, of so many hosts.
+    /// No arguments yet, with room for so many hosts.
     pub(crate) fn new(arena: Arena, hosts: usize) -> Self {
         let Arena { buffers, in_place, words } = arena;
         Self {
@@ -72,7 +72,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// The arguments are given back to the caller, and their vectors kept.
+    /// Gives the arguments back to the caller and keeps their vectors.
     pub(crate) fn into_arena(self) -> Arena {
         let Self { mut buffers, mut in_place, mut words, .. } = self;
         buffers.clear();
@@ -81,7 +81,7 @@ impl Arguments<'_> {
         Arena { buffers, in_place, words }
     }
 
-    /// Leaves all memory that the device reaches to it, for good.
+    /// Leaves all memory that the device can access to it, for good.
     pub(crate) fn poison(&self) {
         let hosts = self.hosts.iter().map(|host| &host.source);
         for source in hosts.chain(self.shared.iter().filter_map(Shared::source)) {

@@ -1,58 +1,58 @@
-//! How large an item and a buffer are.
+//! The sizes of items and buffers.
 
 use crate::base::chunk::Chunk;
-use crate::base::error::ErrorKind;
+use crate::base::error::Detail;
 use crate::driver::DevicePtr;
 
-/// What a declaration says of its size: elements an item, or a chunk.
+/// A declaration's size: elements for each item, or for each chunk.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     /// Bytes of one element.
     element: usize,
     /// Elements in one item, or for one chunk.
     per_item: usize,
-    /// Items on each side of a chunk that it sees besides its own.
+    /// Items that a chunk sees on each side besides its own.
     halo: usize,
     per_chunk: bool,
 }
 
 impl Size {
-    /// `per_item` elements an item.
+    /// `per_item` elements for each item.
     pub const fn of<T>(per_item: usize) -> Self {
         Self { element: size_of::<T>(), per_item, halo: 0, per_chunk: false }
     }
 
-    /// The elements are one chunk's.
+    /// The same number of elements, for each chunk.
     #[must_use]
     pub const fn per_chunk(self) -> Self {
         Self { per_chunk: true, ..self }
     }
 
-    /// So many items more on each side of a chunk.
+    /// The same size with `items` more items on each side of a chunk.
     #[must_use]
     pub const fn with_halo(self, items: usize) -> Self {
         Self { halo: items, ..self }
     }
 
-    /// Bytes for a chunk of `items`, or more than there can be.
+    /// Bytes for a chunk of `items`, saturating at the greatest number.
     pub(crate) const fn bytes_for(self, items: usize) -> usize {
         let items = if self.per_chunk { 1 } else { items.saturating_add(self.halo.saturating_mul(2)) };
         self.element.saturating_mul(self.per_item).saturating_mul(items)
     }
 }
 
-/// What lies beyond the first and the last item of an argument with a halo.
+/// The contents beyond the first and the last item of an argument with a halo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
-    /// The first and the last item, over and over.
+    /// Repeats the first and the last item.
     Clamp,
     /// Zero bytes.
     Zero,
-    /// The items at the other end.
+    /// The items at the other end of the argument.
     Wrap,
 }
 
-/// One item of an argument or a buffer, as a call has checked it.
+/// The shape of one item of an argument or a buffer, checked by a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes of one element.
@@ -65,31 +65,31 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn new(name: &'static str, size: Size, edge: Edge) -> Result<Self, ErrorKind> {
+    pub(crate) fn new(name: &'static str, size: Size, edge: Edge) -> Result<Self, Detail> {
         let Size { element, per_item, halo, per_chunk } = size;
         let fits = |items: usize| {
             let bytes = element.checked_mul(per_item).and_then(|bytes| bytes.checked_mul(items));
             bytes.is_some_and(|bytes| bytes <= isize::MAX as usize)
         };
         if per_item == 0 || !fits(1) {
-            return Err(ErrorKind::ItemSize { buffer: name, per_item });
+            return Err(Detail::ItemSize { buffer: name, per_item });
         }
-        // What a chunk has for itself has no items around it.
+        // Per-chunk data have no items around them.
         let halo = if per_chunk { 0 } else { halo };
-        // A halo of many items of no bytes would still have to be counted.
+        // A halo of many items without bytes would still have to be counted.
         let most = || halo.checked_mul(2).and_then(|items| items.checked_add(1));
         if halo > 0 && most().is_none_or(|items| !fits(items) || items > isize::MAX as usize) {
-            return Err(ErrorKind::HaloSize { buffer: name, halo });
+            return Err(Detail::HaloSize { buffer: name, halo });
         }
         Ok(Self { element, per_item, halo, edge, per_chunk })
     }
 
-    /// Bytes of an item, or of what one chunk has.
+    /// Bytes of an item, or of one chunk's elements.
     pub(crate) fn bytes(self) -> usize {
         self.element * self.per_item
     }
 
-    /// A chunk's part of an argument: its first byte and its bytes.
+    /// A chunk's part of an argument: the offset of its first byte, and its length in bytes.
     pub(crate) fn range(self, c: Chunk) -> (usize, usize) {
         if self.per_chunk {
             return (c.index * self.bytes(), self.bytes());
@@ -97,24 +97,24 @@ impl Shape {
         (c.start * self.bytes(), c.len * self.bytes())
     }
 
-    /// What a chunk of so many items has of them.
+    /// The number of items of this shape that a chunk of `items` items has.
     pub(crate) fn items(self, items: usize) -> usize {
         if self.per_chunk { 1 } else { items.saturating_add(2 * self.halo) }
     }
 }
 
-/// Where a buffer's memory is.
+/// The location of a buffer's memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BufferPlace {
     /// In the ring, on the device.
     Ring,
     /// In the ring, in page-locked host memory.
     HostRing,
-    /// One for the run, of so many elements.
+    /// Once for the run, with so many elements.
     Shared(usize),
-    /// One for the run, an argument: where it begins and its elements.
+    /// Once for the run, as an argument: its start and its length in elements.
     SharedInPlace(DevicePtr, usize),
-    /// An argument of the run: where it begins and its bytes.
+    /// An argument of the run: its start and its length in bytes.
     InPlace(DevicePtr, usize),
 }
 
@@ -126,21 +126,21 @@ pub(crate) struct BufferShape {
 }
 
 impl BufferShape {
-    /// Its bytes where a chunk has `items`.
+    /// Its bytes in a chunk of `items` items.
     pub(crate) fn bytes(self, items: usize) -> usize {
         self.len(items).saturating_mul(self.shape.element)
     }
 
-    /// Its elements where a chunk has `items`.
+    /// Its elements in a chunk of `items` items.
     pub(crate) fn len(self, items: usize) -> usize {
         match self.place {
             BufferPlace::Shared(len) | BufferPlace::SharedInPlace(_, len) => len,
-            // An item of elements that take no room may have any number of them.
+            // An item of zero-sized elements may have any number of them.
             _ => self.shape.items(items).saturating_mul(self.shape.per_item),
         }
     }
 
-    /// Whether it is an argument that is used where it is.
+    /// Whether it is an argument that is used where it lies.
     pub(crate) fn is_in_place(self) -> bool {
         matches!(self.place, BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..))
     }
@@ -191,7 +191,7 @@ mod tests {
         let size = Size::of::<u16>(5).with_halo(2);
         let shape = Shape::new("x", size, Edge::Zero).expect("it fits");
         assert_eq!((shape.items(7), size.bytes_for(7)), (11, 110));
-        // A chunk has nothing around what it has for itself.
+        // Per-chunk data have nothing around them.
         let shape = Shape::new("x", size.per_chunk(), Edge::Zero).expect("it fits");
         assert_eq!((shape.halo, shape.items(7), size.per_chunk().bytes_for(7)), (0, 1, 10));
     }

@@ -1,5 +1,5 @@
-//! What the whole run shares: `resident` data, copied in before the first chunk, and what is carried from chunk to chunk,
-//! copied in before it and out after the last. What is on the device already is at most filled.
+//! Data that the whole run shares: `resident` data, copied in before the first chunk, and carried data,
+//! copied in before the first chunk and out after the last. Data already on the device are at most filled.
 
 use crate::driver::DevicePtr;
 use crate::engine::arguments::HostSource;
@@ -9,9 +9,9 @@ pub(crate) struct Shared<'a> {
     /// Its index among the plan's buffers.
     pub(crate) buffer: usize,
     pub(crate) data: Data<'a>,
-    /// In bytes, of all of it.
+    /// Total size in bytes.
     pub(crate) bytes: usize,
-    /// The bytes of the element it starts from; else it starts from `data`.
+    /// The bytes of the element it starts from; without them it starts from `data`.
     pub(crate) init: Option<Vec<u8>>,
 }
 
@@ -19,12 +19,12 @@ pub(crate) struct Shared<'a> {
 pub(crate) enum Data<'a> {
     /// Copied to the ring, and back at the end if it is `carried`.
     Host { source: HostSource<'a>, carried: bool },
-    /// Used where it is.
+    /// Used where it lies.
     Device(DevicePtr),
 }
 
 impl<'a> Shared<'a> {
-    /// The argument, if it is the host's.
+    /// The argument, if it is in host memory.
     pub(crate) fn source(&self) -> Option<&HostSource<'a>> {
         match &self.data {
             Data::Host { source, .. } => Some(source),

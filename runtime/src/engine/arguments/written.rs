@@ -1,18 +1,18 @@
-//! [`Written`]: the arguments that a run has written anew, so that earlier failures there no longer count.
+//! [`Written`]: the arguments that a run has written anew, so that earlier failures in them no longer count.
 
 use crate::base::plan::{self, Plan};
 use crate::engine::arguments::shape::Shape;
 use crate::engine::arguments::shared::Shared;
 use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 
-/// A run that went well.
+/// A run without failures.
 pub(crate) struct Written {
     pub(crate) plan: &'static Plan,
     pub(crate) chunks: usize,
 }
 
 impl Written {
-    /// Notes it where the arguments are.
+    /// Notes it in each such argument.
     pub(crate) fn note(&self, arguments: &Arguments<'_>) {
         let Arguments { hosts, buffers, in_place, shared, .. } = arguments;
         for (index, HostArgument { source, shape }) in hosts.iter().enumerate() {
@@ -38,7 +38,7 @@ impl Written {
         }
     }
 
-    /// Whether every chunk has it written.
+    /// Whether every chunk writes it.
     fn writes(&self, memory: plan::Memory) -> bool {
         let every_chunk =
             |operation: &&plan::OperationPlan| !operation.conditional && operation.repeat.is_none();
@@ -47,8 +47,8 @@ impl Written {
         accesses.into_iter().any(|access| access.writes && access.memory == memory)
     }
 
-    /// The bytes of an argument that belong to the run's chunks. One with elements for each chunk may have
-    /// more.
+    /// The bytes of an argument that belong to the run's chunks. An argument with elements for each chunk may
+    /// have more.
     fn bytes(&self, shape: Shape) -> usize {
         if shape.per_chunk { self.chunks.saturating_mul(shape.bytes()) } else { usize::MAX }
     }

@@ -1,8 +1,8 @@
-//! Arguments that chunks use where they are.
+//! Arguments that chunks use where they lie.
 
 use bytemuck::Pod;
 
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::plan::{BufferKind, BufferPlan};
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::arguments::in_place::InPlace;
@@ -17,7 +17,7 @@ impl<'a> Call<'_, 'a> {
     /// The next buffer, an `input` on the device.
     ///
     /// # Errors
-    /// As [`input`](Self::input).
+    /// Those of [`input`](Self::input).
     pub fn device_input<T: Pod>(
         &mut self,
         per_item: usize,
@@ -30,7 +30,7 @@ impl<'a> Call<'_, 'a> {
     /// The next buffer, an `inout` on the device.
     ///
     /// # Errors
-    /// As [`input`](Self::input).
+    /// Those of [`input`](Self::input).
     pub fn device_inout<T: Pod>(
         &mut self,
         per_item: usize,
@@ -43,7 +43,7 @@ impl<'a> Call<'_, 'a> {
     /// The next buffer, an `output` on the device.
     ///
     /// # Errors
-    /// As [`input`](Self::input).
+    /// Those of [`input`](Self::input).
     pub fn device_output<T: Pod>(
         &mut self,
         per_item: usize,
@@ -56,7 +56,7 @@ impl<'a> Call<'_, 'a> {
     /// The next buffer, an `input` in page-locked host memory.
     ///
     /// # Errors
-    /// As [`input`](Self::input).
+    /// Those of [`input`](Self::input).
     pub fn mapped_input<T: Pod>(
         &mut self,
         per_item: usize,
@@ -68,7 +68,7 @@ impl<'a> Call<'_, 'a> {
     /// The next buffer, an `inout` in page-locked host memory.
     ///
     /// # Errors
-    /// As [`input`](Self::input).
+    /// Those of [`input`](Self::input).
     pub fn mapped_inout<T: Pod>(
         &mut self,
         per_item: usize,
@@ -80,7 +80,7 @@ impl<'a> Call<'_, 'a> {
     /// The next buffer, an `output` in page-locked host memory.
     ///
     /// # Errors
-    /// As [`input`](Self::input).
+    /// Those of [`input`](Self::input).
     pub fn mapped_output<T: Pod>(
         &mut self,
         per_item: usize,
@@ -89,7 +89,7 @@ impl<'a> Call<'_, 'a> {
         self.in_place(per_item, InPlace::mapped(data.source()).map(InPlace::unread))
     }
 
-    /// The argument that the next buffer is.
+    /// The argument for the next buffer.
     pub(crate) fn on_device(&self, source: Result<DeviceSource<'a>>) -> Result<InPlace> {
         let at_buffer =
             |error: Error| error.at(place_of_buffer(self.pipeline.plan, self.arguments.buffers.len()));
@@ -103,7 +103,7 @@ impl<'a> Call<'_, 'a> {
         let name = plan.buffers[index].name;
         let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
         let shape = Shape::new(name, size, edge).map_err(refused)?;
-        let data = data.ok_or_else(|| refused(ErrorKind::Skipped))?;
+        let data = data.ok_or_else(|| refused(Detail::Skipped))?;
         self.check_in_place(&data)?;
         self.count(name, shape, data.len).map_err(refused)?;
         let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
@@ -111,7 +111,7 @@ impl<'a> Call<'_, 'a> {
         Ok(self.push(BufferShape { shape, place }))
     }
 
-    /// Whether this device may use the argument that the next buffer is as the plan says.
+    /// Checks that this device may use the argument for the next buffer as the plan says.
     pub(crate) fn check_in_place(&self, data: &InPlace) -> Result<()> {
         let index = self.arguments.buffers.len();
         let plan = self.pipeline.plan;
@@ -119,7 +119,7 @@ impl<'a> Call<'_, 'a> {
         let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
         let writes = matches!(kind, BufferKind::InPlace { writes: true, .. } | BufferKind::Carry);
         if writes && !data.writable {
-            return Err(refused(ErrorKind::Skipped));
+            return Err(refused(Detail::Skipped));
         }
         self.usable(name, data.is_poisoned(), data.device()).map_err(refused)?;
         data.failure().map_or(Ok(()), |error| Err(error.at(place_of_buffer(plan, index))))

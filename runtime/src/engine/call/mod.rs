@@ -1,5 +1,5 @@
-//! [`Call`]: the arguments of one run, checked. Those that are used where they are, and those that the whole run shares, have
-//! their methods in `in_place` and `shared`.
+//! [`Call`]: the checked arguments of one run. The methods for arguments that are used where they lie, and
+//! for those that the whole run shares, are in `in_place` and `shared`.
 
 mod in_place;
 mod shared;
@@ -10,7 +10,7 @@ use std::panic::Location;
 
 use bytemuck::Pod;
 
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::plan::{BufferKind, BufferPlan};
 use crate::device::Device;
 use crate::driver::DevicePtr;
@@ -21,12 +21,12 @@ use crate::engine::arguments::{Arguments, HostArgument, HostMemory, HostSource, 
 use crate::engine::pipeline::ChunkSize;
 use crate::engine::purpose::Purpose;
 
-/// One run being prepared.
+/// A run under preparation.
 pub struct Call<'p, 'a> {
     pub(crate) pipeline: &'p mut Pipeline,
     pub(crate) purpose: Purpose,
     pub(crate) arguments: Arguments<'a>,
-    /// Of what comes next.
+    /// The halo of the next argument or buffer.
     halo: (usize, Edge),
     per_chunk: bool,
 }
@@ -39,32 +39,32 @@ impl fmt::Debug for Call<'_, '_> {
 
 impl<'p, 'a> Call<'p, 'a> {
     pub(crate) fn new(pipeline: &'p mut Pipeline, purpose: Purpose) -> Self {
-        // A run gives it back.
+        // A run gives it back at its end.
         let arena = std::mem::take(&mut pipeline.arena);
         let arguments = Arguments::new(arena, pipeline.plan.hosts.len());
         Self { pipeline, purpose, arguments, halo: (0, Edge::Clamp), per_chunk: false }
     }
 
-    /// What comes next sees `items` more on each side of a chunk.
+    /// The next argument or buffer sees `items` more on each side of a chunk.
     pub fn halo(&mut self, items: usize, edge: Edge) -> &mut Self {
         self.halo = (items, edge);
         self
     }
 
-    /// What comes next has elements for each chunk.
+    /// The next argument or buffer has elements for each chunk.
     pub fn per_chunk(&mut self) -> &mut Self {
         (self.per_chunk, self.arguments.any_per_chunk) = (true, true);
         self
     }
 
-    /// The size of what comes next.
+    /// The size of the next argument or buffer.
     pub(crate) fn size<T>(&mut self, per_item: usize) -> (Size, Edge) {
         let (halo, edge) = std::mem::replace(&mut self.halo, (0, Edge::Clamp));
         let size = Size::of::<T>(per_item).with_halo(halo);
         (if std::mem::take(&mut self.per_chunk) { size.per_chunk() } else { size }, edge)
     }
 
-    /// The items of the run.
+    /// The number of items of the run.
     pub(crate) fn items(&self) -> usize {
         self.arguments.items.map_or(0, |(items, _)| items)
     }
@@ -80,7 +80,7 @@ impl<'p, 'a> Call<'p, 'a> {
     /// The next `inout`.
     ///
     /// # Errors
-    /// As [`input`](Self::input).
+    /// Those of [`input`](Self::input).
     pub fn inout<T: Pod>(&mut self, per_item: usize, data: impl InOut<'a, T>) -> Result<Host<T>> {
         self.host(per_item, data.source(), true)
     }
@@ -88,7 +88,7 @@ impl<'p, 'a> Call<'p, 'a> {
     /// The next `output`.
     ///
     /// # Errors
-    /// As [`input`](Self::input).
+    /// Those of [`input`](Self::input).
     pub fn output<T: Pod>(&mut self, per_item: usize, data: impl Output<'a, T>) -> Result<Host<T>> {
         self.host(per_item, data.source(), false)
     }
@@ -102,16 +102,16 @@ impl<'p, 'a> Call<'p, 'a> {
         self.scratch(per_item)
     }
 
-    /// The next buffer, in page-locked host memory.
+    /// The next buffer, which is in page-locked host memory.
     ///
     /// # Errors
-    /// As [`device`](Self::device).
+    /// Those of [`device`](Self::device).
     pub fn host_scratch<T: Pod>(&mut self, per_item: usize) -> Result<Buffer<T>> {
         const { assert!(align_of::<T>() <= 64, "page-locked memory is aligned to 64 bytes") };
         self.scratch(per_item)
     }
 
-    /// The next buffer, whose shape is checked.
+    /// Adds the next buffer, whose shape was checked.
     pub(crate) fn push<T>(&mut self, buffer: BufferShape) -> Buffer<T> {
         self.arguments.buffers.push(buffer);
         Buffer::new(self.arguments.buffers.len() - 1)
@@ -124,21 +124,21 @@ impl<'p, 'a> Call<'p, 'a> {
         Ok(Buffer::new(index))
     }
 
-    /// Whether this device may use memory of `device`.
+    /// Checks that this device may use memory of `device`.
     pub(crate) fn usable(
         &self,
         host: &'static str,
         is_poisoned: bool,
         device: &Device,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Detail> {
         if is_poisoned {
-            return Err(ErrorKind::Poisoned { host });
+            return Err(Detail::Poisoned { host });
         }
         self.pipeline.device.check_own(host, device)
     }
 
-    /// Whether this device may use the host's memory, and what the run `reads` of it is what was to be
-    /// written there.
+    /// Checks that this device may use the host's memory, and that data which the run `reads` there were
+    /// written without failure.
     pub(crate) fn usable_on_host(
         &self,
         host: &'static str,
@@ -150,7 +150,7 @@ impl<'p, 'a> Call<'p, 'a> {
             HostMemory::Pinned(range) => {
                 let core = range.core();
                 if core.is_poisoned() {
-                    return Err(ErrorKind::Poisoned { host }.into());
+                    return Err(Detail::Poisoned { host }.into());
                 }
                 let device = &self.pipeline.device;
                 if !core.is_copied_by(device)? {
@@ -172,27 +172,27 @@ impl<'p, 'a> Call<'p, 'a> {
                 None => Ok(self.count(name, shape, source.len)?),
             })
             .map_err(|error| error.at(self.pipeline.place_of_host(index)))?;
-        // Together, so that an argument that was refused leaves nothing to the next one.
+        // Both change together, so that a refused argument leaves nothing behind for the next one.
         self.arguments.has_feeds |= source.feed.is_some();
         self.arguments.hosts.push(HostArgument { source, shape });
         Ok(Host::new(index))
     }
 
-    /// An argument of `len` elements has as many items as the others.
-    pub(crate) fn count(&mut self, host: &'static str, shape: Shape, len: usize) -> Result<(), ErrorKind> {
+    /// Checks that an argument of `len` elements has as many items as the others.
+    pub(crate) fn count(&mut self, host: &'static str, shape: Shape, len: usize) -> Result<(), Detail> {
         let per_item = shape.per_item;
         if shape.per_chunk {
-            // How many chunks there are is not known yet.
+            // The number of chunks is not known yet.
             return Ok(());
         }
-        // Mostly there is nothing to divide, which takes as long as all the rest.
+        // Usually nothing must be divided: a division takes as long as all the rest.
         let items = if per_item == 1 { len } else { len / per_item };
         if items * per_item != len {
-            return Err(ErrorKind::Shape { host, len, per_item });
+            return Err(Detail::Shape { host, len, per_item });
         }
         match self.arguments.items {
             Some((other_items, other)) if other_items != items => {
-                Err(ErrorKind::Length { host, items, other, other_items })
+                Err(Detail::Length { host, items, other, other_items })
             }
             _ => {
                 self.arguments.items = Some((items, host));
@@ -201,7 +201,7 @@ impl<'p, 'a> Call<'p, 'a> {
         }
     }
 
-    /// What has elements for each chunk has enough of them.
+    /// Checks that arguments with elements for each chunk have enough of them.
     pub(crate) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
         if !self.arguments.any_per_chunk {
             return Ok(());
@@ -210,10 +210,10 @@ impl<'p, 'a> Call<'p, 'a> {
         let too_short = |host, len, shape: &Shape| {
             let per_chunk = shape.per_item;
             let short = shape.per_chunk && len / per_chunk < chunks;
-            short.then(|| Error::new(ErrorKind::PerChunkLength { host, len, chunks, per_chunk }))
+            short.then(|| Error::new(Detail::PerChunkLength { host, len, chunks, per_chunk }))
         };
         for (index, HostArgument { source, shape }) in self.arguments.hosts.iter().enumerate() {
-            // A sink takes as many as there are.
+            // A sink accepts any number.
             if matches!(source.memory, HostMemory::Streamed) {
                 continue;
             }
@@ -230,8 +230,8 @@ impl<'p, 'a> Call<'p, 'a> {
         Ok(())
     }
 
-    /// Says that what the run enqueues follows from these words, parameters among them, and from its arguments alone; if all
-    /// of them are there.
+    /// Declares that these words, which include the parameters, and the run's arguments alone determine what
+    /// the run enqueues; this holds if all words are `Some`.
     #[inline]
     pub fn repeats<const N: usize>(&mut self, words: [Option<u64>; N]) {
         self.arguments.repeats = words.iter().all(Option::is_some);
@@ -243,21 +243,21 @@ impl<'p, 'a> Call<'p, 'a> {
         shape.map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))
     }
 
-    /// The next host argument, of which only the shape is known yet.
+    /// Adds the next host argument, of which only the shape is known yet.
     pub(crate) fn host_of_shape(&mut self, size: Size) -> Result<()> {
         let shape = self.shape_of_host(self.arguments.hosts.len(), size, Edge::Clamp)?;
         self.arguments.hosts.push(HostArgument { source: HostSource::unknown(), shape });
         Ok(())
     }
 
-    /// The next buffer. What is an argument of the run is known by its shape only.
+    /// Adds the next buffer. Of an argument of the run only the shape is known.
     pub(crate) fn shape_of_buffer(&mut self, size: Size, edge: Edge) -> Result<()> {
         let index = self.arguments.buffers.len();
         let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
         let place = match kind {
             BufferKind::Ring => BufferPlace::Ring,
             BufferKind::HostScratch => BufferPlace::HostRing,
-            // How long they are, a run knows.
+            // A run knows their length.
             BufferKind::Resident | BufferKind::Carry => BufferPlace::Shared(0),
             BufferKind::InPlace { .. } => BufferPlace::InPlace(DevicePtr(0), 0),
         };
@@ -269,7 +269,7 @@ impl<'p, 'a> Call<'p, 'a> {
 }
 
 impl Pipeline {
-    /// Allocates the ring ahead of the first run. The sizes are those of the plan's hosts and buffers.
+    /// Allocates the ring before the first run. The sizes are those of the plan's hosts and buffers.
     ///
     /// # Errors
     /// A shape is 0, the chunk is 0, or device memory does not suffice.

@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::base::error::{Error, ErrorKind, IS_NEEDED_WHOLE, Result};
+use crate::base::error::{Detail, Error, IS_NEEDED_WHOLE, Result};
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
@@ -11,31 +11,31 @@ use crate::engine::arguments::{DeviceInOut, DeviceInput, HostSource, InOut, Inpu
 use crate::engine::call::Call;
 
 impl<'a> Call<'_, 'a> {
-    /// The next device buffer, a `resident`: all of `data`, for the whole run.
+    /// The next device buffer, a `resident`: all of `data`, shared by the whole run.
     ///
     /// # Errors
-    /// It is poisoned or of another device.
+    /// `data` is poisoned or belongs to another device.
     pub fn resident<T: Pod>(&mut self, data: impl Input<'a, T>) -> Result<Buffer<T>> {
         let source = data.source();
         let len = source.len;
         self.shared(source, len, None, false)
     }
 
-    /// The next `resident` whose data are on the device already.
+    /// The next `resident`, with data that are on the device already.
     ///
     /// # Errors
-    /// As [`resident`](Self::resident).
+    /// Those of [`resident`](Self::resident).
     pub fn resident_on_device<T: Pod>(&mut self, data: impl DeviceInput<'a, T>) -> Result<Buffer<T>> {
         let data = self.on_device(data.source())?;
         let len = data.len;
         self.shared_on_device(data, len, None)
     }
 
-    /// The next device buffer, a `carry` of `len` elements: it starts from `init`, or else from `data`, which gets what
-    /// is there at the end.
+    /// The next device buffer, a `carry` of `len` elements: it starts from `init`, or else from `data`, and
+    /// its final contents are copied to `data`.
     ///
     /// # Errors
-    /// `data` has another length, is poisoned or of another device.
+    /// `data` has another length, is poisoned or belongs to another device.
     pub fn carry<T: Pod>(
         &mut self,
         len: usize,
@@ -45,10 +45,10 @@ impl<'a> Call<'_, 'a> {
         self.shared(data.source(), len, init, true)
     }
 
-    /// The next `carry` whose data are on the device already.
+    /// The next `carry`, with data that are on the device already.
     ///
     /// # Errors
-    /// As [`carry`](Self::carry).
+    /// Those of [`carry`](Self::carry).
     pub fn carry_on_device<T: Pod>(
         &mut self,
         len: usize,
@@ -68,7 +68,7 @@ impl<'a> Call<'_, 'a> {
     ) -> Result<Buffer<T>> {
         let index = self.arguments.buffers.len();
         let name = self.pipeline.plan.buffers[index].name;
-        let not_streamed = |_| ErrorKind::NotStreamed { host: name, reason: IS_NEEDED_WHOLE };
+        let not_streamed = |_| Detail::NotStreamed { host: name, reason: IS_NEEDED_WHOLE };
         let streamed = source.feed.as_ref().map(not_streamed);
         self.usable_on_host(name, &source, init.is_none())
             .and_then(|()| streamed.map_or(Ok(()), |kind| Err(kind.into())))
@@ -96,7 +96,7 @@ impl<'a> Call<'_, 'a> {
         Ok(buffer)
     }
 
-    /// The next buffer, one for the run of `len` elements where `declared` are.
+    /// The next buffer, one for the whole run, of `len` elements, which must be as many as `declared`.
     fn shared_buffer<T: Pod>(
         &mut self,
         buffer: BufferPlace,
@@ -108,13 +108,13 @@ impl<'a> Call<'_, 'a> {
         let name = self.pipeline.plan.buffers[index].name;
         let refused = |kind| Error::new(kind).at(self.pipeline.place_of_buffer(index));
         if len != declared {
-            return Err(refused(ErrorKind::CarryLength { carry: name, len, declared }));
+            return Err(refused(Detail::CarryLength { carry: name, len, declared }));
         }
         let shape = Shape::new(name, Size::of::<T>(1), Edge::Clamp).map_err(refused)?;
         Ok(self.push(BufferShape { shape, place: buffer }))
     }
 
-    /// What a buffer holds before the first chunk.
+    /// Sets a buffer's contents before the first chunk.
     fn starts<T: Pod>(&mut self, buffer: usize, data: Data<'a>, len: usize, init: Option<T>) {
         let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
         self.arguments.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init });

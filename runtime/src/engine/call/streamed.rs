@@ -1,8 +1,8 @@
-//! What a call knows of its sources and sinks.
+//! The sources and sinks of a call.
 
 use std::sync::Arc;
 
-use crate::base::error::{Error, ErrorKind, Result, SEES_NEIGHBOURS};
+use crate::base::error::{Detail, Error, Result, SEES_NEIGHBOURS};
 use crate::base::plan::{OperationKind, OperationPlan};
 use crate::engine::arguments::shape::Shape;
 use crate::engine::arguments::{HostArgument, HostMemory};
@@ -22,10 +22,10 @@ fn copies(operation: &OperationPlan, host: usize) -> bool {
 }
 
 impl<'a> Call<'_, 'a> {
-    /// Whether the plan lets an argument be a source or a sink.
-    pub(crate) fn may_stream(&self, host: usize, feed: &Feed<'a>, shape: Shape) -> Result<(), ErrorKind> {
+    /// Checks that the plan allows an argument to be a source or a sink.
+    pub(crate) fn may_stream(&self, host: usize, feed: &Feed<'a>, shape: Shape) -> Result<(), Detail> {
         let plan = self.pipeline.plan;
-        let refused = |reason| Err(ErrorKind::NotStreamed { host: plan.hosts[host].name, reason });
+        let refused = |reason| Err(Detail::NotStreamed { host: plan.hosts[host].name, reason });
         let mut operations = plan.operations.iter().filter(|operation| copies(operation, host));
         match (feed, operations.next()) {
             _ if shape.halo > 0 => refused(SEES_NEIGHBOURS),
@@ -39,17 +39,17 @@ impl<'a> Call<'_, 'a> {
         }
     }
 
-    /// Whether nothing but a source says how many items there are.
+    /// Whether only a source determines the number of items.
     pub(crate) fn is_endless(&self) -> bool {
         self.arguments.has_feeds && self.arguments.items.is_none()
     }
 
-    /// The items to make room for: of a run that ends where its sources do, as many as there can be.
+    /// The number of items to make room for: the greatest possible one if the run ends where its sources do.
     pub(crate) fn extent(&self) -> usize {
         if self.is_endless() { usize::MAX } else { self.items() }
     }
 
-    /// A run can find out how many items it has.
+    /// Checks that the run can find out its number of items.
     pub(crate) fn check_extent(&self, reads: bool) -> Result<()> {
         let is_source = |feed: &Option<Feed<'a>>| feed.as_ref().is_some_and(|feed| !feed.is_sink());
         if !self.is_endless() || reads && self.arguments.hosts.iter().any(|host| is_source(&host.source.feed))
@@ -60,16 +60,17 @@ impl<'a> Call<'_, 'a> {
             return Ok(());
         };
         let host = self.pipeline.plan.hosts[index].name;
-        Err(Error::new(ErrorKind::UnknownLength { host }).at(self.pipeline.place_of_host(index)))
+        Err(Error::new(Detail::UnknownLength { host }).at(self.pipeline.place_of_host(index)))
     }
 
-    /// The callers who are to be told how the run ends.
+    /// The callers that must be told how the run ends.
     pub(crate) fn callers(&self) -> Vec<Arc<Attached>> {
         let feeds = self.arguments.hosts.iter().filter_map(|host| host.source.feed.as_ref());
         feeds.filter_map(Feed::caller).map(Arc::clone).collect()
     }
 
-    /// What the run shares with its sources and sinks; and those that have threads, each with its number.
+    /// The exchange that the run shares with its sources and sinks, and those of them that have threads, each
+    /// with its number.
     pub(crate) fn take_feeds(&mut self) -> (Arc<Exchange>, Vec<(usize, EndWork<'a>)>) {
         let plan = self.pipeline.plan;
         let (mut ends, mut threads) = (Vec::new(), Vec::new());
@@ -92,7 +93,7 @@ impl<'a> Call<'_, 'a> {
         (Arc::new(Exchange::new(ends, self.is_endless())), threads)
     }
 
-    /// What the run knows of its sources and sinks, which are given its staging slots.
+    /// The run's view of its sources and sinks, which receive its staging slots.
     pub(crate) fn streaming<'r>(&mut self, exchange: &'r Arc<Exchange>, whole: Chunking) -> Streaming<'r> {
         for (number, end) in exchange.ends.iter().enumerate() {
             for &operation in &end.operations {
@@ -104,7 +105,7 @@ impl<'a> Call<'_, 'a> {
         Streaming { exchange, whole, endless, room }
     }
 
-    /// The results that have something for each chunk, and a length.
+    /// The outputs with elements for each chunk whose length is known.
     fn results_by_chunk(&self) -> impl Iterator<Item = ByChunk> {
         let plan = self.pipeline.plan;
         let by_chunk = |name, len, shape: &Shape, place| {
@@ -125,11 +126,12 @@ impl<'a> Call<'_, 'a> {
 }
 
 impl Pipeline {
-    /// Waits until the sinks have written what they were given. Why a source or a sink has stopped.
+    /// Waits until the sinks have written everything that they were given. Returns the reason why a source or
+    /// a sink has stopped.
     pub(crate) fn finish_sinks(&mut self, exchange: &Exchange) -> Option<Error> {
         exchange.finish_sinks(self.plan);
         self.staging.finish(&self.device);
-        // A source that has stopped ahead of what was enqueued is none of this run's.
+        // The failure of a source beyond the enqueued chunks does not concern this run.
         exchange.trouble(0).map(|(end, trouble)| explain_trouble(self.plan, end, &trouble))
     }
 }

@@ -1,44 +1,48 @@
-//! [`Chunking`]: how the items of a run are cut into chunks.
+//! [`Chunking`]: the chunks of a run's items.
 
 use crate::base::chunk::Chunk;
 
-/// A run that is ramped has so many smaller chunks at each end.
+/// The number of smaller chunks at each end of a ramped run.
 ///
-/// While the first chunk comes in, and while the last one goes out, the kernels have nothing to do: with three, for an
-/// eighth of the time that whole chunks take.
+/// While the first chunk comes in, and while the last one goes out, the kernels have nothing to do: with
+/// three, for an eighth of the time that whole chunks take.
 const STEPS: u32 = 3;
 
-/// Whole chunks of a run that is worth ramps.
+/// The number of whole chunks from which a run is worth ramps.
 const ENOUGH: usize = 16;
 
 // Note 25: an auto chunk follows from the length of the run.
-/// What an auto chunk's items are a multiple of, in the smallest chunk too: the threads of a usual block.
+/// The items of an auto chunk are a multiple of this, even in the smallest chunk: the threads of a usual
+/// block.
 const GRAIN: usize = 256;
 
-/// How the items of a run are cut into chunks.
+/// The chunks of a run's items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunking {
     items: usize,
-    /// Items of the largest.
+    /// Items of the largest chunk.
     chunk: usize,
-    /// So many chunks at the beginning, each twice as long as the one before, and so many at the end, the other way round.
+    /// The number of chunks at the beginning, each twice as long as the one before, and of shrinking ones at
+    /// the end.
     steps: u32,
-    /// So many chunks, some of them perhaps shorter. Else it follows from the above.
+    /// The number of chunks if they came one by one, some of them perhaps shorter. Otherwise the fields above
+    /// determine it.
     found: Option<usize>,
 }
 
 impl Chunking {
-    /// Chunks of `chunk` items, at least 1; the last one has what is left.
+    /// Chunks of `chunk` items, at least 1; the last one has the rest.
     pub(crate) fn even(items: usize, chunk: usize) -> Self {
         Self { items, chunk, steps: 0, found: None }
     }
 
-    /// So many chunks of at most `chunk` items, as they came. Where each of them began it does not know.
+    /// `chunks` chunks of at most `chunk` items, as they came. Where each of them began is not known.
     pub(crate) fn found(items: usize, chunk: usize, chunks: usize) -> Self {
         Self { items, chunk, steps: 0, found: Some(chunks) }
     }
 
-    /// As few chunks as [`even`](Self::even), of about the same size, the last one too: it is as much behind as the others.
+    /// As few chunks as [`even`](Self::even), all of about the same size: the last one, too, is as much
+    /// behind as the others.
     pub(crate) fn equal(items: usize, chunk: usize) -> Self {
         let each = items.div_ceil(items.div_ceil(chunk).max(1)).max(1);
         Self::even(items, each.checked_next_multiple_of(GRAIN).map_or(chunk, |each| each.min(chunk)))
@@ -48,7 +52,7 @@ impl Chunking {
     pub(crate) fn ramped(items: usize, chunk: usize) -> Self {
         let grain = GRAIN << STEPS;
         let whole = chunk - chunk % grain;
-        // The ramps are four chunks more than there would be: of a short run that is too much.
+        // Ramps add four chunks, which is too much for a short run.
         if whole == 0 || items / whole < ENOUGH {
             Self::equal(items, chunk)
         } else {
@@ -66,7 +70,7 @@ impl Chunking {
         self.items
     }
 
-    /// How many chunks there are.
+    /// The number of chunks.
     pub(crate) fn chunks(self) -> usize {
         self.found.unwrap_or_else(|| self.between() + 2 * self.steps as usize)
     }
@@ -81,7 +85,7 @@ impl Chunking {
         self.chunk - (self.chunk >> self.steps)
     }
 
-    /// Where a chunk begins; behind the last one, where that ends.
+    /// The first item of a chunk; for an index after the last chunk, the end.
     pub(crate) fn start(self, index: usize) -> usize {
         if self.steps == 0 {
             return index.saturating_mul(self.chunk).min(self.items);
@@ -98,7 +102,7 @@ impl Chunking {
         self.ramp() + (index - steps) * self.chunk
     }
 
-    /// A chunk; behind the last one, one of no items.
+    /// The chunk at an index; after the last one, a chunk without items.
     pub(crate) fn at(self, index: usize) -> Chunk {
         let start = self.start(index);
         if self.steps == 0 {
@@ -145,7 +149,7 @@ mod tests {
         assert_eq!(lengths(Chunking::equal(8 * GRAIN - 7, chunk)), [4 * GRAIN, 4 * GRAIN - 7]);
     }
 
-    /// Items of no bytes may be any number.
+    /// There may be any number of items without bytes.
     #[test]
     fn the_most_items_are_cut() {
         for (items, chunk) in
@@ -174,11 +178,11 @@ mod tests {
     #[test]
     fn ramps_are_for_long_runs_of_large_chunks() {
         let whole = GRAIN << STEPS;
-        // Of the least items that are worth it, and of one less.
+        // The smallest number of items that is worth ramps, and one less.
         let least = ENOUGH * whole;
         assert_eq!(lengths(Chunking::ramped(least, whole))[..4], [1, 2, 4, 8].map(|n| n * GRAIN));
         assert_eq!(lengths(Chunking::ramped(least - 1, whole))[0], whole);
-        // The smallest chunk has whole blocks too.
+        // The smallest chunk has whole blocks, too.
         for more in [GRAIN, whole - GRAIN] {
             let chunking = Chunking::ramped(2 * least, whole + more);
             assert_eq!((chunking.largest(), lengths(chunking)[0]), (whole, GRAIN), "{more} items more");

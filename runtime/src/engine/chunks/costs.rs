@@ -1,4 +1,4 @@
-//! [`Costs`]: what a run costs on a device, as far as its plan and the device's calibration tell.
+//! [`Costs`]: the costs of a run on a device, as far as its plan and the device's calibration show.
 
 use crate::base::model::DeviceModel;
 use crate::base::plan::{BufferKind, BufferPlan, OperationKind, OperationPlan, Plan};
@@ -8,31 +8,32 @@ use crate::base::report::Report;
 pub(crate) const HARDWARE_QUEUES: usize = 8;
 
 // Note 40: larger slots gain nothing.
-/// Bytes of the largest buffer's ring slot when the chunk is `auto`, at most.
+/// The largest ring slot of the largest buffer when the chunk is `auto`, in bytes.
 ///
-/// Between two copies an H200's engine rests for 4 us, whatever they are enqueued on, and what comes out is a chunk behind what
-/// goes in: of 1 GiB each way at 50 GB/s both are least together at 14 MiB.
+/// Between two copies an H200's engine rests for 4 us, whatever they are enqueued on, and data come out one
+/// chunk later than they go in: for 1 GiB each way at 50 GB/s the sum of both is least at 14 MiB.
 pub(crate) const AUTO_SLOT_BYTES: usize = 16 << 20;
 
-/// Where the ring would not fit the device's cache, so many all the same.
+/// The smallest limit of a slot, even if the ring then exceeds the device's cache.
 const LEAST_SLOT_BYTES: usize = 4 << 20;
 
-/// What is believed of the bytes that get through while a chunk is enqueued, whatever was measured.
+/// The bounds within which a measured number of bytes copied while a chunk is enqueued is believed.
 const LEAST_PER_CHUNK: f64 = 32e3;
 const MOST_PER_CHUNK: f64 = 4e6;
 
 // Note 23: a depth of `auto` for staged runs.
-/// Bytes of the largest buffer in all slots together where ordinary memory is staged: what one H200's 16 cores read ahead and
-/// copied out beside the device. With half as many a run took half as long again; twice as many were no quicker.
+/// Bytes of the largest buffer in all slots together when ordinary memory is staged: as much as one H200's 16
+/// cores read ahead and copied out beside the device. With half as many a run took half as long again; twice
+/// as many were no quicker.
 const STAGED_RING_BYTES: usize = 24 << 20;
 
-/// Where only results are staged, so that nothing holds back what comes in.
+/// The same when only results are staged, so that nothing holds back the data that come in.
 const STAGED_OUT_RING_BYTES: usize = 48 << 20;
 
-/// With small chunks the host is what is waited for, however many there are.
+/// With small chunks the run waits for the host, however many slots there are.
 const MOST_STAGED_DEPTH: usize = 24;
 
-/// Ring slots for a run that is staged, of chunks that are so large where they are largest, if they are more than `depth`.
+/// Ring slots for a run with staging whose largest slot has `slot_bytes`, if they are more than `depth`.
 pub(crate) fn staged_depth(plan: &Plan, depth: usize, slot_bytes: usize, to_device: bool) -> usize {
     let bytes = if to_device { STAGED_RING_BYTES } else { STAGED_OUT_RING_BYTES };
     let slots = (bytes / slot_bytes.max(1)).min(MOST_STAGED_DEPTH);
@@ -42,18 +43,19 @@ pub(crate) fn staged_depth(plan: &Plan, depth: usize, slot_bytes: usize, to_devi
     slots.min(queues.checked_div(per_slot).unwrap_or(usize::MAX)).max(depth)
 }
 
-/// What the choice of a chunk goes by.
+/// The facts that determine the choice of a chunk.
 pub(crate) struct Costs {
-    /// Bytes that get through while the host enqueues a chunk. On an H200 a chunk of two copies and a kernel with their events
-    /// takes 7 us, in which the link carries 350 KB.
+    /// Bytes copied while the host enqueues a chunk. On an H200 a chunk of two copies and a kernel with their
+    /// events takes 7 us, in which the link carries 350 KB.
     chunk: f64,
     /// Bytes of the largest slot.
     pub(crate) most: usize,
 }
 
 impl Costs {
-    /// `slots`: how many of the largest slot's size the ring has of them, counting all buffers. Two thirds of it should fit the
-    /// device's second-level cache: what was just copied is then read from there. The rest is being copied, or was.
+    /// `slots`: the size of the ring, counting all buffers, in slots of the largest size. Two thirds of the
+    /// ring should fit the device's second-level cache: data just copied are then read from there. The rest
+    /// is being copied, or was.
     pub(crate) fn new(plan: &Plan, spec: &DeviceModel, slots: usize) -> Self {
         let is =
             |kind: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| kind(&operation.kind));
@@ -72,7 +74,7 @@ impl Costs {
         };
         let cache = usize::try_from(spec.cache).unwrap_or(usize::MAX);
         let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache.saturating_mul(3) / 2 / slots.max(1) };
-        // A rate that is none is no limit. An infinite one would make no number of no time.
+        // A missing rate is no limit. An infinite one would give no number when multiplied by no time.
         let rate = if rate > 0.0 { rate.min(f64::MAX) } else { f64::MAX };
         let chunk = (rate * enqueuing(plan, spec)).clamp(LEAST_PER_CHUNK, MOST_PER_CHUNK);
         Self { chunk, most: most.clamp(LEAST_SLOT_BYTES, AUTO_SLOT_BYTES) }
@@ -80,22 +82,22 @@ impl Costs {
 
     /// The bytes of a chunk for which a run of `total` is quickest.
     ///
-    /// Filling and emptying the pipeline costs the time of one chunk, which favours small ones; enqueuing costs the same for
-    /// each, which favours large ones. The sum is least where both are equal. While less than a chunk's bytes get through,
-    /// the host would be waited for.
+    /// Filling and emptying the pipeline costs the time of one chunk, which favours small ones; enqueuing
+    /// costs the same for each, which favours large ones. The sum is least where both are equal. With chunks
+    /// below the bytes copied while one is enqueued, the run would wait for the host.
     pub(crate) fn bytes(&self, total: usize) -> usize {
         (total as f64 * self.chunk).sqrt().max(self.chunk) as usize
     }
 }
 
-/// A run takes so many times as long as its copies, at least, if kernels are what it waits for.
+/// A run waits for its kernels if it takes at least this multiple of the time of its copies.
 const KERNELS_BIND: f64 = 1.1;
 
 /// A run is bound by the host if enqueuing takes more than this share of it.
 const HOST_BINDS: f64 = 0.75;
 
-/// Whether kernels were what a run waited for: not the copies, not the host. `None` of a run that does not tell: it was too
-/// short, or the CPU had a part in it.
+/// Whether the run waited for kernels, and not for copies or the host. `None` if the run does not show it: it
+/// was too short, or the CPU took part in it.
 pub(crate) fn kernels_bind(plan: &Plan, spec: &DeviceModel, report: &Report) -> Option<bool> {
     if report.bytes_staged > 0 || report.chunks <= 2 * report.depth {
         return None;
@@ -107,33 +109,33 @@ pub(crate) fn kernels_bind(plan: &Plan, spec: &DeviceModel, report: &Report) -> 
     let both = up.min(down);
     let duplex = if spec.duplex > 0.0 { spec.duplex } else { 1.0 };
     let copies = both / duplex + (up.max(down) - both);
-    // The first chunk's copy in and the last one's copy out are on their own.
+    // The first chunk's copy in and the last one's copy out overlap nothing.
     let ends = (up + down) / report.chunks as f64;
     let host = enqueuing(plan, spec) * report.chunks as f64;
     let time = report.time.as_secs_f64();
     Some(time > KERNELS_BIND * (copies + ends) && host < HOST_BINDS * time)
 }
 
-/// Whether stages whose streams a run chooses have one for each slot, as runs have shown.
+/// Whether stages whose streams a run chooses have one for each slot, as learned from runs.
 #[derive(Debug, Default)]
 pub(crate) struct Spread {
     now: bool,
     /// A run with one stream has waited for its kernels.
     once: bool,
-    /// So has another, after runs with more had not.
+    /// Another such run has waited, after runs with more streams had not.
     for_good: bool,
 }
 
 impl Spread {
-    /// For the next run.
+    /// Whether the next run has more streams.
     pub(crate) fn now(&self) -> bool {
         self.now
     }
 
     /// Learns from a run.
     ///
-    /// More streams may hide the kernels, so that nothing waits for them any more: whether one stream would do now, only a
-    /// run with one shows. Once is enough.
+    /// With more streams nothing may wait for the kernels any more. Only a run with one stream shows whether
+    /// one would now suffice. One such trial is enough.
     pub(crate) fn learn(&mut self, kernels_bind: bool) {
         if kernels_bind && !self.now {
             (self.once, self.for_good) = (true, self.once);
@@ -160,7 +162,7 @@ fn enqueuing(plan: &Plan, spec: &DeviceModel) -> f64 {
     calls + spec.event_call.as_secs_f64() * (plan.events.len() + plan.waits.len()) as f64
 }
 
-/// Whether kernels work on the host's memory, as engines that copy do.
+/// Whether kernels work on the host's memory, as copy engines do.
 pub(crate) fn is_mapped(plan: &Plan) -> bool {
     let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
     plan.buffers.iter().any(is_mapped)
@@ -239,14 +241,14 @@ mod tests {
         // Nothing comes out; a part of the work is the CPU's.
         assert_eq!(slots(ONE_EACH, &[IN, WORK]), 3);
         assert_eq!(slots(ONE_EACH, WITH_HOST), 4);
-        // What shares a stream is one after another, unless each slot has its own.
+        // Operations on one stream come one after another, unless each slot has its own.
         assert_eq!(slots(ONE_EACH, SHARED), 3);
         assert_eq!(slots(&[STREAM], COPIES.operations), 1);
         assert_eq!(slots(BY_SLOT, COPIES.operations), 3);
         assert_eq!(slots(PLACED, COPIES.operations), 1);
         assert_eq!(slots(&[], &[]), 1);
 
-        // Staged, it goes by the bytes, and by the streams where each slot has its own.
+        // With staging, the depth depends on the bytes, and on the streams if each slot has its own.
         let staged =
             |streams, bytes, to_device| staged_depth(&plan(streams, COPIES.operations), 3, bytes, to_device);
         assert_eq!([4 << 20, 3 << 20, 1 << 20, 0].map(|bytes| staged(ONE_EACH, bytes, true)), [6, 8, 24, 24]);
@@ -268,10 +270,10 @@ mod tests {
         assert_eq!(bytes(&COPIES, &spec, 1000).0, chunk as usize);
         let up = Plan { operations: &[OPERATION], ..NO_PLAN };
         assert_eq!(bytes(&up, &spec, 0).0, (1.8e-6 * 55.3e9) as usize);
-        // Kernels alone get through device memory.
+        // Kernels alone work through device memory.
         let kernel = Plan { operations: &[KERNEL], ..NO_PLAN };
         assert_eq!(bytes(&kernel, &spec, 0).0, MOST_PER_CHUNK as usize);
-        // Whatever the ring, no more than is known to be good.
+        // Whatever the ring, the limit is never above the size that is known to be good.
         for (cache, slots, most) in [
             (50 << 20, 6, 12),
             (60 << 20, 12, 7),
@@ -328,7 +330,7 @@ mod tests {
         // 1 GiB each way takes 21.1 ms.
         assert_eq!(binds(report(22, 92)), Some(false));
         assert_eq!(binds(report(30, 92)), Some(true));
-        // With few chunks the ends are much of it; with very few nothing can be said.
+        // With few chunks the ends take much of the time; with very few nothing can be concluded.
         assert_eq!(binds(report(26, 12)), Some(false));
         assert_eq!(binds(report(300, 6)), None);
         // 10,000 chunks of 5.4 us.

@@ -1,35 +1,35 @@
-//! [`ChunkLog`]: the chunks of a run that finds out how many it has, as they come.
+//! [`ChunkLog`]: the chunks of a run that learns their number on the way.
 
 use std::collections::VecDeque;
 
 use crate::base::chunk::Chunk;
 use crate::engine::chunks::chunking::Chunking;
 
-/// How far a run got that ends where its sources do. Of its chunks it remembers the last ones.
+/// The progress of a run that ends where its sources do. It remembers the last chunks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ChunkLog {
-    /// Items of the largest.
+    /// Items of the largest chunk.
     largest: usize,
     chunks: usize,
     items: usize,
-    /// Where the last chunks began, the oldest first.
+    /// The first items of the last chunks, the oldest first.
     starts: VecDeque<usize>,
-    /// Of so many.
+    /// The number of chunks remembered.
     remembered: usize,
 }
 
 impl ChunkLog {
-    /// Chunks have at most `largest` items. Which they are is asked at most `behind` chunks later.
+    /// A log of chunks with at most `largest` items. A chunk is asked for at most `behind` chunks later.
     pub(crate) fn new(largest: usize, behind: usize) -> Self {
         Self { largest, remembered: behind.saturating_add(1), ..Self::default() }
     }
 
-    /// What comes next if it is whole.
+    /// The next chunk if it is whole.
     pub(crate) fn next(&self) -> Chunk {
         Chunk { index: self.chunks, start: self.items, len: self.largest }
     }
 
-    /// The next chunk is there, of so many items.
+    /// Adds the next chunk, with `len` items.
     pub(crate) fn push(&mut self, len: usize) -> Chunk {
         let chunk = Chunk { len, ..self.next() };
         if self.starts.len() == self.remembered {
@@ -40,14 +40,14 @@ impl ChunkLog {
         chunk
     }
 
-    /// The chunk that came last, if it is this one; else one of no items.
+    /// The last chunk, if this is its index; otherwise a chunk without items.
     pub(crate) fn at(&self, index: usize) -> Chunk {
         let start = self.start(index);
         let len = if index + 1 == self.chunks { self.items - start } else { 0 };
         Chunk { index, start, len }
     }
 
-    /// Where a chunk begins; behind the last one, where that ends. Of one that is forgotten, 0.
+    /// The first item of a chunk; after the last one, the end. For a forgotten chunk, 0.
     pub(crate) fn start(&self, index: usize) -> usize {
         let first = self.chunks - self.starts.len();
         match index.checked_sub(first) {
@@ -56,7 +56,7 @@ impl ChunkLog {
         }
     }
 
-    /// All of it.
+    /// The chunks so far.
     pub(crate) fn chunking(&self) -> Chunking {
         Chunking::found(self.items, self.largest, self.chunks)
     }

@@ -1,4 +1,4 @@
-//! How a run is cut into chunks, and how far it has got with each.
+//! The chunks of a run, and its progress with each.
 
 pub(crate) mod chunking;
 pub(crate) mod costs;

@@ -8,14 +8,14 @@ pub(crate) struct Window {
     shape: Shape,
     /// Items of the run.
     items: usize,
-    /// The first and the last item that exist, exclusive.
+    /// The range of items that exist; the end is exclusive.
     inside: (usize, usize),
     before: usize,
     after: usize,
 }
 
 impl Window {
-    /// Of a chunk that is not empty.
+    /// The window of a chunk that is not empty.
     pub(crate) fn new(chunk: Chunk, items: usize, shape: Shape) -> Self {
         let end = chunk.start + chunk.len;
         let inside = (chunk.start.saturating_sub(shape.halo), end.saturating_add(shape.halo).min(items));
@@ -24,27 +24,27 @@ impl Window {
         Self { shape, items, inside, before, after }
     }
 
-    /// Bytes made up before the items that exist, of these, and made up after them.
+    /// Bytes made up before the existing items, bytes of these, and bytes made up after them.
     pub(crate) fn bytes(&self) -> (usize, usize, usize) {
         let item = self.shape.bytes();
         (self.before * item, (self.inside.1 - self.inside.0) * item, self.after * item)
     }
 
-    /// Where the items that exist begin in the argument.
+    /// The offset of the existing items in the argument.
     pub(crate) fn first_byte(&self) -> usize {
         self.inside.0 * self.shape.bytes()
     }
 
-    /// Makes up what comes before the first item.
+    /// Makes up the items before the first one.
     ///
     /// # Safety
-    /// `to` has room for it, `data` is all items of the run.
+    /// `to` has room for these items, and `data` is all items of the run.
     pub(crate) unsafe fn make_before(&self, to: *mut u8, data: *const u8) {
         for index in 0..self.before {
             let item = match self.shape.edge {
                 Edge::Clamp => Some(0),
                 Edge::Zero => None,
-                // `before` items back from the first one, which the window begins with.
+                // `before` items back from the first one, with which the window begins.
                 Edge::Wrap => Some((self.items - (self.before - index) % self.items) % self.items),
             };
             // SAFETY: the caller's promise; the item is one of the run's.
@@ -52,10 +52,10 @@ impl Window {
         }
     }
 
-    /// Makes up what comes after the last item.
+    /// Makes up the items after the last one.
     ///
     /// # Safety
-    /// As [`make_before`](Self::make_before).
+    /// Those of [`make_before`](Self::make_before).
     pub(crate) unsafe fn make_after(&self, to: *mut u8, data: *const u8) {
         for index in 0..self.after {
             let item = match self.shape.edge {
@@ -69,7 +69,7 @@ impl Window {
     }
 
     /// # Safety
-    /// `to` has room for more than `index` items, `data` has more than `item`.
+    /// `to` has room for more than `index` items, and `data` has more than `item`.
     unsafe fn make(&self, to: *mut u8, index: usize, data: *const u8, item: Option<usize>) {
         let bytes = self.shape.bytes();
         // SAFETY: the caller's promise.

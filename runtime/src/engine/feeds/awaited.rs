@@ -17,7 +17,7 @@ use crate::observe::watch::{self, Late};
 /// How long a run waits for a source or a sink before it says so, once for each of them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A report names the sources and sinks that the run waited for this long, altogether.
+/// A report names the sources and sinks for which the run waited this long, altogether.
 const WORTH_A_WORD: Duration = Duration::from_secs(1);
 
 /// The waits for one source or sink of a run.
@@ -33,9 +33,9 @@ pub(crate) struct Wait<'e> {
     plan: &'static Plan,
     /// Whether the run only waits for their threads to end.
     for_the_end: bool,
-    /// When it began, and the time up to which it is counted.
+    /// The time at which it began, and the time up to which it is counted.
     since: Option<(Instant, Instant)>,
-    /// The sources and sinks that the run waits for since then, by number.
+    /// The sources and sinks for which the run waits since then, by number.
     late: Vec<usize>,
 }
 
@@ -44,7 +44,7 @@ impl<'e> Wait<'e> {
         Self { exchange, plan, for_the_end: false, since: None, late: Vec::new() }
     }
 
-    /// Goes on waiting, for these from now on.
+    /// Goes on waiting, from now on for the ends for which `is_late` holds.
     pub(crate) fn goes_on(&mut self, is_late: impl Fn(usize, &End) -> bool) {
         let now = self.count();
         self.late.clear();
@@ -92,18 +92,18 @@ impl Drop for Wait<'_> {
 
 impl Exchange {
     fn waits(&self) -> std::sync::MutexGuard<'_, Vec<Waits>> {
-        // Only the thread that runs the pipeline has it, and calls nobody meanwhile.
+        // Only the thread that runs the pipeline locks it, and runs no other code meanwhile.
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those that the run has waited for long enough to be named.
+    /// The sources and sinks for which the run has waited long enough to be named.
     pub(crate) fn awaited(&self) -> Vec<Awaited> {
         let waits = self.waits();
         let ends = self.ends.iter().zip(waits.iter()).filter(|(_, waits)| waits.time >= WORTH_A_WORD);
         ends.map(|(end, waits)| Awaited { host: end.name, is_sink: end.is_sink, time: waits.time }).collect()
     }
 
-    /// Waits for the threads of sources and sinks, which have been told to end, and were all started.
+    /// Waits for the threads of sources and sinks, which were told to end, and were all started.
     pub(crate) fn wait_for_threads(&self, plan: &'static Plan) {
         let mut wait = Wait::new(self, plan);
         wait.for_the_end = true;

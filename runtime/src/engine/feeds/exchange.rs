@@ -1,7 +1,8 @@
-//! [`Exchange`]: the [exchanges of slots](SlotExchange) between the thread that runs a pipeline and its sources and sinks.
+//! [`Exchange`]: the [exchanges of slots](SlotExchange) between the thread that runs a pipeline and its
+//! sources and sinks.
 //!
-//! A slot has one owner at a time: the run, the device (between the run's copy and its completion), or whoever is at the other end
-//! of a link. They never call the driver.
+//! A slot has one owner at a time: the run, the device (between the run's copy and its completion), or the
+//! other end of a link, which never calls the driver.
 
 use std::io::{self, ErrorKind as IoErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::base::chunk::Chunk;
-use crate::base::error::{ErrorKind, counted};
+use crate::base::error::{Detail, counted};
 use crate::base::plan::Plan;
 use crate::base::unwind::{contain, panic_message};
 use crate::engine::arguments::shape::Shape;
@@ -19,16 +20,16 @@ use crate::engine::feeds::failure::Failure;
 use crate::exchange::{AnySink, AnySource};
 use crate::exchange::{Attached, Job, SlotExchange, Trouble, Wakeup};
 
-/// What the run shares with its sources and sinks.
+/// The state that the run shares with its sources and sinks.
 pub(crate) struct Exchange {
-    /// Notified by whoever has filled or emptied something.
+    /// Notified by each side that has filled or emptied something.
     wakeup: Arc<Wakeup>,
-    /// Of the run's functions.
+    /// The failure of the run's functions.
     pub(crate) failure: Arc<Mutex<Option<Failure>>>,
-    /// The first chunk that is not as it should be, once the functions are done.
+    /// The first incomplete chunk, once the functions are done.
     lacking: AtomicUsize,
     pub(crate) ends: Vec<End>,
-    /// How long the run has waited for each.
+    /// The time for which the run has waited for each.
     pub(crate) waits: Mutex<Vec<Waits>>,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct End {
     pub(crate) link: Reached,
 }
 
-/// Who is at the other end of a link.
+/// The other end of a link.
 pub(crate) enum Reached {
     Thread(Arc<SlotExchange>),
     Caller(Arc<Attached>),
@@ -68,7 +69,7 @@ impl End {
         self.link().is_over()
     }
 
-    /// The chunk that it is to fill or to accept next.
+    /// The chunk that it fills or accepts next.
     pub(crate) fn chunk_at_hand(&self) -> usize {
         self.link().done()
     }
@@ -85,17 +86,17 @@ impl Exchange {
         Self { wakeup, failure: Arc::default(), lacking: AtomicUsize::new(usize::MAX), ends, waits }
     }
 
-    /// To be asked before what is then waited for.
+    /// Read this before checking a condition and waiting for it.
     pub(crate) fn version(&self) -> u64 {
         self.wakeup.version()
     }
 
-    /// Waits until something has changed since, or as long as this.
+    /// Waits until something has changed since `version`, at most for `longest`.
     pub(crate) fn wait(&self, version: u64, longest: Duration) {
         self.wakeup.wait_for(version, longest);
     }
 
-    /// Whether a caller is to be answered at once.
+    /// Whether a caller must be answered at once.
     pub(crate) fn is_called(&self) -> bool {
         self.ends.iter().any(End::is_called)
     }
@@ -105,7 +106,7 @@ impl Exchange {
         self.ends.iter().any(|end| end.is_sink && end.link().is_wanted())
     }
 
-    /// Whether all sources have said where they end.
+    /// Whether all sources have announced their ends.
     pub(crate) fn has_ended(&self) -> bool {
         let mut sources = self.sources().peekable();
         sources.peek().is_some() && sources.all(|(_, end)| end.link().has_an_end())
@@ -116,7 +117,7 @@ impl Exchange {
         self.ends.iter().enumerate().filter(|(_, end)| !end.is_sink)
     }
 
-    /// Lets results wait for callers elsewhere than in their slots; whether all of them do.
+    /// Lets results wait for callers outside of their slots. Returns whether all of them do.
     pub(crate) fn keep(&self) -> bool {
         let called = self.ends.iter().filter(|end| end.is_sink && end.is_called());
         called.filter(|end| !end.link().keep()).count() == 0
@@ -125,83 +126,85 @@ impl Exchange {
     fn job(&self, end: usize, chunk: Chunk, slot: *mut u8, more: Vec<*mut u8>) -> Job {
         let shape = self.ends[end].shape;
         let items = shape.items(chunk.len);
-        // Of elements without bytes there may be any number.
+        // There may be any number of elements without bytes.
         let (elements, bytes) = (items.saturating_mul(shape.per_item), items.saturating_mul(shape.bytes()));
         Job { chunk, elements, bytes, slot, more }
     }
 
-    /// Hands a source the slots for its next chunk, to be filled alike.
+    /// Gives a source the slots for its next chunk, all of which receive the same data.
     ///
     /// # Safety
-    /// Each is as long as the chunk, initialised, aligned for the elements, and accessed by nobody else until the source has
-    /// [filled](Self::has_filled) the chunk, its thread is over, or [`Closes`] is dropped.
+    /// Each slot is as long as the chunk, initialised, aligned for the elements, and accessed by nobody else
+    /// until the source has [filled](Self::has_filled) the chunk, its thread is over, or [`Closes`] is
+    /// dropped.
     pub(crate) unsafe fn ask(&self, end: usize, chunk: Chunk, slot: *mut u8, more: Vec<*mut u8>) {
         let job = self.job(end, chunk, slot, more);
         // SAFETY: the caller's promise.
         let _ = unsafe { self.ends[end].link().give(job, false) };
     }
 
-    /// Hands a sink the slot with its next chunk; `false` if it takes no more.
+    /// Gives a sink the slot with its next chunk; `false` if it accepts no more.
     ///
     /// # Safety
-    /// As [`ask`](Self::ask), until the sink has [accepted](Self::accepted) it.
+    /// The conditions of [`ask`](Self::ask), until the sink has [accepted](Self::accepted) it.
     pub(crate) unsafe fn offer(&self, end: usize, chunk: Chunk, slot: *mut u8) -> bool {
         let failed =
             self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|of| of.lacking);
-        // What comes after a function that has failed is not what it should be.
+        // Chunks after a function's failure are not complete.
         if chunk.index >= failed.unwrap_or(usize::MAX).min(self.lacking.load(Ordering::Relaxed)) {
             return false;
         }
         let job = self.job(end, chunk, slot, Vec::new());
-        // In order and none left out, whatever has failed.
+        // Chunks are given in order with none left out, whatever has failed.
         // SAFETY: the caller's promise.
         unsafe { self.ends[end].link().give(job, true) }
     }
 
-    /// The chunk that a source is to be asked for next. Behind its end it has none, but does not answer either: what the device is
-    /// told does not depend on how quick its thread is.
+    /// The chunk for which a source is asked next. After its end a source has no more chunks, but does not
+    /// answer either: the commands for the device do not depend on the speed of its thread.
     pub(crate) fn next(&self, end: usize) -> usize {
         let link = self.ends[end].link();
-        // One that has stopped takes no more slots.
+        // A source that has stopped receives no more slots.
         if link.trouble().is_some() { usize::MAX } else { link.given() }
     }
 
-    /// Whether a source has filled a chunk, as far as it goes.
+    /// Whether a source has filled a chunk, if only in part.
     pub(crate) fn has_filled(&self, end: usize, chunk: usize) -> bool {
         self.ends[end].link().has_filled(chunk)
     }
 
-    /// Whether a sink has no more to do with a chunk: it has accepted it, or takes no more.
+    /// Whether a sink is done with a chunk, because it has accepted it or accepts no more.
     pub(crate) fn is_through(&self, end: usize, chunk: usize) -> (bool, bool) {
         let link = self.ends[end].link();
-        // In this order: a thread accepts before it is over.
+        // The order matters: a thread accepts before it is over.
         let is_over = link.is_over();
         let accepted = chunk < link.done();
         (accepted || is_over, accepted)
     }
 
-    /// The items of a chunk that a source has filled: all, or fewer.
+    /// The number of items with which a source has filled a chunk: all, or fewer.
     pub(crate) fn items(&self, end: usize, chunk: Chunk) -> usize {
         self.ends[end].link().items(chunk)
     }
 
-    /// Whether no source has any chunks from this one on.
+    /// Whether no source has chunks from this one on.
     pub(crate) fn ends_before(&self, chunk: usize) -> bool {
         self.sources().all(|(_, end)| end.link().ends_before(chunk))
     }
 
-    /// The chunks that all sinks have accepted.
+    /// The number of chunks that all sinks have accepted.
     pub(crate) fn accepted_by_all(&self) -> Option<usize> {
         self.ends.iter().filter(|end| end.is_sink).map(|end| end.link().done()).min()
     }
 
-    /// The chunks that the sink of this host has accepted; `None` if it is no sink.
+    /// The number of chunks that the sink of this host has accepted; `None` if it is not a sink.
     pub(crate) fn accepted(&self, host: usize) -> Option<usize> {
         let end = self.ends.iter().find(|end| end.host == host && end.is_sink)?;
         Some(end.link().done())
     }
 
-    /// Which sink has stopped and why, or which source that is waited for: a source may have stopped chunks ahead.
+    /// The sink that has stopped, or the source that is waited for and has stopped, with the reason: a source
+    /// may have stopped chunks ahead.
     pub(crate) fn trouble(&self, before: usize) -> Option<(&End, Trouble)> {
         self.ends.iter().find_map(|end| {
             let trouble = end.link().trouble()?;
@@ -215,17 +218,18 @@ impl Exchange {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// The functions are done, and this is the first chunk that lacks what they were to do.
+    /// Notes, after the functions are done, the first chunk in which their work is missing.
     pub(crate) fn lacks(&self, chunk: usize) {
         self.lacking.store(chunk, Ordering::Relaxed);
     }
 
-    /// Nothing more is asked of sources, or given to sinks.
+    /// Asks sources for nothing more, or gives sinks nothing more.
     pub(crate) fn close(&self, sinks: bool) {
         self.ends.iter().filter(|end| end.is_sink == sinks).for_each(|end| end.link().close());
     }
 
-    /// Waits until the sinks have written what they were given. What callers were given is kept for them.
+    /// Waits until the sinks have written everything that they were given. Results given to callers are kept
+    /// for them.
     pub(crate) fn finish_sinks(&self, plan: &'static Plan) {
         self.close(true);
         let mut wait = Wait::new(self, plan);
@@ -237,12 +241,12 @@ impl Exchange {
                 return;
             }
             wait.goes_on(|_, end| end.is_sink && !end.is_over());
-            // What cannot be kept is waited for.
+            // Results that cannot be kept are waited for.
             self.wait(version, if all_kept { LOOKING } else { KEEPING });
         }
     }
 
-    /// What the thread of a source does.
+    /// The work of a source's thread.
     pub(crate) fn read(&self, end: usize, mut source: Box<dyn AnySource + '_>) {
         let link = self.ends[end].link();
         let per_item = self.ends[end].shape.per_item;
@@ -283,7 +287,7 @@ impl Exchange {
         link.finished();
     }
 
-    /// What the thread of a sink does.
+    /// The work of a sink's thread.
     pub(crate) fn write(&self, end: usize, mut sink: Box<dyn AnySink + '_>) {
         let link = self.ends[end].link();
         let mut goes_on = true;
@@ -305,26 +309,26 @@ impl Exchange {
     }
 }
 
-/// The longest that a run sleeps while sinks write. Its message that it waits may be late by this much.
+/// The longest sleep of a run while sinks write. The message that it waits may be late by this much.
 const LOOKING: Duration = Duration::from_secs(1);
 
-/// How long a run that has no memory to keep results in waits before it tries again.
+/// The time after which a run without memory to keep results in tries again.
 const KEEPING: Duration = Duration::from_millis(20);
 
-/// What the user's code returns; its panic is an error like any other.
+/// The result of the user's code; its panic is an error like any other.
 fn guarded<R>(call: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|panic| Err(io::Error::other(format!("it panicked: {}", panic_message(panic)))))
 }
 
-/// What a source or a sink has to say.
-pub(crate) fn kind_of(trouble: &Trouble, host: &'static str, is_sink: bool) -> ErrorKind {
+/// The error of a source or a sink.
+pub(crate) fn kind_of(trouble: &Trouble, host: &'static str, is_sink: bool) -> Detail {
     let error = Arc::clone(&trouble.error);
-    if is_sink { ErrorKind::Sink { host, error } } else { ErrorKind::Source { host, error } }
+    if is_sink { Detail::Sink { host, error } } else { Detail::Source { host, error } }
 }
 
-/// Ends the threads of sources and sinks when it is dropped, and takes all slots back from callers: however the run ends, it can wait
-/// for the former, and the latter have nothing of it.
+/// Ends the threads of sources and sinks when it is dropped, and takes all slots back from callers: however
+/// the run ends, it can wait for the threads, and callers keep no access.
 pub(crate) struct Closes<'e>(pub(crate) &'e Exchange);
 
 impl Drop for Closes<'_> {

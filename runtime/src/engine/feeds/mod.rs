@@ -1,4 +1,4 @@
-//! Sources and sinks while a run goes on: their threads, and the callers in their place.
+//! Sources and sinks while a run goes on: their threads, or the callers in their place.
 
 pub(crate) mod awaited;
 pub(crate) mod exchange;

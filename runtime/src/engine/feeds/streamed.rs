@@ -1,9 +1,10 @@
-//! What a call knows of its sources and sinks, and the threads that some of them have. How chunks arrive is in `arrival`.
+//! The sources and sinks of a call, and the threads that some of them have. `arrival` handles the arrival of
+//! chunks.
 
 use std::sync::Arc;
 use std::thread::{Builder, Scope};
 
-use crate::base::error::{Error, ErrorKind, Place, Result};
+use crate::base::error::{Detail, Error, Place, Result};
 use crate::base::plan::Plan;
 use crate::engine::chunks::chunking::Chunking;
 use crate::engine::feeds::exchange::{End, Exchange, kind_of};
@@ -11,23 +12,23 @@ use crate::engine::place::place_of;
 use crate::exchange::Trouble;
 use crate::exchange::{AnySink, AnySource};
 
-/// What a run with sources and sinks knows of them.
+/// A run's view of its sources and sinks.
 #[derive(Clone, Copy)]
 pub(crate) struct Streaming<'r> {
     pub(crate) exchange: &'r Arc<Exchange>,
-    /// The items of the run as far as they are known: all of them, or more than there are.
+    /// The chunks of the run as far as they are known: all of them, or more than there are.
     pub(crate) whole: Chunking,
     /// Whether the run ends where its sources do.
     pub(crate) endless: bool,
-    /// The result by chunk that is shortest, of a run that finds out how many it has.
+    /// The shortest output with elements for each chunk, if the run finds out its number of chunks.
     pub(crate) room: Option<ByChunk>,
 }
 
-/// An argument with something for each chunk.
+/// An argument with elements for each chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct ByChunk {
     pub(crate) name: &'static str,
-    /// In elements.
+    /// Length in elements.
     pub(crate) len: usize,
     pub(crate) per_chunk: usize,
     pub(crate) place: Place,
@@ -39,17 +40,17 @@ impl ByChunk {
     }
 }
 
-/// The place of what an end does with a chunk.
+/// The place of an end's work on a chunk.
 pub(crate) fn place_of_end(plan: &'static Plan, end: &End, chunk: Option<usize>) -> Place {
     place_of(plan, end.operations[0], chunk.map(|chunk| chunk as u64))
 }
 
-/// Why a source or a sink has stopped, and where.
+/// The reason why a source or a sink has stopped, and its place.
 pub(crate) fn explain_trouble(plan: &'static Plan, end: &End, trouble: &Trouble) -> Error {
     Error::new(kind_of(trouble, end.name, end.is_sink)).at(place_of_end(plan, end, trouble.chunk))
 }
 
-/// What the thread of a source or a sink works on.
+/// The work of the thread of a source or a sink.
 pub(crate) enum EndWork<'a> {
     Read(Box<dyn AnySource + 'a>),
     Write(Box<dyn AnySink + 'a>),
@@ -69,7 +70,7 @@ pub(crate) fn start<'scope, 'env>(
             EndWork::Write(sink) => exchange.write(number, sink),
         };
         let started = Builder::new().name(format!("thalweg {host}")).spawn_scoped(scope, work);
-        started.map_err(|error| ErrorKind::NoStreamThread { host, message: error.to_string() })?;
+        started.map_err(|error| Detail::NoStreamThread { host, message: error.to_string() })?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A run is drained: the device is waited for, whatever has happened, and then nothing of the run is in flight.
+//! Drains a run: waits for the device, whatever has happened, after which nothing of the run is in flight.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use crate::engine::targets::graph::repeat::RunKey;
 use crate::engine::targets::timed::Profiler;
 use crate::engine::totals::Totals;
 
-/// A run that is over, as its parts have told.
+/// A run that is over, with the outcomes of its parts.
 pub(super) struct Over<'p, 'a> {
     pub(super) call: Call<'p, 'a>,
     pub(super) chunking: Chunking,
     pub(super) log: ChunkLog,
     pub(super) start: Duration,
     pub(super) report: Report,
-    /// What became of enqueuing it.
+    /// The outcome of enqueuing.
     pub(super) outcome: std::thread::Result<Result<()>>,
-    /// And of waiting for the device.
+    /// The outcome of waiting for the device.
     pub(super) drained: Drained,
     /// The first function that failed.
     pub(super) failure: Option<Failure>,
-    /// The first chunk that lacks what a function was to do.
+    /// The first chunk in which a function's work is missing.
     pub(super) lacking: usize,
     /// The first sink that failed.
     pub(super) sinks: Option<Error>,
@@ -38,16 +38,21 @@ pub(super) struct Over<'p, 'a> {
 }
 
 impl<'p, 'a> Call<'p, 'a> {
-    /// Waits until the device is done with what was enqueued, and puts everything back in its place.
+    /// Waits until the device is done with everything that was enqueued, and puts everything back in its
+    /// place.
     pub(super) fn drain(self, enqueued: Enqueued, exchange: Option<&Exchange>) -> Over<'p, 'a> {
-        // While the device is at work.
+        // The device is still at work meanwhile.
         let report = self.begin_report(&enqueued);
         let Enqueued { must_drain, chunking, log, start, outcome, totals, functions, graphs, profiler } =
             enqueued;
         let drained = self.pipeline.drain(graphs.only);
         self.pipeline.collect(&drained);
         let failure = functions.finish();
-        let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
+        let lacking = match drained {
+            // Nobody knows which chunk the thread worked on.
+            Drained::Faulted(_) => 0,
+            _ => failure.as_ref().map_or(usize::MAX, |failure| failure.lacking),
+        };
         if let Some(exchange) = exchange {
             exchange.close(false);
             exchange.lacks(lacking);
@@ -79,7 +84,7 @@ impl<'p, 'a> Call<'p, 'a> {
 }
 
 impl Over<'_, '_> {
-    /// Hands on what has arrived: to the next run, to sinks, and to the caller what is carried.
+    /// Passes results on: to the next run, to sinks, and carried data to the caller.
     fn keep_results(&mut self, may_repeat: bool, exchange: Option<&Exchange>) {
         let Self { call: Call { pipeline, arguments, .. }, chunking, totals, outcome, drained, .. } = self;
         let chunking = *chunking;
@@ -94,7 +99,7 @@ impl Over<'_, '_> {
         }
         totals.all_arrived();
         self.sinks = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
-        // What is carried is a result of a run that went well.
+        // Carried data are a result only if the run had no failure.
         if is_enqueued && self.failure.is_none() && self.sinks.is_none() {
             *drained = pipeline.give_back(&arguments.shared, totals);
             if let Drained::Clean = drained {
@@ -105,17 +110,19 @@ impl Over<'_, '_> {
 }
 
 impl Pipeline {
-    /// The device was waited for: copies out what came last.
+    /// Copies out the last results, after the device was waited for.
     fn collect(&mut self, drained: &Drained) {
         self.staging.finish(&self.device);
         if let Drained::Clean = drained {
-            // Before callbacks are waited for: they may wait for whoever is given this.
-            // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
+            // This comes before the wait for callbacks, because they may wait for someone who receives these
+            // results.
+            // SAFETY: every stream has completed without an error, and this is the run that made the
+            // deliveries.
             unsafe { self.staging.flush(&self.device) };
         }
     }
 
-    /// The run is over: forgets what was only its own.
+    /// Ends the run and forgets its state.
     fn rest(&mut self) {
         self.staging.reset();
         self.graphs.iter_mut().for_each(|graphs| graphs.rest());

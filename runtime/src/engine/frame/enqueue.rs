@@ -1,4 +1,4 @@
-//! A run's chunks are enqueued: what it takes from the pipeline for that, and gives back.
+//! Enqueues a run's chunks: takes state from the pipeline for it, and gives it back.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,37 +28,38 @@ use crate::engine::targets::{GraphTarget, StreamsTarget, Target, TimedTarget};
 use crate::engine::totals::Totals;
 use crate::observe::watch::RunWatch;
 
-/// What a run has enqueued. The device may be at work on it.
+/// The outcome of enqueuing a run. The device may be at work on it.
 pub(super) struct Enqueued {
     pub(super) must_drain: MustDrain,
-    /// How it was cut, which a run that ends where its sources do has learned.
+    /// The chunks of the run; a run that ends where its sources do has learned them.
     pub(super) chunking: Chunking,
-    /// How far such a run got with which chunk.
+    /// The progress of such a run with its chunks.
     pub(super) log: ChunkLog,
-    /// When that began.
+    /// The time at which enqueuing began.
     pub(super) start: Duration,
     pub(super) outcome: std::thread::Result<Result<()>>,
     pub(super) totals: Totals,
     pub(super) functions: Functions,
     pub(super) graphs: Launches,
-    /// What has timed it.
+    /// The profiler, if the run was timed.
     pub(super) profiler: Option<Box<Profiler>>,
 }
 
-/// What a run has to do with graphs.
+/// The graphs of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Launches {
-    /// Whether there are any.
+    /// Whether the run launches graphs.
     pub(super) any: bool,
-    /// Whether there is nothing else.
+    /// Whether it enqueues nothing else.
     pub(super) only: bool,
-    /// Whether they are those of the run before.
+    /// Whether they are the graphs of the run before.
     pub(super) repeated: bool,
     /// Whether the next run may launch the same graphs.
     pub(super) may_repeat: bool,
 }
 
-/// Ends the process if it is dropped: the only way left to keep the device from memory that is about to be freed.
+/// Ends the process if it is dropped: the only way left to keep the device from memory that is about to be
+/// freed.
 pub(super) struct MustDrain;
 
 impl Drop for MustDrain {
@@ -67,7 +68,7 @@ impl Drop for MustDrain {
     }
 }
 
-/// What a run's mode takes from the pipeline.
+/// The state that a run's mode takes from the pipeline.
 enum Mode {
     Streams,
     Timed(Box<Profiler>),
@@ -89,7 +90,7 @@ impl Mode {
 }
 
 impl Call<'_, '_> {
-    /// Launches the graphs of the run before, if this one is like that.
+    /// Launches the graphs of the run before, if this run is the same.
     pub(super) fn repeat(&mut self, chunking: Chunking) -> Option<Enqueued> {
         if !self.arguments.repeats || !self.arguments.shared.is_empty() || self.purpose != Purpose::Run {
             return None;
@@ -97,11 +98,12 @@ impl Call<'_, '_> {
         let Call { pipeline, arguments, .. } = self;
         let key = RunKey { arguments, chunking };
         let start = pipeline.device.driver().clock();
-        // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
+        // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it
+        // cannot.
         let (launched, totals) =
             unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, pipeline.plan, &key) }?;
         Some(Enqueued {
-            // Before anything else, since the device is at work.
+            // Created first, because the device is at work.
             must_drain: MustDrain,
             chunking,
             log: ChunkLog::default(),
@@ -109,13 +111,13 @@ impl Call<'_, '_> {
             outcome: Ok(launched.map_err(|error| explain(pipeline.plan, error))),
             totals,
             functions: Functions::default(),
-            // That the next one may too is known.
+            // It is known already that the next run may repeat them, too.
             graphs: Launches { any: true, only: true, repeated: true, may_repeat: false },
             profiler: None,
         })
     }
 
-    /// Lets `body` enqueue every chunk. `stages`: whether anything goes through the staging memory.
+    /// Lets `body` enqueue every chunk. `stages`: whether any data go through the staging memory.
     pub(super) fn enqueue(
         &mut self,
         chunking: Chunking,
@@ -139,7 +141,7 @@ impl Call<'_, '_> {
             body(&run)?;
             run.finish()
         }));
-        // Until the device is waited for nothing may unwind past this.
+        // Until the device was waited for, nothing may unwind past this.
         let must_drain = MustDrain;
         graphs.may_repeat &= !run.order.has_asked();
         let (functions, log, target) = run.into_parts();
@@ -155,7 +157,7 @@ impl Call<'_, '_> {
         Ok(Enqueued { must_drain, chunking, log, start, outcome, totals, functions, graphs, profiler })
     }
 
-    /// In which mode the run is, with what that takes; and when the run begins.
+    /// The mode of the run with its state, and the time at which the run begins.
     fn mode(&mut self, chunking: Chunking, stages: bool) -> Result<(Mode, Duration)> {
         let slots = self.pipeline.depth.min(chunking.chunks());
         let plan = self.pipeline.plan;
@@ -169,7 +171,7 @@ impl Call<'_, '_> {
         }
         let cover = Cover::new(plan, stages);
         let Pipeline { device, graphs, streams, .. } = &mut *self.pipeline;
-        // Where each operation is waited for, a graph would hide which one failed.
+        // If the host waits for each operation, a graph would hide which one failed.
         let records = slots > 0 && !device.driver().is_synchronous();
         if let Some(graphs) = graphs.as_mut().filter(|_| records) {
             let lanes = if cover == Cover::Run { 1 } else { slots };
@@ -180,11 +182,12 @@ impl Call<'_, '_> {
         Ok((mode, device.driver().clock()))
     }
 
-    /// Makes the events and observers that a profile needs, before the run begins.
+    /// Creates the events and observers that a profile needs, before the run begins.
     fn prepare_profile(&mut self, sampling: &Sampling, chunking: Chunking, slots: usize) -> Result<()> {
         let plan = self.pipeline.plan;
         let each = plan.operations.len() + plan.events.len();
-        // Of a run that ends where its sources do those of the first chunks; the others are made as they come.
+        // A run that ends where its sources do gets those of the first chunks; the others are created on the
+        // way.
         let chunks = if self.is_endless() { slots } else { sampling.most(chunking.chunks()) };
         let events = chunks.saturating_mul(each);
         let observers = self.pipeline.observed().count;
@@ -192,35 +195,35 @@ impl Call<'_, '_> {
         clockwork.prepare(device, events, observers).map_err(|error| explain(plan, error))
     }
 
-    /// What a run in this mode has to do with graphs, as far as it is known before.
+    /// The graphs of a run in this mode, as far as they are known beforehand.
     fn launches(&self, mode: &Mode) -> Launches {
         let any = matches!(mode, Mode::Graph(..));
-        // What the run shares is copied by the plan's first stream.
+        // The plan's first stream copies the data that the run shares.
         let only = any && self.arguments.shared.is_empty();
         let is_whole = matches!(mode, Mode::Graph(_, Cover::Run));
-        // The simulated device's launches carry what they do, once.
+        // On the simulated device, a launch contains its work, and can run once.
         let may_repeat = self.arguments.repeats && only && is_whole && !self.pipeline.device.is_simulated();
         Launches { any, only, repeated: false, may_repeat }
     }
 }
 
 impl Pipeline {
-    /// What a run uses of it, with graphs or without.
+    /// The resources that a run uses, with or without graphs.
     pub(super) fn resources(&self, graphs: bool) -> Resources<'_> {
         let Self { device, plan, id, depth, ring, states, streams, .. } = self;
-        // A graph has an order in place of streams, and more freedom costs more to launch.
+        // A graph has an order in place of streams, and launching one with more freedom costs more.
         let (id, depth, spread) = (*id, *depth, self.spreads() && !graphs);
         Resources { device, plan, id, depth, ring, states, streams, spread }
     }
 
-    /// What a run takes for its time.
+    /// Lends the run the state that it takes for its duration.
     fn lend(&mut self) -> Taken {
         let staging = RefCell::new(std::mem::take(&mut self.staging));
         let symbols = RefCell::new(std::mem::take(&mut self.symbols));
         Taken { staging, symbols, totals: RefCell::default() }
     }
 
-    /// Takes it back, with the graphs of a run that had some.
+    /// Takes the state back, with the graphs of a run that had some.
     fn take_back(&mut self, taken: Taken, graphs: Option<Box<Graphs>>) -> Totals {
         let Taken { staging, symbols, totals } = taken;
         (self.staging, self.symbols) = (staging.into_inner(), symbols.into_inner());
@@ -231,8 +234,8 @@ impl Pipeline {
     }
 }
 
-/// The operations whose pageable data can be read before the chunk is there, each with its argument: all that are enqueued
-/// for every chunk, from data that nothing before them in a chunk has written.
+/// The operations whose pageable data can be read before their chunk begins, each with its argument: all that
+/// are enqueued for every chunk, from data that no earlier operation of a chunk has written.
 fn read_ahead(plan: &Plan, hosts: &[HostArgument<'_>]) -> Vec<(usize, usize)> {
     let ahead = |(index, operation): (usize, &OperationPlan)| {
         let OperationKind::Upload { host, .. } = operation.kind else { return None };

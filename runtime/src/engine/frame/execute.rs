@@ -1,8 +1,8 @@
-//! [`Call::run`]: a run is prepared, enqueued, drained and reported.
+//! [`Call::run`]: prepares, enqueues, drains and reports a run.
 
 use std::sync::Arc;
 
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
@@ -18,12 +18,14 @@ use crate::observe::timeline::{Basis, Timeline};
 use crate::observe::watch::RunWatch;
 
 impl Call<'_, '_> {
-    /// Runs the pipeline: prepares its memory, lets `body` enqueue every chunk, and waits until the device is done.
+    /// Runs the pipeline: prepares its memory, lets `body` enqueue every chunk, and waits until the device is
+    /// done.
     ///
-    /// However `body` ends, by returning, failing or panicking, nothing of this run is in flight when this returns or
-    /// unwinds; where the device cannot be waited for, everything that it might still access is poisoned and leaked.
+    /// However `body` ends, by returning, failing or panicking, nothing of this run is in flight when this
+    /// returns or unwinds; where the device cannot be waited for, everything that it might still access is
+    /// poisoned and leaked.
     ///
-    /// The timeline has spans if the call's purpose is to know them; a prediction does nothing else.
+    /// The timeline has spans if the call's purpose asks for them; a prediction has nothing else.
     ///
     /// # Errors
     /// Memory does not suffice, an operation cannot be enqueued or fails on the device.
@@ -66,16 +68,16 @@ impl Call<'_, '_> {
         Ok(timeline)
     }
 
-    /// Refuses what can be known to be wrong before there are chunks.
+    /// Refuses errors that can be known before there are chunks.
     fn admit(&self) -> Result<()> {
         let Pipeline { device, plan, poisoned, .. } = &*self.pipeline;
         if *poisoned {
-            return Err(Error::new(ErrorKind::PipelinePoisoned).at(self.pipeline.place()));
+            return Err(Error::new(Detail::PipelinePoisoned).at(self.pipeline.place()));
         }
         device.driver().may_wait().map_err(|error| explain(plan, error))?;
         let given = (self.arguments.hosts.len(), self.arguments.buffers.len());
         if given != (plan.hosts.len(), plan.buffers.len()) {
-            return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
+            return Err(Error::new(Detail::Skipped).at(self.pipeline.place()));
         }
         if self.purpose == Purpose::Run && Cancels::of_this_thread().any() {
             return Err(cancelled(plan, None));
@@ -83,7 +85,7 @@ impl Call<'_, '_> {
         self.check_extent(self.purpose != Purpose::Predict)
     }
 
-    /// What a timeline is to be judged by.
+    /// The facts by which a timeline is judged.
     fn basis(&self, declared: ChunkSize) -> Basis {
         let Pipeline { auto_depth, graphs, .. } = &*self.pipeline;
         let is_streamed = |host: &HostArgument<'_>| matches!(host.source.memory, HostMemory::Streamed);
@@ -96,7 +98,8 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Everything that is not launched again is enqueued. `stages`: whether anything goes through the staging memory.
+    /// Enqueues everything anew, without repeating graphs. `stages`: whether any data go through the staging
+    /// memory.
     fn enqueue_anew(
         mut self,
         chunking: Chunking,

@@ -1,5 +1,5 @@
-//! What happens around a run: its memory is prepared, its chunks are enqueued, the device is waited for, and nothing is in
-//! flight when it is reported.
+//! The frame of a run: its memory is prepared, its chunks are enqueued, the device is waited for, and the run
+//! is reported once nothing is in flight.
 
 mod drain;
 mod enqueue;

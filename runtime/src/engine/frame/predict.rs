@@ -1,4 +1,4 @@
-//! A run is worked out, and nothing is carried out.
+//! Predicts a run without carrying anything out.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use crate::observe::timeline::{Timeline, nanos};
 use crate::observe::watch::{self, RunWatch};
 
 impl Call<'_, '_> {
-    /// Works out what a run would take.
+    /// Predicts the duration of a run.
     pub(super) fn predict(
         self,
         chunking: Chunking,
@@ -64,14 +64,14 @@ impl Call<'_, '_> {
         Ok(timeline)
     }
 
-    /// A model of the device, which is calibrated if it has not been yet.
+    /// A model of the device. Calibrates the device if that was not done yet.
     fn model(&self, slots: usize, cover: Option<Cover>) -> Model {
         let pipeline = &*self.pipeline;
         watch::calibrated(&pipeline.device);
         Model::new(&pipeline.device, pipeline.plan, &pipeline.streams, slots, cover, &pipeline.measured)
     }
 
-    /// Lets `body` enqueue every chunk into a model; says what would be moved.
+    /// Lets `body` enqueue every chunk into a model; returns the totals that would be moved.
     fn enqueue_into(
         &self,
         model: &RefCell<Model>,

@@ -1,4 +1,4 @@
-//! What times a run, and the timeline that comes of it.
+//! The profiler of a run, and the timeline made from its results.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use crate::observe::timeline::{Basis, Row, Span, Timeline, nanos};
 use crate::observe::watch;
 
 impl Pipeline {
-    /// Of which chunks a profile times the operations. `stages`: whether the host has copies of its own to make. `slots` and the items
-    /// of a `chunk` are the run's.
+    /// The chunks whose operations a profile times. `stages`: whether the host has copies of its own to make.
+    /// `slots` and the items of a `chunk` are the run's.
     pub(crate) fn sampling(
         &self,
         hosts: &[HostArgument<'_>],
@@ -24,25 +24,26 @@ impl Pipeline {
         (slots, chunk): (usize, usize),
     ) -> Sampling {
         let driver = self.device.driver();
-        // A simulated device is as quick as it is, whatever the host does; and one that is waited for after each operation is slow.
+        // The speed of a simulated device does not depend on the host, and a device that is waited for after
+        // each operation is slow anyway.
         let waits = !self.device.is_simulated() && !driver.is_synchronous();
         let share = || share(self.plan, hosts, (stages, self.spreads()), (slots, chunk)).filter(|_| waits);
         Sampling::new(self.profile_share.or_else(share), self.depth)
     }
 
-    /// What times a run that begins now.
+    /// The profiler for a run that begins now.
     pub(crate) fn profiler(&mut self, began: Duration, sampling: Sampling) -> DriverResult<Box<Profiler>> {
         let streams = (self.observed(), self.streams.all().first());
         let clockwork = std::mem::take(&mut self.clockwork);
         Profiler::new(&self.device, self.plan, clockwork, streams, sampling, began).map(Box::new)
     }
 
-    /// Which streams of a profile are observed.
+    /// The streams of a profile that are observed.
     pub(crate) fn observed(&self) -> Observed {
         Observed::new(self.plan, &self.streams, self.depth, self.spreads())
     }
 
-    /// The timeline of a run whose report is this, with these arguments.
+    /// The timeline of a run with this report and these arguments.
     pub(crate) fn timeline(
         &self,
         report: Report,
@@ -69,7 +70,7 @@ impl Pipeline {
         let row_of = self.rows(&mut timeline, timed);
         let staged: Vec<_> =
             self.plan.operations.iter().map(|operation| is_staged(operation, hosts)).collect();
-        // What a copy's end is noted by comes a little after it.
+        // The record of a copy's end comes a little after the end.
         let over = timeline.report.time;
         let span = |timed: &Timed| {
             let operation = timed.tag.operation as usize;
@@ -92,8 +93,8 @@ impl Pipeline {
         timeline
     }
 
-    /// Gives a timeline a row for each stream that something was on, in the order of their declaration, and says which one each of
-    /// the pipeline's streams has.
+    /// Gives a timeline a row for each stream with work, in the order of declaration, and returns the row of
+    /// each of the pipeline's streams.
     fn rows(&self, timeline: &mut Timeline, timed: &[Timed]) -> Vec<Option<usize>> {
         let mut row_of = vec![None; self.streams.all().len()];
         let mut used = vec![false; row_of.len()];
@@ -116,8 +117,8 @@ impl Pipeline {
     }
 }
 
-/// Whether an operation copies from or to ordinary memory. Of a page-locked argument the CPU makes up what lies beyond its ends,
-/// which is not what a run waits for.
+/// Whether an operation copies from or to ordinary memory. For a page-locked argument the CPU makes up the
+/// items beyond its ends, for which a run does not wait.
 fn is_staged(operation: &OperationPlan, hosts: &[HostArgument<'_>]) -> bool {
     match operation.kind {
         OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {

@@ -1,9 +1,9 @@
-//! A run is reported: its timeline, or the error that came first and how far the run got.
+//! Reports a run: its timeline, or the error that came first and how far the run got.
 
 use std::panic::resume_unwind;
 use std::time::Duration;
 
-use crate::base::error::{DriverError, Error, ErrorKind, Result};
+use crate::base::error::{Detail, DriverError, Error, Result};
 use crate::base::plan::Plan;
 use crate::base::report::Report;
 use crate::engine::Pipeline;
@@ -14,17 +14,17 @@ use crate::engine::feeds::exchange::Exchange;
 use crate::engine::feeds::failure::Failure;
 use crate::engine::frame::drain::Over;
 use crate::engine::frame::enqueue::Enqueued;
-use crate::engine::pipeline::Drained;
+use crate::engine::pipeline::{Drained, Fault};
 use crate::engine::place::place_of;
 use crate::engine::targets::measured;
 use crate::observe::timeline::Timeline;
 use crate::observe::watch::RunWatch;
 
 impl Over<'_, '_> {
-    /// What became of the run.
+    /// The outcome of the run.
     ///
     /// # Panics
-    /// The caller's code has panicked: the panic goes on.
+    /// If the caller's code has panicked, the panic goes on.
     pub(super) fn report(self, watch: &RunWatch, exchange: Option<&Exchange>) -> Result<Timeline> {
         let Self { call, chunking, log, start, mut report, outcome, drained, failure, .. } = self;
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
@@ -60,14 +60,14 @@ impl Over<'_, '_> {
 }
 
 impl Call<'_, '_> {
-    /// What is known of a run once it is enqueued.
+    /// The report of a run that is enqueued.
     pub(super) fn begin_report(&self, enqueued: &Enqueued) -> Report {
         let enqueuing = self.pipeline.device.driver().clock().saturating_sub(enqueued.start);
         let report = self.report(enqueued.chunking, enqueued.graphs.any);
         Report { repeated: enqueued.graphs.repeated, enqueuing, ..report }
     }
 
-    /// What is known of a run before it is over.
+    /// The report of a run before it is over.
     pub(super) fn report(&self, chunking: Chunking, graph: bool) -> Report {
         let Pipeline { device, plan, depth, ring, staging, .. } = &*self.pipeline;
         let [on_device, pinned] = ring.held();
@@ -95,7 +95,7 @@ impl Call<'_, '_> {
     }
 }
 
-/// The error to report of those that enqueuing, waiting and the functions gave.
+/// The error to report, out of the errors of enqueuing, waiting and the functions.
 fn first_error(
     plan: &'static Plan,
     enqueued: Result<()>,
@@ -104,6 +104,12 @@ fn first_error(
 ) -> Option<Error> {
     let on_device = match drained {
         Drained::Clean => None,
+        Drained::Faulted(found) => {
+            let Fault { operation, kernel, fault } = *found;
+            let error = Error::new(Detail::KernelFault { kernel, fault }).at(place_of(plan, operation, None));
+            // What failed while the work was enqueued may follow from the fault.
+            return Some(error);
+        }
         Drained::Failed(error) | Drained::Lost(error) => Some(error),
     };
     match (enqueued.err(), on_device) {
@@ -115,21 +121,24 @@ fn first_error(
         (None, Some(error)) => Some(explain(plan, error)),
         // A later call merely noticed a failure whose origin the device can tell.
         (Some(noticed), Some(error))
-            if matches!(noticed.kind(), ErrorKind::Driver(_)) && error.tag.is_some() =>
+            if matches!(noticed.detail(), Detail::Driver(_)) && error.tag.is_some() =>
         {
             Some(explain(plan, error))
         }
-        // A source or a sink has failed as well, at a chunk that the device had not got to.
-        (Some(noticed), Some(error)) if noticed.kind().is_of_a_stream() && comes_first(&error, &noticed) => {
+        // A library may report just that the device failed, and its error has room for the device's.
+        (Some(noticed), Some(error)) if noticed.detail().is_of_a_routine() => Some(noticed.with_cause(error)),
+        // Something that says nothing of the device has failed as well, at a chunk that the device had not
+        // reached.
+        (Some(noticed), Some(error))
+            if !matches!(noticed.detail(), Detail::Driver(_)) && comes_first(&error, &noticed) =>
+        {
             Some(explain(plan, error))
         }
-        // A library tells that the device failed, but not of what.
-        (Some(noticed), Some(error)) => Some(noticed.with_cause(error)),
-        (Some(noticed), None) => Some(noticed),
+        (Some(noticed), _) => Some(noticed),
     }
 }
 
-/// Whether the device has failed at a chunk before the one that something else has failed at, or at that.
+/// Whether the device has failed at an earlier chunk than the other failure, or at the same one.
 fn comes_first(error: &DriverError, other: &Error) -> bool {
     let Some(other) = other.place().chunk else { return true };
     error.tag.is_none_or(|(_, chunk)| chunk <= other)

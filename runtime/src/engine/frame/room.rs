@@ -1,6 +1,6 @@
-//! How much room a call needs: the items in a chunk, and the ring.
+//! The room that a call needs: the items in a chunk, and the ring.
 
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::plan::{OperationKind, OperationPlan};
 use crate::engine::arguments::shape::{BufferPlace, BufferShape};
 use crate::engine::arguments::{HostArgument, HostMemory};
@@ -14,17 +14,19 @@ use crate::engine::staging::ring::{ALIGN, Ring};
 use crate::engine::{ChunkSize, Pipeline};
 use crate::observe::watch;
 
-/// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
+/// The largest staging slot for pageable data: data that the CPU copies should still be in its caches when
+/// the device reaches them.
 const STAGED_SLOT_BYTES: usize = 4 << 20;
 
-/// The most that is staged at a time on the simulated device, where the CPU does everything: three slots and their copies fit its caches.
+/// The largest staging slot on the simulated device, where the CPU does everything: three slots and their
+/// copies fit its caches.
 const SIMULATED_SLOT_BYTES: usize = 2 << 20;
 
-/// A run of so many bytes is not cut, whatever the device is like.
+/// A run of at most so many bytes is one chunk, whatever the device is like.
 const NOT_WORTH_ASKING: usize = 256 << 10;
 
 impl Call<'_, '_> {
-    /// How the run's items are cut into chunks, and how many slots there are for them, where that is the runtime's to choose.
+    /// Chooses the chunks of the run, and the number of slots if the runtime may choose it.
     pub(crate) fn choose(&mut self, declared: ChunkSize) -> Result<Chunking> {
         let Some(depth) = self.pipeline.auto_depth else { return self.chunking(declared) };
         self.set_depth(depth, declared)?;
@@ -32,7 +34,8 @@ impl Call<'_, '_> {
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
         let mut staged =
             self.arguments.hosts.iter().zip(plan.hosts).filter(|(host, _)| is_pageable(host)).peekable();
-        // Else nothing is copied while the device is at work: it gets on only while the host waits for it.
+        // Otherwise nothing is copied while the device works: the device only advances while the host waits
+        // for it.
         if staged.peek().is_some() && device.driver().polls() {
             let slot_bytes = chunking.largest().saturating_mul(self.largest_item());
             let most = costs::staged_depth(plan, *depth, slot_bytes, staged.any(|(_, host)| host.reads));
@@ -43,11 +46,11 @@ impl Call<'_, '_> {
         Ok(chunking)
     }
 
-    /// Takes this depth, or less if the ring would not keep to its budget.
+    /// Sets this depth, or a smaller one if the ring would exceed its budget.
     fn set_depth(&mut self, depth: usize, declared: ChunkSize) -> Result<()> {
         self.pipeline.depth = depth;
         if self.pipeline.budget.is_some() {
-            // None are known yet when the pipeline is built.
+            // The number of items is not known yet when the pipeline is built.
             let items = Some(self.extent()).filter(|&items| items > 0).unwrap_or(usize::MAX);
             while self.pipeline.depth > 1 {
                 let chunk = self.chunk(declared)?.min(items);
@@ -55,14 +58,14 @@ impl Call<'_, '_> {
                 if self.check_budget(chunk, slots, true).is_ok() {
                     break;
                 }
-                // A run of one chunk needs one slot, whether it fits or not.
+                // A run of one chunk needs one slot, even if it does not fit.
                 self.pipeline.depth = (slots - 1).max(1);
             }
         }
         Ok(())
     }
 
-    /// Takes this depth, and has the streams and events for it.
+    /// Sets this depth, and creates its streams and events.
     fn widen(&mut self, slots: usize) -> Result<()> {
         let Pipeline { device, plan, streams, depth, .. } = &mut *self.pipeline;
         streams.widen(device, plan, slots).map_err(|error| explain(plan, error))?;
@@ -70,7 +73,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// How the run's items are cut into chunks.
+    /// Chooses the chunks of the run's items.
     pub(crate) fn chunking(&self, declared: ChunkSize) -> Result<Chunking> {
         let items = self.extent();
         let chunk = self.chunk(declared)?.min(items.max(1));
@@ -95,8 +98,8 @@ impl Call<'_, '_> {
             true => STAGED_SLOT_BYTES,
         };
         let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);
-        // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
-        // CPU's copies at both ends, which small chunks delay.
+        // With elements for each chunk, the caller has to know the number of chunks; and a run with staging
+        // has the CPU's copies at both ends, which small chunks delay.
         if self.is_endless() {
             return Ok(Chunking::even(items, chunk));
         }
@@ -111,7 +114,7 @@ impl Call<'_, '_> {
         self.pipeline.chunk.is_none() && matches!(declared, ChunkSize::Auto)
     }
 
-    /// Bytes of an item where it is largest.
+    /// Bytes of the largest item.
     fn largest_item(&self) -> usize {
         let buffers = self.arguments.buffers.iter().filter(|buffer| !buffer.is_shared());
         let shapes =
@@ -120,7 +123,7 @@ impl Call<'_, '_> {
         by_item.map(|shape| shape.bytes()).max().unwrap_or(1).max(1)
     }
 
-    /// Bytes that the ring has for an item of one chunk, in all its buffers together.
+    /// Bytes in the ring for an item of one chunk, in all buffers together.
     fn bytes_in_ring(&self) -> usize {
         let ring = self.arguments.buffers.iter().filter(|buffer| matches!(buffer.place, BufferPlace::Ring));
         let by_item = ring.filter(|buffer| !buffer.shape.per_chunk);
@@ -136,10 +139,10 @@ impl Call<'_, '_> {
                 (slot / self.largest_item()).min(self.items_in_budget()).max(1)
             }
         };
-        if items == 0 { Err(Error::new(ErrorKind::ChunkZero).at(self.pipeline.place())) } else { Ok(items) }
+        if items == 0 { Err(Error::new(Detail::ChunkZero).at(self.pipeline.place())) } else { Ok(items) }
     }
 
-    /// The items that a chunk may have for the ring to stay within its budget.
+    /// The greatest number of items in a chunk for which the ring stays within its budget.
     fn items_in_budget(&self) -> usize {
         let Some(budget) = self.pipeline.budget else { return usize::MAX };
         let depth = self.pipeline.depth;
@@ -149,7 +152,8 @@ impl Call<'_, '_> {
             match buffer.place {
                 BufferPlace::Shared(_) => fixed = fixed.saturating_add(buffer.bytes(0)).saturating_add(ALIGN),
                 BufferPlace::Ring => {
-                    // What a chunk of no items needs; and each slot is rounded up by less than the alignment.
+                    // The bytes for a chunk without items; and each slot is rounded up by less than the
+                    // alignment.
                     let slot = shape.items(0).saturating_mul(shape.bytes()).saturating_add(ALIGN);
                     fixed = fixed.saturating_add(slot.saturating_mul(depth));
                     per_item = per_item.saturating_add(if shape.per_chunk { 0 } else { shape.bytes() });
@@ -161,7 +165,7 @@ impl Call<'_, '_> {
         left.checked_div(per_item.saturating_mul(depth)).unwrap_or(usize::MAX)
     }
 
-    /// Allocates the ring for whole chunks, if it is known how large these are.
+    /// Allocates the ring for whole chunks, if their size is known.
     pub(crate) fn reserve(mut self, declared: ChunkSize) -> Result<()> {
         self.check_copies()?;
         if let Some(depth) = self.pipeline.auto_depth {
@@ -170,25 +174,25 @@ impl Call<'_, '_> {
         let chunk = self.chunk(declared)?;
         let depth = self.pipeline.depth;
         if self.is_auto(declared) {
-            // The most that a run will take. How much it does depends on how long it is.
+            // Checks the largest chunk of any run. The actual one depends on the run's length.
             return self.check_budget(chunk, depth, false);
         }
         let addressable = |buffer: &BufferShape| {
             let bytes = buffer.shape.items(chunk).checked_mul(buffer.shape.bytes());
             bytes.and_then(|bytes| bytes.checked_mul(depth)).is_some_and(|bytes| bytes <= isize::MAX as usize)
         };
-        // `chunk = usize::MAX` means all in one: how many that is, a run knows.
+        // `chunk = usize::MAX` means one chunk for all items, whose number only a run knows.
         if !self.arguments.buffers.iter().all(addressable) {
             return Ok(());
         }
         self.reserve_ring(chunk, depth, false)
     }
 
-    /// Prepares the run's memory. If the chunk is `auto` and there is no room, cuts the run into smaller ones. Says whether
-    /// anything is staged.
+    /// Prepares the run's memory. If the chunk is `auto` and there is no room, uses smaller chunks. Returns
+    /// whether anything is staged.
     pub(crate) fn make_room(&mut self, declared: ChunkSize, chunking: &mut Chunking) -> Result<bool> {
         self.check_copies()?;
-        // How many chunks there are without end, the run finds out.
+        // An endless run finds out its number of chunks.
         if !self.is_endless() {
             self.check_per_chunk(chunking.chunks())?;
         }
@@ -198,16 +202,14 @@ impl Call<'_, '_> {
                 Ok(stages) => return Ok(stages),
                 Err(error) => error,
             };
-            let is_full = matches!(
-                error.kind(),
-                ErrorKind::OutOfDeviceMemory { .. } | ErrorKind::OutOfPinnedMemory { .. }
-            );
-            // What is large enough is kept: it may be larger than this run needs, so the first to go.
+            let is_full =
+                matches!(error.detail(), Detail::OutOfDeviceMemory { .. } | Detail::OutOfPinnedMemory { .. });
+            // Larger memory than this run needs may have been kept, so that is released first.
             let next = if is_empty { self.smaller(declared, *chunking) } else { Some(*chunking) };
             match next.filter(|_| is_full && self.is_auto(declared)) {
                 Some(next) => *chunking = next,
                 None => {
-                    // The next run may find more.
+                    // The next run may find more room.
                     self.pipeline.slot_limit = before;
                     return Err(error);
                 }
@@ -218,7 +220,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Half as large chunks, if the run may have them.
+    /// Chunks of half the size, if the run may have them.
     fn smaller(&mut self, declared: ChunkSize, chunking: Chunking) -> Option<Chunking> {
         if chunking.largest() <= 1 {
             return None;
@@ -231,11 +233,11 @@ impl Call<'_, '_> {
         Some(smaller)
     }
 
-    /// The ring, and the staging memory if there is anything to stage.
+    /// Allocates the ring, and the staging memory if there is anything to stage.
     fn reserve_run(&mut self, chunking: Chunking) -> Result<bool> {
         let chunk = chunking.largest();
         let slots = self.pipeline.depth.min(chunking.chunks());
-        // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
+        // In a run without chunks, carried data stay as they are, or become what they start from.
         self.reserve_ring(chunk, slots, true)?;
         let Call { pipeline, arguments, .. } = &mut *self;
         let operations = pipeline.plan.operations;
@@ -252,18 +254,18 @@ impl Call<'_, '_> {
         Ok(stages)
     }
 
-    /// `shared`: also what is the whole run's.
+    /// `shared`: includes the data that the whole run shares.
     pub(crate) fn reserve_ring(&mut self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
         self.check_budget(chunk, slots, shared)?;
         let size = |buffer: &BufferShape| room(buffer, chunk, slots, shared);
         let Pipeline { device, plan, ring, graphs, .. } = &mut *self.pipeline;
-        // What kernels of the run before know may go now, whether a run follows or not.
+        // Memory that the kernels of the run before use may be freed now, whether a run follows or not.
         graphs.iter_mut().for_each(|graphs| graphs.done = None);
         let reserved = ring.reserve(device, plan.buffers, self.arguments.buffers.iter().map(size));
         reserved.map_err(|error| error.at(self.pipeline.place()))
     }
 
-    /// Whether the ring stays within its budget.
+    /// Checks that the ring stays within its budget.
     fn check_budget(&self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
         let Some(budget) = self.pipeline.budget else { return Ok(()) };
         let on_device = self.arguments.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
@@ -272,11 +274,11 @@ impl Call<'_, '_> {
         if needed <= budget {
             return Ok(());
         }
-        let kind = ErrorKind::Budget { needed, shared: needs(0), budget, slots, chunk };
+        let kind = Detail::Budget { needed, shared: needs(0), budget, slots, chunk };
         Err(Error::new(kind).at(self.pipeline.place()))
     }
 
-    /// Both sides of a copy have items of the same size.
+    /// Checks that both sides of each copy have items of the same size.
     pub(crate) fn check_copies(&self) -> Result<()> {
         let plan = self.pipeline.plan;
         let host = |index: usize| (plan.hosts[index].name, self.arguments.hosts[index].shape.per_item);
@@ -295,7 +297,7 @@ impl Call<'_, '_> {
                 | OperationKind::Then => continue,
             };
             if from_per_item != to_per_item {
-                let kind = ErrorKind::CopyShape { from, from_per_item, to, to_per_item };
+                let kind = Detail::CopyShape { from, from_per_item, to, to_per_item };
                 return Err(Error::new(kind).at(place_of(plan, index, None)));
             }
         }
@@ -303,22 +305,23 @@ impl Call<'_, '_> {
     }
 }
 
-/// Whether the CPU copies what the device copies.
+/// Whether the CPU copies the data in addition to the device.
 fn is_pageable(host: &HostArgument<'_>) -> bool {
     matches!(host.source.memory, HostMemory::Pageable(_) | HostMemory::Streamed)
 }
 
-/// The bytes of a buffer's slots and how many there are, if it has any. `shared`: also of what is the whole run's.
+/// The bytes of a buffer's slots and their number, if it has any. `shared`: includes the data that the whole
+/// run shares.
 fn room(buffer: &BufferShape, chunk: usize, slots: usize, shared: bool) -> Option<(usize, usize)> {
     match buffer.place {
-        // A run of nothing needs no slots.
+        // A run without chunks needs no slots.
         BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
         BufferPlace::Shared(_) => shared.then(|| (buffer.bytes(chunk), 1)),
         BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => None,
     }
 }
 
-/// The bytes of an operation's staging slot, if the CPU has a part in its copy.
+/// The bytes of an operation's staging slot, if the CPU takes part in its copy.
 fn staged_bytes(operation: &OperationPlan, hosts: &[HostArgument<'_>], chunk: usize) -> Option<usize> {
     match operation.kind {
         OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
@@ -327,7 +330,7 @@ fn staged_bytes(operation: &OperationPlan, hosts: &[HostArgument<'_>], chunk: us
                 HostMemory::Pageable(_) | HostMemory::Streamed => {
                     Some(shape.items(chunk).saturating_mul(shape.bytes()))
                 }
-                // What lies beyond the ends is made up.
+                // The CPU makes up the items beyond the ends.
                 HostMemory::Pinned(_) => (shape.halo > 0).then(|| 2 * shape.halo * shape.bytes()),
             }
         }

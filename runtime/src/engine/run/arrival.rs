@@ -1,9 +1,10 @@
-//! Runs with sources and sinks: a chunk begins when its sources have filled it, and ends when its sinks have accepted it.
+//! Runs with sources and sinks: a chunk begins when its sources have filled it, and ends when its sinks have
+//! accepted it.
 
 use std::time::{Duration, Instant};
 
 use crate::base::chunk::Chunk;
-use crate::base::error::{Error, ErrorKind, Place, Result};
+use crate::base::error::{Detail, Error, Place, Result};
 use crate::base::host_copy::let_a_moment_pass;
 use crate::base::plan::Plan;
 use crate::driver::DriverResult;
@@ -16,36 +17,36 @@ use crate::engine::run::Run;
 use crate::engine::staging::Staging;
 
 // Note 33: virtual time does not depend on how quick threads are.
-/// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. What the device does should
-/// not depend on how quick threads are, as long as they are quick.
+/// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. The
+/// device's behaviour should not depend on the speed of threads, as long as they are quick.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// How long a run that answers callers looks for what they and the device do before it sleeps: about as long as it takes to be woken,
-/// twice.
+/// How long a run that answers callers polls them and the device before it sleeps: about twice as long as
+/// waking it takes.
 const ALERT: Duration = Duration::from_micros(100);
 
-/// How long it looks while the device still has a result for somebody: most frames are done sooner.
+/// How long it polls while the device still has a result for somebody: most frames are done sooner.
 const ALERT_TO_DEVICE: Duration = Duration::from_millis(1);
 
-/// How long it sleeps at most: as long it may take until it learns that it is to end.
+/// The longest sleep, and so the longest time until the run learns that it is to end.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// How often the host asks a device how far it is while it waits for threads too.
+/// How often the host polls a device while it waits for threads too.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// A wait for others than the device.
+/// A wait for anything other than the device.
 #[derive(Default)]
 pub(crate) struct Waited {
     since: Option<Instant>,
     /// Whether a simulated device has carried out all that was enqueued, while nothing else happened.
     is_through: bool,
-    /// What was heard last and how much the device had for others, and when that was new.
+    /// The version seen last and the number of results due from the device, and when they last changed.
     heard: Option<((u64, usize), Instant)>,
 }
 
-/// The next chunk of a source or a sink cannot be had.
+/// Why the next chunk of a source or a sink cannot be had.
 enum Halt {
-    /// A function has failed: which is reported when the device is done.
+    /// A function has failed; the failure is reported when the device is done.
     Function,
     Error(Error),
 }
@@ -56,13 +57,13 @@ impl From<Error> for Halt {
     }
 }
 
-/// The run was asked to end before this chunk.
+/// The error of a run that was asked to end before this chunk.
 pub(crate) fn cancelled(plan: &'static Plan, chunk: Option<u64>) -> Error {
-    Error::new(ErrorKind::Cancelled).at(Place { chunk, ..place_of_pipeline(plan) })
+    Error::new(Detail::Cancelled).at(Place { chunk, ..place_of_pipeline(plan) })
 }
 
 impl Run<'_> {
-    /// The chunks, in order. One that sources fill is waited for.
+    /// The chunks, in order. Waits for each chunk that sources fill.
     pub fn chunks(&self) -> impl Iterator<Item = Chunk> + '_ {
         let (chunking, mut index) = (self.chunks.chunking.get(), 0);
         let chunks = chunking.chunks();
@@ -102,7 +103,7 @@ impl Run<'_> {
         }
     }
 
-    /// Waits for a chunk; `None` behind the last one.
+    /// Waits for a chunk; `None` after the last one.
     fn arrival(&self, streaming: &Streaming<'_>, index: usize) -> Result<Option<Chunk>, Halt> {
         let Streaming { exchange, whole, endless, room } = *streaming;
         if exchange.function_has_failed() {
@@ -112,7 +113,7 @@ impl Run<'_> {
         if chunk.len == 0 || self.chunks.ended.get() {
             return Ok(None);
         }
-        // What is recorded of the chunk before need not wait for this one.
+        // Operations recorded for the chunk before need not wait for this one.
         self.launch()?;
         self.wait_for_sources(streaming, chunk)?;
         let len = self.length(streaming, chunk)?;
@@ -126,29 +127,29 @@ impl Run<'_> {
         if let Some(ByChunk { name: host, len, per_chunk, place }) =
             room.filter(|room| index >= room.chunks())
         {
-            let kind = ErrorKind::PerChunkLength { host, len, chunks: index + 1, per_chunk };
+            let kind = Detail::PerChunkLength { host, len, chunks: index + 1, per_chunk };
             return Err(Error::new(kind).at(place).into());
         }
-        // As far as it is known: operations of later chunks are refused.
+        // The chunks known so far: operations of later chunks are refused.
         let chunk = self.chunks.log.borrow_mut().push(len);
         self.chunks.chunking.set(self.chunks.log.borrow().chunking());
         Ok(Some(chunk))
     }
 
-    /// Waits until every source has filled a chunk, and has them go on meanwhile and after that.
+    /// Waits until every source has filled a chunk, and lets them go on meanwhile and afterwards.
     fn wait_for_sources(&self, streaming: &Streaming<'_>, chunk: Chunk) -> Result<(), Halt> {
         let Streaming { exchange, .. } = *streaming;
         let explained = |error| explain(self.resources.plan, error);
         let mut staging = self.taken.staging.borrow_mut();
         let (mut waited, mut wait) = (Waited::default(), Wait::new(exchange, self.resources.plan));
         for (number, end) in exchange.sources() {
-            // There is no other way on than to wait until the device is done with the slots.
+            // The only way on is to wait until the device is done with the slots.
             self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
         }
         self.read_on(&mut staging, chunk.index).map_err(explained)?;
         loop {
             let version = exchange.version();
-            // The device may have called the function just now. The results are withheld, and callers that
+            // The device may have called the function just now. Its results are withheld, and callers that
             // wait for them push nothing more.
             if exchange.function_has_failed() {
                 return Err(Halt::Function);
@@ -169,8 +170,8 @@ impl Run<'_> {
         }
     }
 
-    /// The device has nothing more for anybody: has callers fill all slots that there are, whose thread may be the same for all
-    /// inputs. Whether there was one that they were not asked for.
+    /// If the device has nothing more for anybody, asks callers to fill all slots, because one thread may
+    /// serve all inputs. Returns whether there was a slot that they had not been asked to fill.
     fn ask_ahead(
         &self,
         staging: &mut Staging,
@@ -184,7 +185,7 @@ impl Run<'_> {
         let slots = staging.slots();
         for (number, end) in exchange.sources() {
             let chunk = whole.at(exchange.next(number));
-            // What was in its slots was enqueued, and the device is done with it or about to be.
+            // The slot's previous contents were enqueued, and the device is done with them or about to be.
             if chunk.len > 0
                 && chunk.index < current.saturating_add(slots)
                 && Self::is_near(exchange, staging, chunk.index)
@@ -196,7 +197,8 @@ impl Run<'_> {
         Ok(false)
     }
 
-    /// Has a source fill the slots for a chunk, if it was not asked to yet, once the device is done with them.
+    /// Asks a source to fill the slots for a chunk, unless it was asked before, once the device is done with
+    /// them.
     fn settle_and_ask(
         &self,
         staging: &mut Staging,
@@ -207,7 +209,7 @@ impl Run<'_> {
         if streaming.exchange.next(number) != chunk.index {
             return Ok(());
         }
-        // Else what is done while the host waits for the device might ask for the same chunk.
+        // Otherwise the work done while the host waits for the device might ask for the same chunk.
         self.chunks.settles.set(true);
         let settled = end
             .operations
@@ -218,8 +220,9 @@ impl Run<'_> {
         self.ask(staging, streaming, (number, end), chunk)
     }
 
-    /// What comes next waits for the device, or for a sink: has sources fill the next chunk meanwhile, which begins by waiting for
-    /// the same. A device that is polled is asked, and what graphs copy is not known one by one.
+    /// The next step waits for the device, or for a sink: meanwhile lets sources fill the next chunk, which
+    /// begins with the same wait. Not for a device that is polled, and not for graphs, whose copies are not
+    /// tracked one by one.
     pub(crate) fn read_next(&self) -> DriverResult<()> {
         let Some(streaming) = &self.chunks.streaming else { return Ok(()) };
         if self.target.polls()
@@ -232,7 +235,7 @@ impl Run<'_> {
         let chunk = streaming.whole.at(self.chunks.current().chunk.index + 1);
         let mut staging = self.taken.staging.borrow_mut();
         for (number, end) in streaming.exchange.sources() {
-            // Else a later operation of this chunk is still to read the slot.
+            // Otherwise a later operation of this chunk has yet to read the slot.
             let is_over = end.operations.iter().all(|&operation| operation < self.order.last());
             if chunk.len > 0 && is_over {
                 self.settle_and_ask(&mut staging, streaming, (number, end), chunk)?;
@@ -247,8 +250,8 @@ impl Run<'_> {
         let ended = |(items, end): (usize, &End), given, other| {
             let (host, items) = (end.name, chunk.start + items);
             let kind = match endless {
-                true => ErrorKind::SourcesDiffer { host, items, other, given },
-                false => ErrorKind::SourceEnded { host, items, other, wanted: given },
+                true => Detail::SourcesDiffer { host, items, other, given },
+                false => Detail::SourceEnded { host, items, other, wanted: given },
             };
             Error::new(kind).at(place_of_end(self.resources.plan, end, Some(chunk.index)))
         };
@@ -268,7 +271,8 @@ impl Run<'_> {
         Ok(first.0)
     }
 
-    /// Has sources read ahead: as far as there are slots, and no further ahead of the sinks than there are and one more.
+    /// Lets sources read ahead: as far as there are slots, and at most the number of slots plus one ahead of
+    /// the sinks.
     fn read_on(&self, staging: &mut Staging, current: usize) -> DriverResult<()> {
         let Some(streaming) =
             self.chunks.streaming.as_ref().filter(|_| self.order.is_kept() && !self.chunks.ended.get())
@@ -291,7 +295,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether a chunk is no further ahead of the sinks than there are slots and one more.
+    /// Whether a chunk is at most the number of slots plus one ahead of the sinks.
     fn is_near(exchange: &Exchange, staging: &Staging, chunk: usize) -> bool {
         let accepted = exchange.accepted_by_all();
         accepted.is_none_or(|accepted| chunk <= accepted.saturating_add(staging.slots() + 1))
@@ -300,7 +304,7 @@ impl Run<'_> {
     /// Whether a source may fill the slots for a chunk now.
     fn are_free(&self, staging: &mut Staging, end: &End, chunk: usize, current: usize) -> DriverResult<bool> {
         for &operation in &end.operations {
-            // Of a graph's copies the slots' events know nothing.
+            // The slots' events do not cover copies in a graph.
             if staging.free_to_read(operation, chunk, current, self.target.marks_slots())?.is_none() {
                 return Ok(false);
             }
@@ -308,7 +312,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Has a source fill its slots for a chunk, which are free.
+    /// Asks a source to fill its slots for a chunk, which are free.
     fn ask(
         &self,
         staging: &mut Staging,
@@ -329,14 +333,16 @@ impl Run<'_> {
             }
         }
         let Some((&first, more)) = slots.split_first() else { return Ok(()) };
-        // SAFETY: each slot has room for the chunk, is initialised (`connect`) and aligned to 64 bytes. The device is done
-        // with it, or has never begun; until the source has filled the chunk it is `Reading`, and nothing is enqueued from it.
-        // Its memory outlives the source's thread, which ends before the run does.
+        // SAFETY: each slot has room for the chunk, is initialised (`connect`) and aligned to 64 bytes. The
+        // device is done with it, or has never begun; until the source has filled the chunk it is `Reading`,
+        // and nothing is enqueued from it. Its memory outlives the source's thread, which ends before the run
+        // does.
         unsafe { streaming.exchange.ask(number, chunk, first, more.to_vec()) };
         Ok(())
     }
 
-    /// The host has to wait for threads of sources or sinks, perhaps for the device too: sees to what can be done meanwhile.
+    /// The host has to wait for threads of sources or sinks, perhaps for the device too: does the work that
+    /// is possible meanwhile.
     pub(crate) fn wait_for_threads(
         &self,
         staging: &mut Staging,
@@ -348,7 +354,7 @@ impl Run<'_> {
             !streaming.endless && self.chunks.current().chunk.index + 1 >= streaming.whole.chunks()
         });
         if nothing_left || exchange.has_ended() || self.chunks.cancels.any() {
-            // Who no longer pushes may wait for the run, and not pull before that.
+            // A caller that no longer pushes may wait for the run before it pulls.
             exchange.keep();
         }
         let is_simulated = self.resources.device.is_simulated();
@@ -357,10 +363,10 @@ impl Run<'_> {
         }
         let is_wanted = exchange.is_wanted();
         if exchange.version() != version {
-            // What was pushed before somebody began to wait for its result comes first.
+            // Data that were pushed before a caller began to wait for their results come first.
             return Ok(());
         }
-        // How far a simulated device is does not depend on the threads, unless they are slow.
+        // The progress of a simulated device does not depend on the threads, unless they are slow.
         let patience = if is_simulated && !is_wanted { PATIENCE } else { Duration::ZERO };
         let left = patience.saturating_sub(waited.since.get_or_insert_with(Instant::now).elapsed());
         if !left.is_zero() {
@@ -370,14 +376,14 @@ impl Run<'_> {
             let nothing_new = exchange.version() == version;
             if is_simulated && nothing_new && !std::mem::replace(&mut waited.is_through, true) {
                 // Only functions and callbacks are left. Nothing waits for them, except perhaps the caller
-                // that this run waits for.
+                // for which this run waits.
                 self.resources.device.driver().synchronize_device()?;
             }
         }
         Ok(())
     }
 
-    /// Waits for the device and for others at the same time: asks the one and looks for what the others do.
+    /// Waits for the device and for others at the same time, polling both.
     fn look_out(
         &self,
         staging: &mut Staging,
@@ -400,7 +406,7 @@ impl Run<'_> {
             Some(heard) if heard.0 == (version, due) => heard,
             heard => heard.insert(((version, due), now)),
         };
-        // Where the device has nothing, somebody else is next.
+        // If no result is due from the device, somebody else is next.
         let (alert, pause) = if due == 0 { (ALERT, IDLE) } else { (ALERT_TO_DEVICE, PAUSE) };
         if now.duration_since(since) >= alert {
             exchange.wait(version, pause);
@@ -408,7 +414,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Has sources read ahead while the host waits for something else.
+    /// Lets sources read ahead while the host waits for something else.
     pub(crate) fn read_meanwhile(&self, staging: &mut Staging) -> DriverResult<()> {
         if self.chunks.streaming.is_none() || self.chunks.settles.get() {
             return Ok(());

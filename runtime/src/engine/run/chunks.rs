@@ -1,4 +1,4 @@
-//! [`Chunks`]: the chunks of a run, as far as they are known, and the one at hand.
+//! [`Chunks`]: the chunks of a run, as far as they are known, and the current one.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,25 +10,25 @@ use crate::job::Cancels;
 
 /// The chunks of a run.
 pub(crate) struct Chunks<'r> {
-    /// As far as it is known: a run that ends where its sources do learns it chunk by chunk.
+    /// The chunks known so far: a run that ends where its sources do learns of them one by one.
     pub(crate) chunking: Cell<Chunking>,
-    /// Of such a run.
+    /// The log of a run that learns its chunks one by one.
     pub(crate) log: RefCell<ChunkLog>,
-    /// If there are sources or sinks.
+    /// Present if there are sources or sinks.
     pub(crate) streaming: Option<Streaming<'r>>,
-    /// The items that sources must have, and the argument that says so.
+    /// The number of items that sources must have, and the argument that determines it.
     pub(crate) wanted: (usize, &'static str),
     /// Whether the sources have ended.
     pub(crate) ended: Cell<bool>,
-    /// Whether the host waits for the slots that a source is to fill next.
+    /// Whether the host waits for the slots that a source fills next.
     pub(crate) settles: Cell<bool>,
-    /// Who may ask the run to end.
+    /// The handles that may ask the run to end.
     pub(crate) cancels: Cancels,
     depth: usize,
     current: Cell<Current>,
 }
 
-/// A chunk as its operations need it.
+/// A chunk, as its operations use it.
 #[derive(Clone, Copy)]
 pub(crate) struct Current {
     pub(crate) chunk: Chunk,
@@ -37,14 +37,14 @@ pub(crate) struct Current {
 }
 
 impl<'r> Chunks<'r> {
-    /// `chunking`: all there can be, of a run that ends where its sources do.
+    /// `chunking`: the greatest possible one if the run ends where its sources do.
     pub(crate) fn new(
         chunking: Chunking,
         depth: usize,
         streaming: Option<Streaming<'r>>,
         wanted: (usize, &'static str),
     ) -> Self {
-        // Nobody asks for what is further behind than there are slots, before and behind the device.
+        // Nobody looks further back than the number of slots, before and behind the device.
         let log = ChunkLog::new(chunking.largest(), 2 * depth + 2);
         let chunking =
             if streaming.is_some_and(|streaming| streaming.endless) { log.chunking() } else { chunking };
@@ -66,13 +66,14 @@ impl<'r> Chunks<'r> {
         self.streaming.is_some_and(|streaming| streaming.endless)
     }
 
-    /// The chunk of the operation that was begun last, or the first one.
+    /// The chunk of the operation that was begun last, or the first chunk.
     #[inline]
     pub(crate) fn current(&self) -> Current {
         self.current.get()
     }
 
-    /// Goes on to a chunk. It is cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
+    /// Goes on to a chunk. It is recalculated, so that a chunk of another run cannot reach beyond this run's
+    /// arguments.
     pub(crate) fn begin(&self, index: usize) -> Chunk {
         let chunk =
             if self.is_endless() { self.log.borrow().at(index) } else { self.chunking.get().at(index) };
@@ -80,7 +81,7 @@ impl<'r> Chunks<'r> {
         chunk
     }
 
-    /// Where a chunk begins.
+    /// The first item of a chunk.
     pub(crate) fn start(&self, index: usize) -> usize {
         match self.is_endless() {
             true => self.log.borrow().start(index),

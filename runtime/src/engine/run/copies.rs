@@ -1,8 +1,9 @@
-//! Copies of an operation: between the host and the device, straight or through pinned slots, and on the device.
+//! Copies of an operation: between the host and the device, directly or through staging slots, and on the
+//! device.
 
 use bytemuck::Pod;
 
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::host_copy::Way;
 use crate::base::plan::{OperationKind, OperationPlan};
 use crate::driver::{Command, DevicePtr};
@@ -18,7 +19,7 @@ use crate::engine::targets::what::HostPart;
 use crate::observe::timeline::Engine;
 
 impl Operation<'_> {
-    /// Copies this chunk of host data to the device, through a pinned slot if it is pageable.
+    /// Copies this chunk of host data to the device, through a staging slot if it is pageable.
     pub fn upload<T: Pod>(&self, from: Host<T>, to: Buffer<T>) -> Result<()> {
         let _seen = self.seen();
         let HostArgument { source, shape } = &self.run.arguments.hosts[from.index];
@@ -45,18 +46,20 @@ impl Operation<'_> {
         Ok(())
     }
 
-    /// Copies this chunk and the items around it to the device. Beyond the first and the last item the CPU makes them, in a pinned slot.
+    /// Copies this chunk and the items around it to the device. The CPU makes the items beyond the first and
+    /// the last one in a staging slot.
     fn upload_with_halo(&self, to: DevicePtr, memory: &HostMemory, shape: Shape) -> Result<()> {
         let window = Window::new(self.chunk, self.run.items(), shape);
         let (before, inside, after) = window.bytes();
         match memory {
-            // Which is refused before anything runs.
-            HostMemory::Streamed => self.fail(ErrorKind::Skipped),
+            // This is refused before anything runs.
+            HostMemory::Streamed => self.fail(Detail::Skipped),
             HostMemory::Pageable(data) => {
                 let bytes = before + inside + after;
                 self.stage_in_slot(Engine::ToDevice, bytes, |slot| {
-                    // SAFETY: the window's items are within the argument, which the run has borrowed and nothing writes: it
-                    // is an `input`. The slot has room for all of them and is not in use by the device.
+                    // SAFETY: the window's items are within the argument, which the run has borrowed and
+                    // nothing writes: it is an `input`. The slot has room for all of them and is not in use
+                    // by the device.
                     unsafe {
                         window.make_before(slot.ptr(), *data);
                         let (to, from) = (slot.ptr().add(before), data.add(window.first_byte()));
@@ -93,12 +96,12 @@ impl Operation<'_> {
         }
     }
 
-    /// Copies a buffer's chunk to the host, through a pinned slot if the host data is pageable.
+    /// Copies a buffer's chunk to the host, through a staging slot if the host data is pageable.
     pub fn download<T: Pod>(&self, from: Buffer<T>, to: Host<T>) -> Result<()> {
         let _seen = self.seen();
         let shape = self.run.arguments.hosts[to.index].shape;
         if !self.run.arguments.hosts[to.index].source.writable {
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         }
         let (start, bytes) = self.host_range(shape);
         let from = self.same_size(self.device_range(from)?, bytes)?;
@@ -115,7 +118,8 @@ impl Operation<'_> {
                     self.run.read_next().map_err(|error| self.failed(error))?;
                     self.with_slot(bytes, |slot| {
                         let delivery = match memory {
-                            // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.
+                            // SAFETY: the chunk's items are within the argument, which the run has borrowed
+                            // mutably.
                             HostMemory::Pageable(data) => unsafe {
                                 slot.expect(self.chunk.index, data.add(start), bytes)
                             },
@@ -159,20 +163,20 @@ impl Operation<'_> {
                 self.run.taken.totals.borrow_mut().to_host += bytes as u64;
                 Ok(())
             }
-            // Which the macro does not write.
-            (true, true) => self.fail(ErrorKind::Skipped),
+            // The macro generates no such copy.
+            (true, true) => self.fail(Detail::Skipped),
         }
     }
 
-    /// Waits until what earlier operations of this chunk copy to pageable data is there. The CPU is about to read it, and
-    /// the events that order the device's copies are nothing to the CPU.
+    /// Waits until the data that earlier operations of this chunk copy to pageable memory have arrived. The
+    /// CPU is about to read them, and the events that order the device's copies do not order the CPU.
     fn deliver(&self, host: usize) -> Result<()> {
         if !self.run.arguments.hosts[host].source.writable {
             return Ok(());
         }
         let is_earlier = |operation: &OperationPlan| matches!(operation.kind, OperationKind::Download { host: to, .. } if to == host);
         if self.run.resources.plan.operations[..self.index].iter().any(is_earlier) {
-            // What is waited for must be under way.
+            // The operations that are waited for must be under way.
             self.run.launch()?;
         }
         let mut staging = self.run.taken.staging.borrow_mut();
@@ -184,8 +188,9 @@ impl Operation<'_> {
         Ok(())
     }
 
-    /// Delivers what operations before this one have copied to the same pageable data in an earlier chunk, and have left in
-    /// their slots because this chunk leaves them out: what this one has copied for that chunk comes after it.
+    /// Delivers the data that operations before this one have copied to the same pageable memory in an
+    /// earlier chunk and left in their slots, because this chunk leaves those operations out: this
+    /// operation's own copy for that chunk must be delivered after them.
     fn deliver_left_over(&self, host: usize) -> Result<()> {
         let mut staging = self.run.taken.staging.borrow_mut();
         for (index, earlier) in self.run.resources.plan.operations[..self.index].iter().enumerate() {
@@ -199,7 +204,8 @@ impl Operation<'_> {
         Ok(())
     }
 
-    /// Copies `bytes` of pageable data through this operation's staging slot. The first half may have been done ahead.
+    /// Copies `bytes` of pageable data through this operation's staging slot. The slot may have been filled
+    /// ahead.
     fn upload_pageable(&self, to: DevicePtr, from: *const u8, bytes: usize) -> Result<()> {
         let mut staging = self.run.taken.staging.borrow_mut();
         let chunk = self.chunk.index;
@@ -215,19 +221,20 @@ impl Operation<'_> {
                 continue;
             }
             self.settle(&mut staging, self.index)?;
-            // SAFETY: the range is this chunk's part of the argument, which the run has borrowed; nothing delivers to it
-            // any more, and the run's drain waits for the copy however the run ends. The slot has room and is idle.
+            // SAFETY: the range is this chunk's part of the argument, which the run has borrowed; nothing
+            // delivers to it any more, and the run's drain waits for the copy however the run ends. The slot
+            // has room and is idle.
             unsafe { self.slot_with_room(&mut staging, bytes)?.fill(chunk, from, bytes) };
             staging.has_read(self.index, chunk + 1);
         }
     }
 
-    /// Copies what a source has filled this operation's staging slot with.
+    /// Copies the data with which a source has filled this operation's staging slot.
     fn upload_streamed(&self, to: DevicePtr, bytes: usize) -> Result<()> {
         let chunk = self.chunk.index;
         if !self.slot_with_room(&mut self.run.taken.staging.borrow_mut(), bytes)?.is_read(chunk) {
             // The chunk was begun without its source.
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         }
         self.device().driver().host_copied(bytes);
         self.with_slot(bytes, |slot| {
@@ -239,17 +246,17 @@ impl Operation<'_> {
     fn slot_with_room<'s>(&self, staging: &'s mut Staging, bytes: usize) -> Result<&'s mut Slot> {
         match staging.slot(self.index, self.slot).filter(|slot| slot.bytes() >= bytes) {
             Some(slot) => Ok(slot),
-            None => self.fail(ErrorKind::Skipped),
+            None => self.fail(Detail::Skipped),
         }
     }
 
-    /// A copy that goes through a staging slot: `carry_out` does so, where it is not only worked out.
+    /// Performs a copy through a staging slot with `carry_out`, unless the copy is only predicted.
     fn stage(&self, engine: Engine, bytes: usize, carry_out: impl FnOnce() -> Result<()>) -> Result<()> {
         self.run.taken.totals.borrow_mut().staged += bytes as u64;
         if self.works_out(HostPart::Staged { engine, bytes })? { Ok(()) } else { carry_out() }
     }
 
-    /// Hands `enqueue` this operation's staging slot once the device is done with it.
+    /// Passes this operation's staging slot to `enqueue` once the device is done with it.
     fn with_slot(&self, bytes: usize, enqueue: impl FnOnce(&mut Slot) -> Result<()>) -> Result<()> {
         let mut staging = self.run.taken.staging.borrow_mut();
         self.slot_with_room(&mut staging, bytes)?;
@@ -257,7 +264,7 @@ impl Operation<'_> {
         enqueue(self.slot_with_room(&mut staging, bytes)?)
     }
 
-    /// Both.
+    /// Combines `stage` and `with_slot`.
     fn stage_in_slot(
         &self,
         engine: Engine,
@@ -267,25 +274,26 @@ impl Operation<'_> {
         self.stage(engine, bytes, || self.with_slot(bytes, enqueue))
     }
 
-    /// Waits until the device is done with the slot of an operation, and what was in it has been delivered.
+    /// Waits until the device is done with the slot of an operation, and the slot's pending data are
+    /// delivered.
     fn settle(&self, staging: &mut Staging, operation: usize) -> Result<()> {
         self.run.settle(staging, operation, self.slot).map_err(|error| self.failed(error))
     }
 
-    /// The device's copy from or to `slot` is enqueued: marks where it is done.
+    /// Marks `slot` after the device's copy from or to it was enqueued, so that the end of the copy is known.
     fn mark(&self, slot: &mut Slot, delivery: Option<Delivery>) -> Result<()> {
         self.check(self.run.target.mark((slot, self.slot), delivery, self.stream.raw, self.tag()))
     }
 
     fn copy_to_device(&self, to: DevicePtr, from: *const u8, bytes: usize) -> Result<()> {
-        // SAFETY: `to` is this chunk's slot of the ring and `from` pinned memory of this device, both of `bytes`; the
-        // run holds them until it has drained, and poisons them if it cannot.
+        // SAFETY: `to` is this chunk's slot of the ring and `from` page-locked memory of this device, both of
+        // `bytes`; the run holds them until it has drained, and poisons them if it cannot.
         unsafe { self.enqueue_command(Command::CopyToDevice { to, from, bytes }, None) }
     }
 
     fn copy_to_host(&self, to: *mut u8, from: DevicePtr, bytes: usize) -> Result<()> {
-        // SAFETY: as in `copy_to_device`. The CPU does not read `to` before the copy is done: it is the caller's
-        // argument, borrowed mutably by the run, or a slot that is settled first.
+        // SAFETY: as in `copy_to_device`. The CPU does not read `to` before the copy is done: it is the
+        // caller's argument, borrowed mutably by the run, or a slot that is settled first.
         unsafe { self.enqueue_command(Command::CopyToHost { to, from, bytes }, None) }
     }
 }

@@ -1,34 +1,36 @@
-//! [`Enqueue`]: what a routine that a pipeline calls enqueues with.
+//! [`Enqueue`]: the handle with which a routine that a pipeline calls enqueues work.
 
 use std::cell::Cell;
 use std::ffi::c_void;
 
+use bytemuck::Pod;
+
 use crate::base::chunk::Chunk;
-use crate::base::error::{Error, ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Error, Result};
 use crate::base::plan::OperationKind;
 use crate::device::Device;
-use crate::device::launch::aliases;
-use crate::device::memory::DeviceMemory;
+use crate::device::launch::{DeviceSliceMut, aliases};
 use crate::device::slices::{Slices, Views};
 use crate::driver::{
     Access, Command, DevicePtr, DriverResult, HostBodies, HostBody, RawFunction, RawLaunch, RawStream,
 };
-use crate::engine::allocate::allocate;
 use crate::engine::run::operation::Operation;
 use crate::engine::targets::what::{HostPart, What};
 use crate::observe::timeline::Engine;
 use crate::observe::watch::OperationWatch;
 
 impl<'r> Operation<'r> {
-    /// Whether the routine is to be called: not where it is only worked out how long it takes.
+    /// Whether to call the routine: a prediction does not call it.
     ///
     /// # Errors
-    /// None, in truth.
+    /// In practice there are none.
     pub fn calls(&self) -> Result<bool> {
         Ok(!self.works_out(HostPart::Routine { bytes: self.bytes_used() })?)
     }
 
-    /// What a routine is handed to enqueue with.
+    /// The handle that a routine receives.
     pub fn enqueue(&self) -> Enqueue<'r> {
         let refused = self.begin_routine().err();
         if let Some(error) = &refused {
@@ -37,24 +39,26 @@ impl<'r> Operation<'r> {
         Enqueue { operation: *self, refused, _seen: self.seen() }
     }
 
-    /// In graph mode, launches what comes before the routine; its stream waits for the chunk before where that is the order.
+    /// In graph mode, launches the operations before the routine; its stream waits for the chunk before if
+    /// the order requires it.
     fn begin_routine(&self) -> Result<()> {
         self.run.launch()?;
         match self.run.target.open(self.stream, self.tag()) {
             Ok(true) => Ok(()),
-            // It is only worked out.
-            Ok(false) => self.fail(ErrorKind::Skipped),
+            // The routine is only predicted.
+            Ok(false) => self.fail(Detail::Skipped),
             Err(error) => Err(self.failed(error)),
         }
     }
 
-    /// Takes what a routine has returned.
+    /// Takes the outcome of a routine.
     ///
     /// # Errors
-    /// The routine's own, with its place.
+    /// The error that the run was refused with, even if the routine returns another one; or the routine's
+    /// own, with its place.
     pub fn call(&self, outcome: Result<()>) -> Result<()> {
         match outcome {
-            // What the routine has enqueued is on the lane's stream in graph mode: later chunks come after it.
+            // In graph mode the routine's work is on the lane's stream: later chunks come after it.
             Ok(()) => {
                 let what = What::new(Engine::Compute, self.bytes_used());
                 self.run.target.has_called(self.stream, self.tag(), what);
@@ -62,12 +66,12 @@ impl<'r> Operation<'r> {
             }
             Err(error) => {
                 self.run.order.refuse();
-                Err(error.at(self.place()))
+                Err(self.run.order.refusal().unwrap_or_else(|| error.at(self.place())))
             }
         }
     }
 
-    /// With `THALWEG_SYNC`, waits for what a routine has enqueued: what fails is its own.
+    /// With `THALWEG_SYNC`, waits for the work of a routine, so that a failure is known to be its own.
     fn waited_for(&self, stream: RawStream) -> DriverResult<()> {
         let driver = self.device().driver();
         if !driver.is_synchronous() {
@@ -82,19 +86,25 @@ impl<'r> Operation<'r> {
     }
 }
 
-/// What a routine that a pipeline calls (`call axpy(c.len, a, &dx, &mut dy);`) is handed first: where to enqueue.
+/// The first argument of a routine that a pipeline calls (`call axpy(c.len, a, &dx, &mut dy);`): the handle
+/// with which it enqueues.
 ///
-/// A routine is a function of this, and of what stands between the parentheses: [`DeviceSlice`](crate::DeviceSlice) for
-/// `&b`, [`DeviceSliceMut`](crate::DeviceSliceMut) for `&mut b`, [`DeviceSliceOut`](crate::DeviceSliceOut) for `out b`, and
-/// values. It enqueues its work on [`cuda_stream`](Self::cuda_stream), or on the simulated device what
-/// [`simulate`](Self::simulate) is given. What it needs from call to call, a library's handle say, it keeps with
-/// [`state`](Self::state). When it is called, the device's CUDA context is current on the thread.
+/// A routine is a function of this handle and of the arguments between the parentheses:
+/// [`DeviceSlice`](crate::kernel::DeviceSlice) for `&b`, [`DeviceSliceMut`](crate::kernel::DeviceSliceMut)
+/// for `&mut b`, [`DeviceSliceOut`](crate::kernel::DeviceSliceOut) for `out b`, and values. It enqueues its
+/// work on [`cuda_stream`](Self::cuda_stream), or on the simulated device passes it to
+/// [`simulate`](Self::simulate). Values that it needs from call to call, for example a library's handle, it
+/// keeps with [`state`](Self::state). When it is called, the device's CUDA context is current on the thread.
 ///
-/// A routine may call others: it hands this on, and parts of its slices ([`DeviceSlice::get`](crate::DeviceSlice::get)).
+/// A routine may call others: it passes this handle on, and parts of its slices
+/// ([`DeviceSlice::get`](crate::kernel::DeviceSlice::get)).
 ///
 /// ```
+/// use thalweg::kernel::{DeviceSlice, DeviceSliceMut};
 /// use thalweg::prelude::*;
-/// use thalweg::{DeviceSlice, DeviceSliceMut, Enqueue, Error, Spec};
+/// use thalweg::routine::Enqueue;
+/// use thalweg::sim::Simulation;
+/// use thalweg::Error;
 ///
 /// fn axpy(queue: &Enqueue<'_>, a: f32, x: DeviceSlice<'_, f32>, y: DeviceSliceMut<'_, f32>) -> thalweg::Result<()> {
 ///     match queue.cuda_stream() {
@@ -119,7 +129,7 @@ impl<'r> Operation<'r> {
 ///     }
 /// }
 ///
-/// let device = Device::simulated(Spec::default());
+/// let device = Device::simulated(Simulation::default());
 /// let mut y = [1.0, 2.0];
 /// Axpy::new(&device)?.run(10.0, &[1.0, 2.0], &mut y)?;
 /// assert_eq!(y, [11.0, 22.0]);
@@ -128,7 +138,7 @@ impl<'r> Operation<'r> {
 #[derive(Debug)]
 pub struct Enqueue<'r> {
     pub(crate) operation: Operation<'r>,
-    /// Why nothing can be enqueued.
+    /// The reason why nothing can be enqueued.
     refused: Option<Error>,
     _seen: OperationWatch,
 }
@@ -144,8 +154,9 @@ impl Enqueue<'_> {
         self.operation.chunk
     }
 
-    /// The stream to enqueue on, a `CUstream`; `None` on the simulated device. It is this operation's for the duration of
-    /// the call: do not keep it, other than in a [`state`](Self::state), which there is one of for each stream.
+    /// The stream to enqueue on, a `CUstream`; `None` on the simulated device. It belongs to this operation
+    /// for the duration of the call: do not keep it, except in a [`state`](Self::state), which exists once
+    /// for each stream.
     ///
     /// The device's context is current when this returns.
     pub fn cuda_stream(&self) -> Option<*mut c_void> {
@@ -158,43 +169,53 @@ impl Enqueue<'_> {
         Some(std::ptr::with_exposed_provenance_mut(self.operation.direct_stream().0 as usize))
     }
 
-    /// Whether work on this memory may be enqueued.
+    /// Whether work on this memory, a tuple of the routine's arguments or of parts of them, may be enqueued:
+    /// to ask before it is handed to a library. [`simulate`](Self::simulate) asks itself.
     ///
     /// # Errors
-    /// The run was refused; some of it is not the run's; two of it overlap and one is written.
-    pub(crate) fn admit(&self, accesses: &[Access]) -> Result<()> {
+    /// The run was refused before; some of it is not the run's; two of it overlap and one is written. Nothing
+    /// more of the run is enqueued then, and the run fails with the first such error.
+    pub fn admit(&self, memory: &impl Views) -> Result<()> {
+        self.noted(self.admit_accesses(&memory.accesses()))
+    }
+
+    /// An outcome whose error is the run's too, since the routine may drop it.
+    pub(super) fn noted(&self, outcome: Result<()>) -> Result<()> {
+        if let Err(error) = &outcome {
+            self.operation.run.order.refuse_with(error.clone());
+        }
+        outcome
+    }
+
+    fn admit_accesses(&self, accesses: &[Access]) -> Result<()> {
         let operation = &self.operation;
         if let Some(error) = &self.refused {
             return Err(error.clone());
         }
         let OperationKind::Call { routine } = operation.plan().kind else {
-            return operation.fail(ErrorKind::Skipped);
+            return operation.fail(Detail::Skipped);
         };
         if !operation.in_order() || !accesses.iter().all(|access| operation.owns(access)) {
-            return operation.fail(ErrorKind::Skipped);
+            return operation.fail(Detail::Skipped);
         }
         if aliases(accesses) {
-            return operation.fail(ErrorKind::Aliased { kernel: routine });
+            return operation.fail(Detail::Aliased { kernel: routine });
         }
         Ok(())
     }
 
-    /// What the routine does on the simulated device: calls `body` when the stream gets here, with slices for `memory`,
-    /// a tuple of the routine's arguments.
+    /// Enqueues the routine's work on the simulated device: calls `body` when the stream reaches it, with
+    /// slices for `memory`, a tuple of the routine's arguments.
     ///
     /// # Errors
-    /// The device is a GPU ([`ErrorKind::NotSimulated`]); two of `memory` overlap and one is written ([`ErrorKind::Aliased`]); the run
-    /// was refused before, with the error that it was refused with.
+    /// The device is a GPU ([`ErrorKind::Misuse`]); two of `memory` overlap and one is written
+    /// ([`ErrorKind::Contract`]); the run was refused before, with the error that it was refused with.
     pub fn simulate<V, F>(&self, memory: V, body: F) -> Result<()>
     where
         V: Views,
         F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) + Send + 'static,
     {
-        let done = self.try_simulate(memory, body);
-        if let Err(error) = &done {
-            self.operation.run.order.refuse_with(error.clone());
-        }
-        done
+        self.noted(self.try_simulate(memory, body))
     }
 
     fn try_simulate<V, F>(&self, memory: V, body: F) -> Result<()>
@@ -207,19 +228,19 @@ impl Enqueue<'_> {
             return Err(error.clone());
         }
         if !self.device().is_simulated() {
-            return operation.fail(ErrorKind::NotSimulated);
+            return operation.fail(Detail::NotSimulated);
         }
         let memory = memory.raw();
         let accesses = memory.accesses();
-        self.admit(&accesses)?;
+        self.admit_accesses(&accesses)?;
         let body = Cell::new(Some(body));
         let make = || -> HostBody {
             let body = body.take();
             Box::new(move || {
                 if let Some(body) = body {
-                    // SAFETY: device memory is the CPU's on the simulated device, which carries out one command at a
-                    // time; these ranges are the run's, which holds them until it has drained, and do not overlap where
-                    // one is written.
+                    // SAFETY: device memory is the CPU's on the simulated device, which carries out one
+                    // command at a time; these ranges are the run's, which holds them until it has drained,
+                    // and do not overlap where one is written.
                     body(unsafe { memory.slices() });
                 }
             })
@@ -235,74 +256,79 @@ impl Enqueue<'_> {
                 accesses: &accesses,
                 bodies: HostBodies::One(&make),
             };
-            // SAFETY: the stream and the memory live as long as the run; the simulated device takes no parameters.
+            // SAFETY: the stream and the memory live as long as the run; the simulated device takes no
+            // parameters.
             unsafe { operation.device().driver().enqueue(Command::Launch(&launch), stream, operation.tag()) }
         })
     }
 }
 
-/// For the libraries.
-#[allow(dead_code, reason = "they are features")]
+/// For routines of CUDA's libraries, and others that hand addresses to functions of C.
 impl Enqueue<'_> {
-    /// Device memory for what a routine keeps, `the workspace of cuBLAS`.
-    pub(crate) fn allocate(&self, bytes: usize, what: &str) -> Result<DeviceMemory> {
-        allocate(self.device(), bytes, what)
+    /// The name of the pipeline's buffer that has this address in this chunk, for messages about an argument.
+    pub fn buffer_name(&self, address: u64) -> Option<&'static str> {
+        self.operation.buffer_at(DevicePtr(address))
     }
 
-    /// Has an error about the size of one of `arguments`, the routine's names and addresses, name the pipeline's buffer too.
-    pub(crate) fn naming(&self, arguments: &[(&'static str, u64)], result: Result<()>) -> Result<()> {
-        result.map_err(|error| {
-            let ErrorKind::Dimensions { argument, .. } = error.kind() else { return error };
-            let address = arguments.iter().find(|(name, _)| name == argument).map(|(_, address)| *address);
-            let buffer = address.and_then(|address| self.operation.buffer_at(DevicePtr(address)));
-            error.with_buffer(buffer)
-        })
+    /// Has the run fail with this error, whatever the routine returns, and gives it back with its place: for
+    /// a library that has failed, so that it is not known what it has enqueued. Nothing more of the run is
+    /// enqueued.
+    pub fn refuse(&self, error: Error) -> Error {
+        let error = error.at(self.operation.place());
+        self.operation.run.order.refuse_with(error.clone());
+        error
     }
 
-    /// Lets a library enqueue. If it fails, it is not known what it has done, and nothing more is enqueued.
-    pub(crate) fn library(&self, enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
-        enqueue().map_err(|error| {
-            let error = error.at(self.operation.place());
-            self.operation.run.order.refuse_with(error.clone());
-            error
-        })
-    }
-
-    /// Waits until the device has done all that is on the operation's stream.
+    /// Waits until the device has done all that is on the operation's stream, before something is given up
+    /// that its work may still use.
     ///
     /// # Errors
-    /// The device's; then it may be at work still.
-    pub(crate) fn wait(&self) -> Result<()> {
+    /// The device's; then it may be at work still, and the run fails with this error.
+    pub fn wait(&self) -> Result<()> {
         let stream = self.operation.direct_stream();
         // SAFETY: the stream lives as long as the run.
-        self.operation.check(unsafe { self.device().driver().synchronize_stream(stream) })
+        let waited = unsafe { self.device().driver().synchronize_stream(stream) };
+        self.noted(self.operation.check(waited))
     }
 
-    /// Sets bytes of device memory to 0. They are the run's.
-    pub(crate) fn clear(&self, address: u64, bytes: usize) -> Result<()> {
+    /// Sets all bytes of a part of the arguments to 0, in stream order, on both devices.
+    ///
+    /// # Errors
+    /// As of [`admit`](Self::admit), and the device's.
+    pub fn zero<T: Pod>(&self, memory: DeviceSliceMut<'_, T>) -> Result<()> {
+        let (to, bytes) = (DevicePtr(memory.address()), memory.len() * size_of::<T>());
+        self.admit(&(memory,))?;
         let operation = &self.operation;
-        self.admit(&[Access { ptr: DevicePtr(address), bytes, write: true, anew: false }])?;
-        operation.direct(|stream| {
+        let enqueued = operation.direct(|stream| {
             // SAFETY: the stream and the memory live as long as the run; any address is aligned to a byte.
             unsafe {
-                let fill = Command::Fill { to: DevicePtr(address), pattern: &[0], count: bytes };
+                let fill = Command::Fill { to, pattern: &[0], count: bytes };
                 self.device().driver().enqueue(fill, stream, operation.tag())
             }
-        })
+        });
+        self.noted(enqueued)
     }
 
-    /// Enqueues a copy from device memory to device memory.
+    /// Copies bytes from device memory to device memory, in stream order: between arguments and a
+    /// [`Workspace`](crate::routine::Workspace), say.
     ///
     /// # Safety
-    /// Both ranges stay allocated until the stream has got past this, and do not overlap.
-    pub(crate) unsafe fn copy_on_device(&self, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<()> {
+    /// Both ranges stay allocated until the stream has got past this, and do not overlap. No other stream
+    /// uses them meanwhile.
+    ///
+    /// # Errors
+    /// The run was refused before; the device's.
+    pub unsafe fn copy_on_device(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
+        self.admit(&())?;
+        let (to, from) = (DevicePtr(to), DevicePtr(from));
         let operation = &self.operation;
-        operation.direct(|stream| {
+        let enqueued = operation.direct(|stream| {
             // SAFETY: the stream lives as long as the run; the ranges are the caller's promise.
             unsafe {
                 let copy = Command::CopyOnDevice { to, from, bytes };
                 self.device().driver().enqueue(copy, stream, operation.tag())
             }
-        })
+        });
+        self.noted(enqueued)
     }
 }

@@ -1,4 +1,5 @@
-//! What runs on the CPU in the order of a stream: `host` functions, `then` callbacks, and the routines that `call` calls.
+//! Functions on the CPU in the order of a stream: `host` functions, `then` callbacks, and the routines that
+//! `call` calls.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use bytemuck::Pod;
 
 use crate::base::chunk::Chunk;
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::plan::OperationKind;
 use crate::base::unwind::{contain, panic_message};
 use crate::device::launch::{View, ViewMut, aliases};
@@ -22,58 +23,59 @@ use crate::engine::targets::what::HostPart;
 /// The functions of one run.
 #[derive(Default)]
 pub(crate) struct Functions {
-    /// Made for the first function.
+    /// Created for the first function.
     failure: Option<Arc<Mutex<Option<Failure>>>>,
     callbacks: Option<Callbacks>,
 }
 
 // Note 8: a thread of the run, not of the device.
-/// A thread that calls callbacks, one after another. It is the run's own, so that a callback may wait for another run.
+/// A thread that calls callbacks, one after another. It is the run's own, so that a callback may wait for
+/// another run.
 struct Callbacks {
     queue: mpsc::Sender<Option<HostJob>>,
     thread: JoinHandle<()>,
 }
 
 impl Functions {
-    /// What fails first is noted there.
+    /// Notes the first failure in `failure`.
     pub(crate) fn noting(failure: &Arc<Mutex<Option<Failure>>>) -> Self {
         Self { failure: Some(Arc::clone(failure)), callbacks: None }
     }
 
-    /// Waits until every callback that the device got to has returned, and gives what failed first.
+    /// Waits until every callback that the device has reached has returned, and gives the first failure.
     ///
-    /// The device is done: it gets to no more of them.
+    /// The device is done: it reaches no more callbacks.
     pub(crate) fn finish(self) -> Option<Failure> {
         if let Some(Callbacks { queue, thread }) = self.callbacks {
-            // Not the end of the channel, of which a device that does not answer keeps a sender.
+            // Waiting for the end of the channel would not do: a device that does not answer keeps a sender.
             let _ = queue.send(None);
-            // It does not unwind.
+            // The thread does not unwind.
             let _ = thread.join();
         }
         self.failure?.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Where callbacks are sent to.
-    fn callbacks(&mut self) -> Result<mpsc::Sender<Option<HostJob>>, ErrorKind> {
+    /// The channel to the callback thread.
+    fn callbacks(&mut self) -> Result<mpsc::Sender<Option<HostJob>>, Detail> {
         if let Some(callbacks) = &self.callbacks {
             return Ok(callbacks.queue.clone());
         }
         let (queue, jobs) = mpsc::channel::<Option<HostJob>>();
         let work = move || {
-            // Also one that is not called any more may panic: when it is dropped.
+            // A callback that is not called any more may still panic when it is dropped.
             while let Ok(Some(job)) = jobs.recv() {
                 contain(job);
             }
             jobs.try_iter().flatten().for_each(|job| contain(|| drop(job)));
         };
         let thread = thread::Builder::new().name("thalweg callbacks".to_owned()).spawn(work);
-        let thread = thread.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+        let thread = thread.map_err(|error| Detail::NoThread { message: error.to_string() })?;
         self.callbacks = Some(Callbacks { queue: queue.clone(), thread });
         Ok(queue)
     }
 
-    /// `call`, such that it does not unwind, and what fails is noted. After a failure nothing more is called: it would
-    /// work on what the one that failed has left.
+    /// Wraps `call` so that it does not unwind and a failure is noted. After a failure no further function is
+    /// called: it would work on what the failed one has left.
     fn guarded<R: Outcome>(
         &mut self,
         operation: &Operation<'_>,
@@ -114,8 +116,8 @@ impl fmt::Debug for Functions {
     }
 }
 
-/// What a `host` function or a callback returns: nothing, or a `Result` whose error can be shown. An error ends the run, with
-/// [`ErrorKind::HostFunction`](crate::ErrorKind::HostFunction) or [`ErrorKind::Callback`](crate::ErrorKind::Callback).
+/// The return value of a `host` function or a callback: nothing, or a `Result` whose error can be shown. An
+/// error ends the run with [`ErrorKind::Function`](crate::ErrorKind::Function).
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -136,9 +138,9 @@ impl fmt::Debug for Functions {
 ///     }
 /// }
 ///
-/// let mut checked = Checked::new(&Device::simulated(Spec::h200()))?;
+/// let mut checked = Checked::new(&Device::simulated(Simulation::h200()))?;
 /// let error = checked.run(&[1.0, 2.0, 3.0, -4.0], &mut [0.0; 4]).unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::HostFunction { message, .. } if message == "-4 is not positive"));
+/// assert!(matches!(error.kind(), ErrorKind::Function(function) if function.message() == "-4 is not positive"));
 /// assert_eq!(error.place().chunk, Some(1));
 /// # Ok::<(), Error>(())
 /// ```
@@ -164,8 +166,8 @@ impl<E: fmt::Display> Outcome for std::result::Result<(), E> {
     }
 }
 
-/// A value that a `host` function is called with: anything that is `Copy`, `Send` and borrows nothing, for the function is called
-/// later, on another thread.
+/// A value passed to a `host` function: any type that is `Copy` and `Send` and borrows nothing, because the
+/// function is called later, on another thread.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a host function, which takes `Copy` values that borrow nothing and may not call CUDA",
     label = "expected a value that is `Copy` and borrows nothing"
@@ -175,13 +177,13 @@ pub trait HostValue: Copy + Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Copy + Send + 'static> HostValue for T {}
 
-/// The value itself.
+/// Returns the value itself.
 #[doc(hidden)]
 pub fn host_value<T: HostValue>(value: T) -> T {
     value
 }
 
-/// How often a `repeat` repeats: any of Rust's integers up to 64 bits. A negative one is 0.
+/// The number of turns of a `repeat`: any of Rust's integers up to 64 bits. A negative number counts as 0.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -199,7 +201,7 @@ pub fn host_value<T: HostValue>(value: T) -> T {
 ///     }
 /// }
 ///
-/// let (mut add, mut y) = (Add::new(&Device::simulated(Spec::h200()))?, [1.0; 3]);
+/// let (mut add, mut y) = (Add::new(&Device::simulated(Simulation::h200()))?, [1.0; 3]);
 /// add.run(4, &[10.0; 3], &mut y)?;
 /// add.run(-1, &[10.0; 3], &mut y)?;
 /// assert_eq!(y, [41.0; 3]);
@@ -219,7 +221,7 @@ macro_rules! times {
         impl Times for $type {
             #[inline]
             fn times(self) -> u64 {
-                // Less than nothing is nothing.
+                // A negative number counts as 0.
                 u64::try_from(self).unwrap_or(0)
             }
         }
@@ -251,7 +253,7 @@ impl<'r> Operation<'r> {
         self.host_read_write(buffer)
     }
 
-    /// Calls `function` on the CPU when the stream gets here. The stream waits until it has returned.
+    /// Calls `function` on the CPU when the stream reaches it. The stream waits until it has returned.
     ///
     /// # Errors
     /// Two of `memory` overlap and one is written; the driver refuses.
@@ -265,21 +267,22 @@ impl<'r> Operation<'r> {
         let memory = memory.raw();
         let accesses = memory.accesses();
         let OperationKind::Host { function: name } = self.plan().kind else {
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         };
         if !self.in_order() || !accesses.iter().all(|access| self.owns_on_host(access)) {
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         }
         if aliases(&accesses) {
-            return self.fail(ErrorKind::Aliased { kernel: name });
+            return self.fail(Detail::Aliased { kernel: name });
         }
         let bytes = accesses.iter().map(|access| access.bytes).sum();
         if self.works_out(HostPart::Function { bytes })? {
             return Ok(());
         }
-        // SAFETY: these ranges are page-locked memory of the run, which holds them until it has drained, and they do
-        // not overlap where one is written. When the stream gets here, everything that conflicts with this has
-        // completed; nothing conflicting starts until the stream goes on, after this has returned.
+        // SAFETY: these ranges are page-locked memory of the run, which holds them until it has drained, and
+        // they do not overlap where one is written. When the stream reaches this, everything that conflicts
+        // with it has completed; nothing conflicting starts until the stream goes on, after this has
+        // returned.
         let call = move || function(unsafe { memory.slices() });
         let job = self.run.functions.borrow_mut().guarded(self, call);
         self.on_host(bytes, |stream| {
@@ -291,8 +294,8 @@ impl<'r> Operation<'r> {
         })
     }
 
-    /// Hands `callback` to the run's callback thread when the stream gets here. The stream does not wait for it; the run
-    /// does, at its end.
+    /// Hands `callback` to the run's callback thread when the stream reaches it. The stream does not wait for
+    /// it; the run does, at its end.
     ///
     /// # Errors
     /// No thread can be started; the driver refuses.
@@ -302,7 +305,7 @@ impl<'r> Operation<'r> {
     ) -> Result<()> {
         let _seen = self.seen();
         if !self.in_order() {
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         }
         if self.works_out(HostPart::Callback)? {
             return Ok(());
@@ -313,7 +316,7 @@ impl<'r> Operation<'r> {
             let queue = functions.callbacks().or_else(|kind| self.fail(kind))?;
             (queue, functions.guarded(self, move || callback(chunk)))
         };
-        // A thread that is gone has failed to start or the run is over: there is nobody to call.
+        // If the thread is gone, it failed to start or the run is over: there is nobody to call.
         let signal: HostJob = Box::new(move || drop(queue.send(Some(job))));
         self.on_host(0, |stream| {
             // SAFETY: the stream lives as long as the run; sending is quick and calls no device.

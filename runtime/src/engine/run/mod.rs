@@ -1,4 +1,4 @@
-//! [`Run`]: what the generated code enqueues chunk by chunk.
+//! [`Run`]: the run into which the generated code enqueues, chunk by chunk.
 
 pub(crate) mod arrival;
 pub(crate) mod chunks;
@@ -12,12 +12,14 @@ pub(crate) mod routine;
 mod slots;
 mod state;
 mod symbols;
+pub(crate) mod workspace;
 
 use std::cell::RefCell;
 use std::fmt;
 
 use crate::base::chunk::Chunk;
-use crate::base::error::{Error, ErrorKind, Place, Result};
+use crate::base::error::{Detail, Error, Place, Result};
+use crate::base::unwind::contain;
 use crate::driver::RawEvent;
 use crate::engine::arguments::Arguments;
 use crate::engine::chunks::log::ChunkLog;
@@ -41,8 +43,8 @@ pub struct StreamKey(pub(crate) usize);
 #[derive(Debug, Clone, Copy)]
 pub struct EventKey(pub(crate) usize);
 
-/// How often, in as many chunks as there are slots, threads are given to copy what can be: the driver takes a microsecond to say
-/// whether a copy is done, which for every chunk would be too much.
+/// How often, in as many chunks as there are slots, threads are asked to copy: the driver takes a microsecond
+/// to say whether a copy is done, which would be too much for every chunk.
 const STAGE_OFTEN: usize = 8;
 
 /// A run in progress.
@@ -53,9 +55,9 @@ pub struct Run<'r> {
     pub(crate) chunks: Chunks<'r>,
     pub(crate) order: Order,
     pub(crate) functions: RefCell<Functions>,
-    /// Where its commands go.
+    /// The destination of its commands.
     pub(crate) target: Target<'r>,
-    /// By whoever looks on.
+    /// The observers of the run.
     pub(crate) seen: &'r RunWatch,
     /// The operations whose pageable data are read ahead, and their arguments.
     read_ahead: Vec<(usize, usize)>,
@@ -85,7 +87,7 @@ impl<'r> Run<'r> {
         Self { resources, taken, arguments, chunks, order, functions, target, seen, read_ahead }
     }
 
-    /// Copies what the whole run shares to the device, before anything else.
+    /// Copies the data that the whole run shares to the device, before anything else.
     pub(crate) fn share(&self) -> Result<()> {
         let shared = &self.arguments.shared;
         let Some(stream) = self.resources.streams.all().first().filter(|_| !shared.is_empty()) else {
@@ -115,13 +117,13 @@ impl<'r> Run<'r> {
     pub fn on<'o>(&'o self, StreamKey(stream): StreamKey, index: usize, c: Chunk) -> Operation<'o> {
         self.order.begin(index, c.index);
         let current = self.chunks.current().chunk;
-        // The first one of a run that learns its chunks has no items before it begins.
+        // The first chunk of a run that learns its chunks one by one has no items before it begins.
         if c.index != current.index || current.len == 0 {
             self.begin(c.index);
         }
         let Current { chunk, slot } = self.chunks.current();
         if chunk.len == 0 {
-            // There is none in a run of nothing.
+            // A run without items has no such chunk.
             self.order.refuse();
         }
         let own = self.resources.plan.streams[stream].is_per_slot(self.resources.spread);
@@ -130,14 +132,15 @@ impl<'r> Run<'r> {
         Operation { run: self, index, chunk, slot, stream }
     }
 
-    /// Sees that the device has everything, and whether every operation of every chunk was enqueued, in order.
+    /// Ensures that the device has everything, and checks that every operation of every chunk was enqueued,
+    /// in order.
     pub(crate) fn finish(&self) -> Result<()> {
         let Resources { plan, streams, .. } = self.resources;
-        if let Some(error) = self.order.take_refusal() {
+        if let Some(error) = self.order.refusal() {
             return Err(error);
         }
         if !self.order.is_whole(self.chunks.chunking.get().chunks()) {
-            return Err(Error::new(ErrorKind::Skipped).at(place_of_pipeline(plan)));
+            return Err(Error::new(Detail::Skipped).at(place_of_pipeline(plan)));
         }
         self.launch()?;
         let delivered = self.deliver_all();
@@ -151,20 +154,21 @@ impl<'r> Run<'r> {
         Numbered { raw: self.resources.streams.events()[number].raw, number }
     }
 
-    /// An operation of another chunk follows, this one: launches what a graph ends before.
+    /// Begins another chunk: launches the graph that ends before it.
     #[inline(never)]
     fn begin(&self, index: usize) {
         let chunk = self.chunks.begin(index);
-        // A chunk after the last has no items, and what there is for each chunk ends before it.
+        // A chunk after the last has no items, and per-chunk data end before it.
         if chunk.len == 0 {
             self.order.refuse();
         }
         if self.order.is_kept() {
-            // What is staged of the chunks before those in the ring was waited for.
+            // The staged data of the chunks before those in the ring were waited for.
             self.seen.has_done(|| self.chunks.start(index.saturating_sub(self.resources.depth)));
         }
         if index.is_multiple_of((self.resources.depth / STAGE_OFTEN).max(1)) {
-            // Not only when there is nothing else to do: threads that copy would have much to do at once, and then nothing.
+            // This does not wait until the host is idle: the threads that copy would have much to do at once,
+            // and then nothing.
             let staged = self.stage_ahead(&mut self.taken.staging.borrow_mut());
             if let Err(error) = staged {
                 self.order.refuse_with(explain(self.resources.plan, error));
@@ -175,7 +179,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Sees that the device has everything so far, because something is to be waited for, or comes after it.
+    /// Ensures that the device has everything so far, before a wait or an operation that depends on it.
     pub(crate) fn launch(&self) -> Result<()> {
         self.target.launch().map_err(|failed| self.launch_failed(*failed))
     }
@@ -193,8 +197,10 @@ impl<'r> Run<'r> {
         self.chunks.chunking.get().items()
     }
 
-    /// Its functions, how it went if it has found that out, and its target.
+    /// Its functions, the log of its chunks, and its target.
     pub(crate) fn into_parts(self) -> (Functions, ChunkLog, Target<'r>) {
+        // Nothing may unwind here, and the last of a library's error may go.
+        contain(|| drop(self.order.into_refusal()));
         (self.functions.into_inner(), self.chunks.log.into_inner(), self.target)
     }
 }

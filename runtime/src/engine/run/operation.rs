@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use crate::base::chunk::Chunk;
-use crate::base::error::{DriverError, Error, ErrorKind, Place, Result};
+use crate::base::error::{Detail, DriverError, Error, Place, Result};
 use crate::base::extent::{Axis, Extent};
 use crate::base::kernel::Grid;
 use crate::base::plan::{AccessPlan, Memory, OperationPlan};
@@ -80,8 +80,9 @@ impl<'r> Operation<'r> {
         let (to, bytes) = self.range_to_write(buffer)?;
         let pattern = bytemuck::bytes_of(&value);
         let count = bytes.checked_div(pattern.len()).unwrap_or(0);
-        // SAFETY: the range is a slot of the ring or a chunk of an argument, which live as long as the run; `device_range`
-        // has checked it. It begins whole elements after an allocation's start, which is aligned to 256 bytes.
+        // SAFETY: the range is a slot of the ring or a chunk of an argument, which live as long as the run;
+        // `device_range` has checked it. It begins whole elements after an allocation's start, which is
+        // aligned to 256 bytes.
         unsafe { self.enqueue_command(Command::Fill { to, pattern, count }, None) }
     }
 
@@ -117,20 +118,20 @@ impl<'r> Operation<'r> {
         self.run.resources.device
     }
 
-    /// Whether the run is as the plan has it so far.
+    /// Whether the run has followed the plan so far.
     pub(crate) fn in_order(&self) -> bool {
         self.run.order.is_kept()
     }
 
-    /// Whether a launch may touch this memory: it is of the run's own ring or arguments, and so lives as long as the
-    /// launch.
+    /// Whether a launch may touch this memory: it belongs to the run's own ring or arguments, and so lives as
+    /// long as the launch.
     pub(crate) fn owns(&self, access: &Access) -> bool {
         self.run.resources.ring.holds(access)
             || self.run.arguments.in_place.iter().any(|data| data.holds(access))
     }
 
-    /// Whether a host function may: it is page-locked memory as well, and this chunk's. Functions of chunks that nothing
-    /// orders are called at the same time.
+    /// Whether a host function may touch this memory: it must also be page-locked and belong to this chunk.
+    /// Functions of chunks that nothing orders run at the same time.
     pub(crate) fn owns_on_host(&self, access: &Access) -> bool {
         let Run { resources: Resources { ring, .. }, arguments, .. } = self.run;
         let Arguments { in_place, buffers, .. } = arguments;
@@ -151,13 +152,13 @@ impl<'r> Operation<'r> {
         is_own && is_on_host()
     }
 
-    /// Lets others see that it is being enqueued, as long as the result lives.
+    /// Shows observers that the operation is being enqueued, as long as the result lives.
     #[inline]
     pub(crate) fn seen(&self) -> OperationWatch {
         self.run.seen.operation(self.run.resources.plan, self.index, self.chunk.index)
     }
 
-    /// What the plan says of this operation.
+    /// The plan of this operation.
     pub(crate) fn plan(&self) -> &'static OperationPlan {
         &self.run.resources.plan.operations[self.index]
     }
@@ -166,18 +167,18 @@ impl<'r> Operation<'r> {
         place_of(self.run.resources.plan, self.index, Some(self.chunk.index as u64))
     }
 
-    /// The stream of what no graph can hold.
+    /// The stream for operations that no graph can hold.
     pub(crate) fn direct_stream(&self) -> RawStream {
         self.run.target.direct_stream(self.stream.raw)
     }
 
-    /// Enqueues what no graph can hold: in graph mode, between two graphs.
+    /// Enqueues an operation that no graph can hold: in graph mode, between two graphs.
     pub(crate) fn direct(&self, enqueue: impl FnOnce(RawStream) -> DriverResult<()>) -> Result<()> {
         self.run.launch()?;
         self.check(self.run.target.direct(self.stream.raw, enqueue))
     }
 
-    /// Works out what the host has a part in, if nothing is carried out; says whether that is so.
+    /// Predicts the host's part if nothing is carried out, and returns whether that is so.
     pub(crate) fn works_out(&self, part: HostPart) -> Result<bool> {
         match self.run.target.works_out(part, self.stream.number, self.slot, self.tag()) {
             Ok(is_worked_out) => Ok(is_worked_out),
@@ -188,14 +189,14 @@ impl<'r> Operation<'r> {
     /// Enqueues a command. `event`: the number of the plan's event that it records or waits for.
     ///
     /// # Safety
-    /// As [`Driver::enqueue`](crate::driver::Driver::enqueue).
+    /// Those of [`Driver::enqueue`](crate::driver::Driver::enqueue).
     #[inline]
     pub(crate) unsafe fn enqueue_command(&self, command: Command<'_>, event: Option<usize>) -> Result<()> {
         // SAFETY: the caller's promise; the stream lives as long as the run.
         self.check(unsafe { self.run.target.enqueue(command, self.stream, event, self.tag()) })
     }
 
-    /// The bytes of the buffers that this operation uses, as its plan has it.
+    /// The bytes of the buffers that this operation uses according to its plan.
     pub(crate) fn bytes_used(&self) -> usize {
         let bytes = |access: &AccessPlan| match access.memory {
             Memory::Buffer(buffer) => self.run.arguments.buffers[buffer].bytes(self.chunk.len),
@@ -204,7 +205,7 @@ impl<'r> Operation<'r> {
         self.plan().accesses.iter().map(bytes).fold(0, usize::saturating_add)
     }
 
-    /// Enqueues a function on the CPU, of so many bytes.
+    /// Enqueues a function on the CPU that works on so many bytes.
     pub(crate) fn on_host(
         &self,
         bytes: usize,
@@ -222,22 +223,22 @@ impl<'r> Operation<'r> {
     /// An error of this operation, after which nothing more is enqueued.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fail<T>(&self, kind: ErrorKind) -> Result<T> {
-        Err(self.refuse(kind))
+    pub(crate) fn fail<T>(&self, detail: Detail) -> Result<T> {
+        Err(self.refuse(detail))
     }
 
-    fn refuse(&self, kind: ErrorKind) -> Error {
-        if let Some(error) = self.run.order.take_refusal() {
+    fn refuse(&self, detail: Detail) -> Error {
+        if let Some(error) = self.run.order.refusal() {
             return error;
         }
-        if let ErrorKind::Driver(error) = kind {
+        if let Detail::Driver(error) = detail {
             return self.failed(error);
         }
         self.run.order.refuse();
-        Error::new(kind).at(self.place())
+        Error::new(detail).at(self.place())
     }
 
-    /// A driver's answer, with this operation's place where the failure is its own.
+    /// The result of a driver call, with this operation's place if the failure is its own.
     #[inline]
     pub(crate) fn check(&self, result: DriverResult<()>) -> Result<()> {
         match result {
@@ -258,12 +259,12 @@ impl<'r> Operation<'r> {
         }
     }
 
-    /// This chunk's part of a host argument: its first byte and its bytes.
+    /// This chunk's part of a host argument: the offset of its first byte, and its length in bytes.
     pub(crate) fn host_range(&self, shape: Shape) -> (usize, usize) {
         shape.range(self.chunk)
     }
 
-    /// This chunk's slot of a buffer: its address and the bytes there are.
+    /// This chunk's slot of a buffer: its address and its size in bytes.
     #[inline(always)]
     fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
         let shape = &self.run.arguments.buffers[buffer];
@@ -287,43 +288,45 @@ impl<'r> Operation<'r> {
         Some(self.run.resources.plan.buffers.get(buffer)?.name)
     }
 
-    /// This chunk's slot of a buffer: its address and the bytes in use.
+    /// This chunk's slot of a buffer: its address and the number of bytes in use.
     pub(crate) fn device_range<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
         let bytes = self.run.arguments.buffers[buffer.index].bytes(self.chunk.len);
         match self.start(buffer.index, bytes) {
             Some(ptr) => Ok((ptr, bytes)),
-            None => self.fail(ErrorKind::Skipped),
+            None => self.fail(Detail::Skipped),
         }
     }
 
-    /// Where this chunk's slot of a buffer begins; `None` if it has less room than that, or the run was refused.
+    /// The start of this chunk's slot of a buffer; `None` if it has fewer than `bytes`, or the run was
+    /// refused.
     #[inline(always)]
     fn start(&self, buffer: usize, bytes: usize) -> Option<DevicePtr> {
         let (ptr, room) = self.room(buffer)?;
         (bytes <= room && self.run.order.is_kept()).then_some(ptr)
     }
 
-    /// As [`device_range`](Self::device_range), unless it is of an argument that was borrowed shared.
+    /// Like [`device_range`](Self::device_range), but refuses an argument that was borrowed shared.
     pub(crate) fn range_to_write<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
         let (ptr, bytes) = self.device_range(buffer)?;
         let is_argument = self.run.arguments.buffers[buffer.index].is_in_place();
         if is_argument && !self.owns(&Access { ptr, bytes, write: true, anew: false }) {
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         }
         Ok((ptr, bytes))
     }
 
-    /// Both sides of a copy have this many bytes: `Call` has compared their items, this compares the chunk.
+    /// Checks that both sides of a copy have the same number of bytes: `Call` has compared their items, this
+    /// compares the chunk.
     pub(crate) fn same_size(&self, (ptr, have): (DevicePtr, usize), bytes: usize) -> Result<DevicePtr> {
-        if have == bytes { Ok(ptr) } else { self.fail(ErrorKind::Skipped) }
+        if have == bytes { Ok(ptr) } else { self.fail(Detail::Skipped) }
     }
 
-    /// This chunk's slot of a buffer, in elements, for a launch. A buffer of another call, whose elements may be of another type, gives none, and
-    /// the launch is refused.
+    /// This chunk's slot of a buffer, in elements, for a launch. For a buffer of another call, whose elements
+    /// may be of another type, the result is empty, and the launch is refused.
     pub(crate) fn elements<T>(&self, buffer: Buffer<T>) -> (DevicePtr, usize) {
         let shape = &self.run.arguments.buffers[buffer.index];
         let len = shape.len(self.chunk.len);
-        // As `BufferShape::bytes`: the size of an element is compared below.
+        // The same as `BufferShape::bytes`, because the size of an element is compared below.
         let bytes = len.saturating_mul(size_of::<T>());
         match self.start(buffer.index, bytes) {
             Some(ptr) if shape.shape.element == size_of::<T>() && ptr.is_aligned::<T>() => (ptr, len),
@@ -342,8 +345,8 @@ impl LaunchTarget for Operation<'_> {
     }
 
     #[cold]
-    fn refused(&self, _: Caller, _: &'static str, kind: ErrorKind) -> Error {
-        self.refuse(kind)
+    fn refused(&self, _: Caller, _: &'static str, detail: Detail) -> Error {
+        self.refuse(detail)
     }
 
     unsafe fn enqueue(
@@ -355,23 +358,23 @@ impl LaunchTarget for Operation<'_> {
         grid: Grid,
     ) -> Result<()> {
         if !self.in_order() {
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         }
         check_limits(function, grid).or_else(|kind| self.fail(kind))?;
         if aliases(arguments.accesses) {
-            return self.fail(ErrorKind::Aliased { kernel: function.name });
+            return self.fail(Detail::Aliased { kernel: function.name });
         }
         let is_own = self.device().check_own(function.name, &function.device);
         is_own.or_else(|kind| self.fail(kind))?;
         // A view does not know how long its memory lives; the run knows for how long its own does.
         if !arguments.accesses.iter().all(|access| self.owns(access)) {
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         }
         self.give_symbols(function, arguments.symbols)?;
         let launch = arguments.launch(function, grid, bodies);
         let _seen = self.seen();
-        // SAFETY: the stream and the views are of this run, which drains before they go; the rest is the caller's
-        // promise.
+        // SAFETY: the stream and the views are of this run, which drains before they go; the rest is the
+        // caller's promise.
         unsafe { self.enqueue_command(Command::Launch(&launch), None) }
     }
 }

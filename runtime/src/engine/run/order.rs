@@ -1,27 +1,27 @@
-//! [`Order`]: whether the operations of a run come as the plan has them.
+//! [`Order`]: whether the operations of a run follow the plan.
 
 use std::cell::{Cell, RefCell};
 
 use crate::base::error::Error;
 
-/// What has been begun of a run, and why nothing more is, once that is so.
+/// The operations of a run that were begun, and why no more are, once that is so.
 pub(crate) struct Order {
-    /// How many operations a chunk has.
+    /// The number of operations of a chunk.
     operations: usize,
-    /// How many, over all chunks, have been begun.
+    /// The number of operations begun, over all chunks.
     begun: Cell<usize>,
-    /// Whether they came in the plan's order, none left out.
+    /// Whether they came in the plan's order, with none left out.
     in_order: Cell<bool>,
-    /// Why nothing more is enqueued, if that is to be reported by the next operation.
+    /// Why nothing more is enqueued, if that is to be reported by the next operations.
     refused: RefCell<Option<Error>>,
     /// Whether a function has failed, so that nothing more is begun.
     stopped: Cell<bool>,
-    /// Whether something was asked that may be answered otherwise the next time.
+    /// Whether a kernel's requirement was checked whose result may differ the next time.
     asked: Cell<bool>,
 }
 
 impl Order {
-    /// Of a plan with so many operations.
+    /// The order of a plan with so many operations.
     pub(crate) fn new(operations: usize) -> Self {
         Self {
             operations,
@@ -33,7 +33,7 @@ impl Order {
         }
     }
 
-    /// Begins an operation of a chunk. Another one than the next is refused.
+    /// Begins an operation of a chunk. Any operation other than the next one is refused.
     #[inline]
     pub(crate) fn begin(&self, operation: usize, chunk: usize) {
         let begun = self.begun.get();
@@ -48,14 +48,14 @@ impl Order {
         self.begun.get().saturating_sub(1) % self.operations.max(1)
     }
 
-    /// Whether everything so far was enqueued as the plan has it.
+    /// Whether everything so far was enqueued in the plan's order.
     #[inline]
     pub(crate) fn is_kept(&self) -> bool {
         self.in_order.get()
     }
 
-    /// Whether every operation of so many chunks was enqueued, in order. What was stopped is at the end of a chunk, and has its
-    /// error.
+    /// Whether every operation of `chunks` chunks was enqueued, in order. A stopped run has ended after a
+    /// whole chunk, and has its own error.
     pub(crate) fn is_whole(&self, chunks: usize) -> bool {
         self.in_order.get() && (self.begun.get() == chunks * self.operations || self.stopped.get())
     }
@@ -65,29 +65,36 @@ impl Order {
         self.in_order.set(false);
     }
 
-    /// Lets nothing more be enqueued, and has the next operation say why: whoever learns it now may keep it to itself.
+    /// Lets nothing more be enqueued, and lets the next operation report the reason, because the caller may
+    /// drop the error.
     pub(crate) fn refuse_with(&self, error: Error) {
         self.refuse();
         self.refused.borrow_mut().get_or_insert(error);
     }
 
-    /// Why nothing more may be enqueued, where no operation has reported it yet.
-    pub(crate) fn take_refusal(&self) -> Option<Error> {
-        self.refused.borrow_mut().take()
+    /// Why nothing more may be enqueued, where that is known: each operation says so, since the first may be
+    /// one whose error somebody keeps to himself.
+    pub(crate) fn refusal(&self) -> Option<Error> {
+        self.refused.borrow().clone()
     }
 
-    /// A function has failed: nothing more is begun.
+    /// The reason, at the end of the run.
+    pub(crate) fn into_refusal(self) -> Option<Error> {
+        self.refused.into_inner()
+    }
+
+    /// Notes that a function has failed: nothing more is begun.
     pub(crate) fn stop(&self) {
         self.stopped.set(true);
     }
 
-    /// Something is asked that may be answered otherwise the next time.
+    /// Notes that a kernel's requirement was checked whose result may differ the next time.
     #[inline]
     pub(crate) fn ask(&self) {
         self.asked.set(true);
     }
 
-    /// Whether that is so.
+    /// Whether such a requirement was checked.
     pub(crate) fn has_asked(&self) -> bool {
         self.asked.get()
     }

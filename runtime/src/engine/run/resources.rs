@@ -1,4 +1,4 @@
-//! What a run has of its pipeline.
+//! The parts of a pipeline that a run uses.
 
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -12,12 +12,12 @@ use crate::engine::streams::Streams;
 use crate::engine::symbols::Symbols;
 use crate::engine::totals::Totals;
 
-/// What a run uses of its pipeline.
+/// The parts of its pipeline that a run borrows.
 #[derive(Clone, Copy)]
 pub(crate) struct Resources<'r> {
     pub(crate) device: &'r Device,
     pub(crate) plan: &'static Plan,
-    /// The plan's.
+    /// The plan's number.
     pub(crate) id: u32,
     pub(crate) depth: usize,
     pub(crate) ring: &'r Ring,
@@ -27,7 +27,7 @@ pub(crate) struct Resources<'r> {
     pub(crate) spread: bool,
 }
 
-/// What a run takes from its pipeline for its time, and what it counts meanwhile.
+/// The parts of its pipeline that a run takes for its duration, and the totals that it counts.
 #[derive(Default)]
 pub(crate) struct Taken {
     pub(crate) staging: RefCell<Staging>,

@@ -1,17 +1,17 @@
-//! The check by rustc that a path after `call` is a routine.
+//! Lets rustc check that a path after `call` is a routine.
 
 use crate::engine::Enqueue;
 
 /// A routine of up to 16 arguments: a function whose first parameter is [`&Enqueue`](Enqueue). `M` is the
-/// whole signature, so that each function implements this for one `M` at most.
+/// whole signature, so that each function implements this for at most one `M`.
 #[diagnostic::on_unimplemented(
     message = "`call` takes a routine, which this function is not",
     label = "expected a function whose first parameter is `&Enqueue<'_>`",
-    note = "a routine is `fn name(queue: &Enqueue<'_>, x: DeviceSlice<'_, f32>, y: DeviceSliceMut<'_, f32>) -> Result<()>`",
+    note = "a routine is `fn name(queue: &Enqueue<'_>, x: DeviceSlice<'_, f32>, y: DeviceSliceMut<'_, f32>) -> thalweg::Result<()>`",
     note = "an ordinary function of slices is called on the CPU: `host name(&x, &mut y)`"
 )]
 pub trait Routine<M> {
-    /// The function. If it is no routine, rustc does not know this type and reports nothing more about the
+    /// The function. If it is not a routine, rustc does not know this type and reports nothing more about the
     /// call.
     type Itself;
 

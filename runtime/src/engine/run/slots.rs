@@ -1,4 +1,4 @@
-//! Staging slots: who waits for them, and what is copied in and out of them meanwhile.
+//! Staging slots: waiting for them, and copying in and out of them meanwhile.
 
 use crate::driver::DriverResult;
 use crate::engine::arguments::{HostArgument, HostMemory};
@@ -8,8 +8,8 @@ use crate::engine::run::arrival::Waited;
 use crate::engine::staging::Staging;
 
 impl Run<'_> {
-    /// Waits until the device is done with an operation's staging slot, the one for this ring slot, and what was pending in
-    /// it has been delivered.
+    /// Waits until the device is done with an operation's staging slot for this ring slot, and the slot's
+    /// pending data are delivered.
     pub(crate) fn settle(&self, staging: &mut Staging, operation: usize, slot: usize) -> DriverResult<()> {
         let mut waited = Waited::default();
         let mut wait =
@@ -34,9 +34,10 @@ impl Run<'_> {
             };
             let complete = self.target.settle(slot, pinned.done())?;
             if complete {
-                // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has completed;
-                // or the graph with the copy was launched for the ring slot, and everything launched for that has.
-                // The drain waits for the copies however the run ends, and `reset` drops the deliveries of runs before.
+                // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has
+                // completed; or the graph with the copy was launched for the ring slot, and everything
+                // launched for that has. The drain waits for the copies however the run ends, and `reset`
+                // drops the deliveries of runs before.
                 unsafe { pinned.deliver() };
             } else {
                 self.attend(staging)?;
@@ -45,19 +46,19 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Gives what has come from the device to whom it is for; whether there is nothing left to come.
+    /// Delivers the data that have arrived from the device. Returns whether nothing more is to come.
     pub(crate) fn deliver_ready(&self, staging: &mut Staging) -> DriverResult<bool> {
         staging.deliver_due(|slot, done| self.target.is_done(slot, done))
     }
 
-    /// The host has to wait: sees to what can be copied meanwhile.
+    /// The host has to wait: does the copying that is possible meanwhile.
     pub(crate) fn attend(&self, staging: &mut Staging) -> DriverResult<()> {
         self.stage_ahead(staging)?;
         staging.help_or_pause();
         Ok(())
     }
 
-    /// Has everything copied, in and out, that can be.
+    /// Lets threads do all copying in and out that is possible.
     pub(crate) fn stage_ahead(&self, staging: &mut Staging) -> DriverResult<()> {
         if !self.target.polls() {
             return Ok(());
@@ -76,9 +77,9 @@ impl Run<'_> {
                 if slot.bytes() < bytes {
                     break;
                 }
-                // SAFETY: the chunk's items are within the argument, which the run has borrowed and no operation before
-                // this one in the chunk delivers to; the drain waits for the copy however the run ends. The slot has
-                // room, and the device is done with it.
+                // SAFETY: the chunk's items are within the argument, which the run has borrowed and no
+                // operation before this one in the chunk delivers to; the drain waits for the copy however
+                // the run ends. The slot has room, and the device is done with it.
                 unsafe { slot.fill(next, data.add(start), bytes) };
                 staging.has_read(*operation, next + 1);
             }
@@ -86,7 +87,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Everything is enqueued: has what comes from the device copied out as it comes.
+    /// Copies data from the device out as they arrive, after everything is enqueued.
     pub(crate) fn deliver_all(&self) -> DriverResult<()> {
         if !self.target.polls() {
             return Ok(());

@@ -1,27 +1,31 @@
-//! What a routine keeps from call to call.
+//! Values that a routine keeps from call to call.
 
 use std::any::TypeId;
 
-use crate::base::error::{ErrorKind, Result};
+#[cfg(doc)]
+use crate::base::error::ErrorKind;
+use crate::base::error::{Detail, Result};
 use crate::engine::run::enqueue::Enqueue;
 use crate::engine::state::{Key, State, Taken, locked};
 
 impl Enqueue<'_> {
-    /// What this routine keeps from call to call: a library's handle, its workspace, a plan. It is made with `make` when it
-    /// is asked for the first time.
+    /// A value that this routine keeps from call to call: a library's handle, its workspace, a plan. The
+    /// first call creates it with `make`.
     ///
-    /// There is one value of each type for each ring slot and stream of the pipeline, so that no two chunks in flight share
-    /// one, nor do stages on different streams: the handle of a library that is given
-    /// [`cuda_stream`](Self::cuda_stream) when it is made, and memory that its work uses, are its own. The pipeline keeps
-    /// the values from run to run. It drops them with itself, when the device has completed all their work, with the
-    /// device's context current; if the device does not answer any more, they are leaked. A panic of a value's destructor ends
-    /// there.
+    /// There is one value of each type for each ring slot and stream of the pipeline, so neither two chunks
+    /// in flight nor stages on different streams share one: a library's handle that is given
+    /// [`cuda_stream`](Self::cuda_stream) when it is made, and the memory that its work uses, belong to one
+    /// slot and stream. The pipeline keeps the values from run to run. It drops them when it is dropped
+    /// itself, after the device has completed all their work, with the device's context current; if the
+    /// device does not answer any more, they are leaked. A panic of a value's destructor ends there.
     ///
-    /// Types tell values apart: routines that must not share one wrap it in types of their own.
+    /// Types tell values apart: a routine that must not share a value wraps it in a type of its own.
     ///
     /// ```
+    /// use thalweg::kernel::DeviceSliceMut;
     /// use thalweg::prelude::*;
-    /// use thalweg::{DeviceSliceMut, Enqueue, Spec};
+    /// use thalweg::routine::Enqueue;
+    /// use thalweg::sim::Simulation;
     ///
     /// /// A library's handle. On a GPU its `Drop` would destroy it.
     /// struct Handle {
@@ -47,16 +51,16 @@ impl Enqueue<'_> {
     /// }
     ///
     /// let mut x = [0; 5];
-    /// Numbered::new(&Device::simulated(Spec::default()))?.run(&mut x)?;
+    /// Numbered::new(&Device::simulated(Simulation::default()))?.run(&mut x)?;
     /// assert_eq!(x, [1, 1, 2, 2, 3], "each of the two slots has its own handle");
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `make`'s own; [`ErrorKind::StateInUse`] if the value is in use further up, by a routine that has called this one, or
-    /// a routine of an earlier chunk has leaked it; the run was refused before.
+    /// The error of `make`; [`ErrorKind::Misuse`] if a calling routine is using the value, or a routine of an
+    /// earlier chunk has leaked it; the error with which the run was refused before.
     pub fn state<S: Send + 'static>(&self, make: impl FnOnce() -> Result<S>) -> Result<State<'_, S>> {
-        self.admit(&[])?;
+        self.admit(&())?;
         let key =
             Key { of: TypeId::of::<S>(), slot: self.operation.slot, stream: self.operation.direct_stream() };
         let states = self.operation.run.resources.states;
@@ -66,11 +70,11 @@ impl Enqueue<'_> {
                 Ok(value) => Ok(State { states, key, value: Some(value) }),
                 Err(_) => unreachable!("values are found by their type"),
             },
-            Taken::InUse => Err(ErrorKind::StateInUse { state: std::any::type_name::<S>() }.into()),
+            Taken::InUse => Err(Detail::StateInUse { state: std::any::type_name::<S>() }.into()),
             Taken::New => {
-                // If `make` fails or unwinds, this takes the note back.
+                // If `make` fails or unwinds, dropping this takes the note back.
                 let mut state = State { states, key, value: None };
-                self.operation.check(self.device().driver().make_current())?;
+                self.noted(self.operation.check(self.device().driver().make_current()))?;
                 state.value = Some(Box::new(make()?));
                 Ok(state)
             }

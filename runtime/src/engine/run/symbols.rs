@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Detail, Result};
 use crate::base::plan::BufferKind;
 use crate::device::function::{Function, OwnModule};
 use crate::device::stream::Stream;
@@ -14,18 +14,20 @@ use crate::engine::run::resources::Resources;
 use crate::engine::targets::what::HostPart;
 
 impl Operation<'_> {
-    /// Sees that the variables of the kernel's module hold `values` when it is launched.
+    /// Ensures that the variables of the kernel's module hold `values` when it is launched.
     ///
-    /// The copies are waited for, here and now: launches on any stream, and in any graph, come after them. What is
-    /// copied is there already: a resident is uploaded and waited for before the first chunk, or is an argument on the
-    /// device.
+    /// This waits for the copies here and now: launches on any stream, and in any graph, come after them. The
+    /// source of the copies is complete: a resident is uploaded and waited for before the first chunk, or is
+    /// an argument on the device.
     #[inline]
     pub(crate) fn give_symbols(&self, function: &Function, values: &[Access]) -> Result<()> {
         if values.len() != function.symbols.len() {
-            return self.fail(ErrorKind::Skipped);
+            return self.fail(Detail::Skipped);
         }
         match &function.own {
-            Some(module) if !self.works_out(HostPart::Variables)? => self.give_to(module, function, values),
+            Some(module) if !values.is_empty() && !self.works_out(HostPart::Variables)? => {
+                self.give_to(module, function, values)
+            }
             _ => Ok(()),
         }
     }
@@ -34,7 +36,7 @@ impl Operation<'_> {
         let kernel = function.name;
         for (access, symbol) in values.iter().zip(function.symbols) {
             if !self.is_resident(access) {
-                return self.fail(ErrorKind::SymbolNotResident { kernel, symbol });
+                return self.fail(Detail::SymbolNotResident { kernel, symbol });
             }
         }
         let mut symbols = self.run.taken.symbols.borrow_mut();
@@ -43,21 +45,20 @@ impl Operation<'_> {
             let differs =
                 |(held, value): (&Access, &Access)| (held.ptr, held.bytes) != (value.ptr, value.bytes);
             return match holds.iter().zip(values).position(differs) {
-                Some(index) => {
-                    self.fail(ErrorKind::SymbolChanged { kernel, symbol: function.symbols[index] })
-                }
+                Some(index) => self.fail(Detail::SymbolChanged { kernel, symbol: function.symbols[index] }),
                 None => Ok(()),
             };
         }
         for (index, (access, symbol)) in values.iter().zip(function.symbols).enumerate() {
             let bytes = access.bytes;
             if let Some(size) = function.symbol_size(index).filter(|&size| bytes > size) {
-                return self.fail(ErrorKind::SymbolSize { kernel, symbol, bytes, size });
+                return self.fail(Detail::SymbolSize { kernel, symbol, bytes, size });
             }
         }
         if !module.claim() {
-            // Another pipeline's run has the variables: a function was cloned, and a module serves one run at a time.
-            return self.fail(ErrorKind::SymbolChanged { kernel, symbol: function.symbols[0] });
+            // Another pipeline's run has the variables: a function was cloned, and a module serves one run at
+            // a time.
+            return self.fail(Detail::SymbolChanged { kernel, symbol: function.symbols[0] });
         }
         bound.holds = Some(values.to_vec());
         if let Some(stream) = &module.stream {
@@ -71,8 +72,9 @@ impl Operation<'_> {
     fn copy_symbols(&self, to: &[RawSymbol], from: &[Access], stream: &Stream) -> DriverResult<()> {
         let Tag { operation, chunk, .. } = self.tag();
         for (to, from) in to.iter().zip(from) {
-            // SAFETY: the variable lives as long as its module, which the run holds, and has room for these bytes; the
-            // resident lives as long as the run. The stream is waited for below, and by the run's drain if that fails.
+            // SAFETY: the variable lives as long as its module, which the run holds, and has room for these
+            // bytes; the resident lives as long as the run. The stream is waited for below, and by the run's
+            // drain if that fails.
             unsafe {
                 let driver = self.device().driver();
                 let copy = Command::CopyOnDevice { to: to.ptr, from: from.ptr, bytes: from.bytes };
@@ -85,7 +87,7 @@ impl Operation<'_> {
         })
     }
 
-    /// Whether all of it is in one of the run's residents, which nothing changes.
+    /// Whether all of it lies in one of the run's residents, which nothing changes.
     fn is_resident(&self, access: &Access) -> bool {
         let Run { resources: Resources { plan, ring, .. }, arguments, .. } = self.run;
         plan.buffers.iter().zip(&arguments.buffers).enumerate().any(|(index, (declared, buffer))| {

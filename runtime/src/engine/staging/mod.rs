@@ -1,9 +1,10 @@
-//! [`Staging`]: the pinned ring that pageable host data goes through.
+//! [`Staging`]: the page-locked ring through which pageable host data go.
 //!
-//! The device never touches pageable memory. A copy from it is a CPU copy into a pinned slot followed by an asynchronous
-//! one from there; a copy to it is an asynchronous one into a pinned slot, and a CPU copy out of it once that has
-//! completed. The CPU copies run on [`Workers`]: what comes in is read ahead as far as there are slots, and what goes out
-//! is copied as soon as it is there. The thread that enqueues sees to both whenever it has to wait.
+//! The device never touches pageable memory. A copy from it is a CPU copy into a staging slot, followed by an
+//! asynchronous copy from there; a copy to it is an asynchronous copy into a staging slot, followed by a CPU
+//! copy out of it once the first has completed. The CPU copies run on [`Workers`]: inputs are read ahead as
+//! far as there are slots, and results are copied as soon as they arrive. The thread that enqueues attends to
+//! both whenever it has to wait.
 
 pub(crate) mod ring;
 pub(crate) mod slot;
@@ -12,7 +13,7 @@ pub(crate) mod transfer;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::base::error::{Error, ErrorKind, Result, counted};
+use crate::base::error::{Detail, Error, Result, counted};
 use crate::base::events;
 use crate::base::host_copy::{Workers, let_a_moment_pass};
 use crate::device::Device;
@@ -21,35 +22,35 @@ use crate::driver::DriverResult;
 use crate::engine::feeds::exchange::Exchange;
 use crate::engine::staging::slot::{Slot, SlotState};
 
-/// The slots of all operations, those that stage.
+/// The slots of all operations that stage data.
 #[derive(Default)]
 pub(crate) struct Staging {
     lanes: Vec<OperationSlots>,
-    /// Those of each lane that the run uses. There may be more.
+    /// The number of slots of each lane that the run uses. There may be more.
     slots: usize,
-    /// The operation, the slot and the chunk of copies on their way to pageable memory, in the order of enqueuing. Some may
-    /// have been seen to already.
+    /// The operation, the slot and the chunk of each copy on its way to pageable memory, in the order of
+    /// enqueuing. Some may be delivered already.
     due: VecDeque<(usize, usize, usize)>,
-    /// Those who copy, once there are slots.
+    /// The threads that copy, once there are slots.
     workers: Option<&'static Workers>,
 }
 
 /// The slots of one operation.
 #[derive(Default)]
 struct OperationSlots {
-    /// The largest come first.
+    /// The largest slots come first.
     slots: Vec<Slot>,
-    /// How many chunks have arrived in pageable memory.
+    /// The number of chunks that have arrived in pageable memory.
     arrived: usize,
     /// The first chunk that has not been read yet.
     ahead: usize,
 }
 
 impl Staging {
-    /// Makes room: for each operation `Some(bytes)` of a slot if it stages.
+    /// Makes room: `slot_bytes` has `Some(bytes)` for each operation that stages.
     ///
-    /// Slots that the run has no use for are kept as long as there is memory: runs of several sizes may take turns, and to
-    /// allocate page-locked memory takes longer than many a run. Nothing is in use.
+    /// Slots that the run does not need are kept as long as there is memory: runs of several sizes may take
+    /// turns, and allocating page-locked memory takes longer than many a run. No slot is in use.
     pub(crate) fn reserve(
         &mut self,
         device: &Device,
@@ -60,8 +61,8 @@ impl Staging {
         self.slots = slots;
         let had = self.held() > 0;
         match self.grow(device, slot_bytes, &name) {
-            Err(error) if had && matches!(error.kind(), ErrorKind::OutOfPinnedMemory { .. }) => {
-                // What is kept may be all that stands in the way.
+            Err(error) if had && matches!(error.detail(), Detail::OutOfPinnedMemory { .. }) => {
+                // The kept slots may be what stands in the way.
                 self.lanes.clear();
                 self.grow(device, slot_bytes, &name)
             }
@@ -82,14 +83,14 @@ impl Staging {
             let Some(bytes) = *bytes else { continue };
             let have = &mut lane.slots;
             let enough = have.partition_point(|slot| slot.bytes() >= bytes);
-            // Those that are too small go first, so that the run never takes more than its slots.
+            // Slots that are too small go first, so that the run never takes more than its slots.
             have.drain(enough.min(slots)..have.len().min(slots));
             for index in enough..slots {
                 let slot = Slot::new(device, workers, bytes).map_err(|error| -> Error {
                     if error.is_out_of_memory() {
                         let what = format!("staging `{}`", name(operation));
                         let requested = bytes as u64 * slots as u64;
-                        ErrorKind::OutOfPinnedMemory { what, requested }.into()
+                        Detail::OutOfPinnedMemory { what, requested }.into()
                     } else {
                         error.into()
                     }
@@ -101,24 +102,24 @@ impl Staging {
         Ok(())
     }
 
-    /// Bytes of page-locked memory that it holds.
+    /// Bytes of page-locked memory held.
     pub(crate) fn held(&self) -> usize {
         self.lanes.iter().flat_map(|lane| &lane.slots).map(Slot::bytes).sum()
     }
 
-    /// Copies something that waits to be copied, if there is anything and too few do.
+    /// Performs a pending copy on this thread, if there is one and too few threads are copying.
     pub(crate) fn help(&self) -> bool {
         self.workers.is_some_and(Workers::help_if_few)
     }
 
-    /// What to do while waiting for something else, after which there is more to do.
+    /// Called while waiting for something else, after which there is more to do.
     pub(crate) fn help_or_pause(&self) {
         if !self.help() {
             let_a_moment_pass();
         }
     }
 
-    /// What to do while waiting, when there is nothing else.
+    /// Called while waiting when there is nothing else to do.
     pub(crate) fn copy_or_pause(&self) {
         if let Some(workers) = self.workers {
             workers.help_or_pause();
@@ -129,13 +130,13 @@ impl Staging {
         self.lanes.get_mut(operation)?.slots.get_mut(slot)
     }
 
-    /// How many chunks of an operation have arrived in pageable memory.
+    /// The number of chunks of an operation that have arrived in pageable memory.
     pub(crate) fn arrived(&self, operation: usize) -> usize {
         self.lanes.get(operation).map_or(0, |lane| lane.arrived)
     }
 
-    /// The chunk that an operation reads next, and its slot if that can be filled now: what was in it has been enqueued, and
-    /// the device is done with it.
+    /// The next chunk that an operation reads, and its slot if that can be filled now: its previous contents
+    /// were enqueued, and the device is done with them.
     pub(crate) fn ahead(&mut self, operation: usize) -> DriverResult<Option<(usize, &mut Slot)>> {
         let Some(lane) = self.lanes.get_mut(operation) else { return Ok(None) };
         let chunk = lane.ahead;
@@ -149,16 +150,16 @@ impl Staging {
         Ok(done.then_some((chunk, slot)))
     }
 
-    /// An operation has read everything before this chunk.
+    /// Notes that an operation has read everything before this chunk.
     pub(crate) fn has_read(&mut self, operation: usize, before: usize) {
         if let Some(lane) = self.lanes.get_mut(operation) {
             lane.ahead = lane.ahead.max(before);
         }
     }
 
-    /// The device's copy to a slot was enqueued.
+    /// Notes that the device's copy to a slot was enqueued.
     pub(crate) fn note_due(&mut self, operation: usize, slot: usize, chunk: usize) {
-        // What was seen to when its slot was wanted again need not be looked at: there may be any number of chunks.
+        // Entries delivered when their slot was needed again are dropped: there may be any number of chunks.
         while let Some(&(operation, index, chunk)) = self.due.front()
             && !self.slot(operation, index).is_some_and(|slot| slot.is_due(chunk))
         {
@@ -167,12 +168,13 @@ impl Staging {
         self.due.push_back((operation, slot, chunk));
     }
 
-    /// Copies on their way to pageable memory or to sinks, as far as is known.
+    /// The number of copies on their way to pageable memory or to sinks, as far as is known.
     pub(crate) fn due(&self) -> usize {
         self.due.len()
     }
 
-    /// Begins to copy out what has come from the device since, as `is_there` says of a slot; whether there is nothing left to come.
+    /// Begins to copy out the data that have arrived from the device, as `is_there` says for a slot. Returns
+    /// whether nothing more is to come.
     pub(crate) fn deliver_due(
         &mut self,
         mut is_there: impl FnMut(usize, &Event) -> DriverResult<bool>,
@@ -184,8 +186,8 @@ impl Staging {
                 if !is_there(index, &slot.done)? {
                     return Ok(false);
                 }
-                // SAFETY: the device is done with its copy into the slot, and `reset` drops the deliveries of runs that
-                // are over.
+                // SAFETY: the device is done with its copy into the slot, and `reset` drops the deliveries of
+                // runs that are over.
                 unsafe { slot.deliver() };
             }
             self.due.pop_front();
@@ -193,7 +195,7 @@ impl Staging {
         Ok(true)
     }
 
-    /// Lets the slots of an operation be read from a source or written to a sink.
+    /// Connects the slots of an operation to a source or a sink.
     pub(crate) fn connect(&mut self, operation: usize, exchange: &Arc<Exchange>, end: usize) {
         let Some(lane) = self.lanes.get_mut(operation) else { return };
         for slot in lane.slots.iter_mut().take(self.slots) {
@@ -206,13 +208,13 @@ impl Staging {
         }
     }
 
-    /// How many chunks may be under way.
+    /// The number of chunks that may be under way.
     pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
-    /// The slot of an operation for a chunk, if a source may fill it now. Everything before the chunk `current` was enqueued.
-    /// `asks`: whether the device is asked how far it is.
+    /// The slot of an operation for a chunk, if a source may fill it now. Everything before the chunk
+    /// `current` was enqueued. `asks`: whether to query the device's progress.
     pub(crate) fn free_to_read(
         &mut self,
         operation: usize,
@@ -225,15 +227,15 @@ impl Staging {
         let is_free = match &slot.state {
             SlotState::Idle => true,
             SlotState::InFlight(None) if asks => slot.done.is_complete()?,
-            // Which that chunk has left out.
+            // That chunk has left the operation out.
             SlotState::Reading { chunk } => *chunk < current,
             _ => false,
         };
         Ok(is_free.then_some(slot))
     }
 
-    /// Gives the first of what comes from the device to whom it is for, once it is there: waits for it by `wait`. Whether
-    /// there was any.
+    /// Delivers the first pending data from the device, after waiting for them with `wait`. Returns whether
+    /// there were any.
     pub(crate) fn deliver_first(
         &mut self,
         wait: impl FnOnce(usize, &Event) -> DriverResult<()>,
@@ -243,8 +245,8 @@ impl Staging {
                 && slot.is_due(chunk)
             {
                 wait(index, &slot.done)?;
-                // SAFETY: the device's copy into the slot has been waited for, and `reset` drops the deliveries of runs
-                // that are over.
+                // SAFETY: the device's copy into the slot has been waited for, and `reset` drops the
+                // deliveries of runs that are over.
                 unsafe { slot.deliver() };
                 return Ok(true);
             }
@@ -252,7 +254,7 @@ impl Staging {
         Ok(false)
     }
 
-    /// Notes that a slot has delivered, if it has; whether it is idle now.
+    /// Notes that a slot has delivered, if it has. Returns whether it is idle now.
     pub(crate) fn note(&mut self, operation: usize, slot: usize, device: &Device) -> bool {
         let lane = &mut self.lanes[operation];
         let slot = &mut lane.slots[slot];
@@ -287,7 +289,7 @@ impl Staging {
         }
     }
 
-    /// Waits for everything that threads copy.
+    /// Waits for everything that threads are copying.
     pub(crate) fn finish(&mut self, device: &Device) {
         for operation in 0..self.lanes.len() {
             for slot in 0..self.lanes[operation].slots.len() {
@@ -306,7 +308,7 @@ impl Staging {
     /// # Safety
     /// The device is done with every slot, and the run that made the deliveries is not over.
     pub(crate) unsafe fn flush(&mut self, device: &Device) {
-        // Sinks are given chunks in order: they begin at the slot of the oldest.
+        // Sinks receive chunks in order, starting with the slot of the oldest.
         for lane in &mut self.lanes {
             let pending = |(index, slot): (usize, &Slot)| match slot.state {
                 SlotState::InFlight(Some(delivery)) => Some((delivery.chunk, index)),
@@ -322,7 +324,7 @@ impl Staging {
         self.finish(device);
     }
 
-    /// Forgets what is pending: the run that wanted it is over. Nothing is being copied any more.
+    /// Forgets pending data of a run that is over. Nothing is being copied any more.
     pub(crate) fn reset(&mut self) {
         self.due.clear();
         for lane in &mut self.lanes {
@@ -335,7 +337,7 @@ impl Staging {
         }
     }
 
-    /// Gives the memory up to the device for good.
+    /// Leaves the memory to the device for good.
     pub(crate) fn poison(&mut self) {
         for slot in self.lanes.iter().flat_map(|lane| &lane.slots) {
             slot.core.poison();
@@ -350,8 +352,8 @@ impl std::fmt::Debug for Staging {
     }
 }
 
-// SAFETY: the pointers in deliveries are used only inside a run, by the thread that runs it and by workers that it waits
-// for; between runs there are none.
+// SAFETY: the pointers in deliveries are used only inside a run, by the thread that runs it and by workers
+// that it waits for; between runs there are none.
 unsafe impl Send for Staging {}
 // SAFETY: as above; nothing is done through `&Staging`.
 unsafe impl Sync for Staging {}

@@ -19,9 +19,9 @@ pub(crate) struct Ring {
 #[derive(Debug)]
 struct RingBuffer {
     memory: Option<RingMemory>,
-    /// Where that begins, and its bytes.
+    /// Start and length of the memory in bytes.
     range: (DevicePtr, usize),
-    /// From one slot to the next, in bytes.
+    /// Distance from one slot to the next, in bytes.
     stride: usize,
     slots: usize,
 }
@@ -58,13 +58,13 @@ impl std::fmt::Debug for RingMemory {
 }
 
 impl Ring {
-    /// The bytes that these sizes take.
+    /// The total bytes of buffers with these sizes.
     pub(crate) fn total(sizes: impl Iterator<Item = (usize, usize)>) -> usize {
         let total = |(bytes, slots): (usize, usize)| stride(bytes).saturating_mul(slots);
         sizes.map(total).fold(0, usize::saturating_add)
     }
 
-    /// Bytes of device memory and of page-locked memory that it holds.
+    /// Bytes of device memory and of page-locked memory held.
     pub(crate) fn held(&self) -> [usize; 2] {
         let bytes = |on_device: bool| {
             let memories = self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref());
@@ -76,8 +76,8 @@ impl Ring {
         [bytes(true), bytes(false)]
     }
 
-    /// Makes room for the given sizes, one a buffer: `Some((bytes, slots))`, or `None` to leave one alone. What is large
-    /// enough already is kept.
+    /// Makes room for the given sizes, one for each buffer: `Some((bytes, slots))`, or `None` to leave the
+    /// buffer as it is. Memory that is large enough already is kept.
     ///
     /// The caller has drained: no slot is in use.
     pub(crate) fn reserve(
@@ -97,7 +97,7 @@ impl Ring {
             let stride = stride(bytes);
             let total = stride.saturating_mul(slots);
             if buffer.memory.as_ref().is_none_or(|memory| memory.bytes() < total) {
-                // The old one goes first, so that the ring never takes more than its slots.
+                // The old memory goes first, so that the ring never takes more than its slots.
                 buffer.memory = None;
                 let memory = match plan.kind {
                     BufferKind::HostScratch => RingMemory::Host(allocate_pinned(device, total, plan.name)?),
@@ -120,7 +120,7 @@ impl Ring {
         has_slot.then(|| (start.offset(slot * buffer.stride), buffer.stride))
     }
 
-    /// Whether all of `access` is in this ring.
+    /// Whether all of `access` lies in this ring.
     pub(crate) fn holds(&self, access: &Access) -> bool {
         let holds = |buffer: &RingBuffer| {
             let (start, bytes) = buffer.range;
@@ -129,7 +129,7 @@ impl Ring {
         self.buffers.iter().any(holds)
     }
 
-    /// Whether all of it is in this ring's host memory.
+    /// Whether all of `access` lies in this ring's host memory.
     pub(crate) fn holds_on_host(&self, access: &Access) -> bool {
         let mut memory = self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref());
         memory.any(|memory| matches!(memory, RingMemory::Host(_)) && memory.holds(access))
@@ -146,7 +146,7 @@ impl Ring {
     }
 }
 
-/// From one slot of `bytes` to the next.
+/// The distance from one slot of `bytes` to the next.
 fn stride(bytes: usize) -> usize {
     bytes.max(1).checked_next_multiple_of(ALIGN).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! [`Slot`]: a piece of page-locked memory that one copy operation goes through, and whose it is.
+//! [`Slot`]: a piece of page-locked memory through which one copy operation goes, and its current owner.
 
 use std::sync::Arc;
 
@@ -10,43 +10,44 @@ use crate::device::stream::Event;
 use crate::driver::DriverResult;
 use crate::engine::feeds::exchange::Exchange;
 
-/// A result of this many bytes or more is not worth the caches.
+/// A result of at least this many bytes is not worth keeping in the caches.
 const LARGE: usize = 1 << 20;
 
-/// One pinned slot of one copy operation.
+/// One staging slot of one copy operation.
 pub(crate) struct Slot {
     pub(crate) core: PinnedCore,
-    /// Those who copy from or to it.
+    /// The threads that copy from or to it.
     workers: &'static Workers,
     /// Recorded after the device's copy from or to the slot.
     pub(crate) done: Event,
     pub(crate) state: SlotState,
-    /// The source that it is read from in this run, or the sink that it is written to, as [`Exchange::ends`] numbers them.
+    /// The source from which it is filled in this run, or the sink that reads it, numbered as in
+    /// [`Exchange::ends`].
     pub(crate) end: Option<(Arc<Exchange>, usize)>,
-    /// Whether all of it has been written once.
+    /// Whether all of it was written once.
     pub(crate) is_initialised: bool,
 }
 
 pub(crate) enum SlotState {
     Idle,
-    /// A chunk of pageable data is copied in.
+    /// A chunk of pageable data is being copied in.
     Filling {
         chunk: usize,
         task: Arc<Task>,
     },
-    /// The device copies from or to it, and then this is to be copied out.
+    /// The device copies from or to it; afterwards the delivery is copied out.
     InFlight(Option<Delivery>),
-    /// It is copied out.
+    /// It is being copied out.
     Delivering {
         chunk: usize,
         bytes: usize,
         task: Arc<Task>,
     },
-    /// It is the source's, until that has filled it with a chunk; then it is to be enqueued.
+    /// It belongs to the source until the source has filled it with a chunk; then it is to be enqueued.
     Reading {
         chunk: usize,
     },
-    /// It is the sink's, until that has accepted the chunk.
+    /// It belongs to the sink until the sink has accepted the chunk.
     Writing {
         chunk: usize,
         bytes: usize,
@@ -56,13 +57,13 @@ pub(crate) enum SlotState {
 /// Data on its way to pageable memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Delivery {
-    /// Whose data it is.
+    /// The chunk whose data it is.
     pub(crate) chunk: usize,
     pub(crate) to: *mut u8,
     pub(crate) bytes: usize,
-    /// The device itself copies it there.
+    /// Whether the device itself copies it there.
     pub(crate) direct: bool,
-    /// The sink's chunk, where it goes to one.
+    /// The sink's chunk, if it goes to a sink.
     pub(crate) streamed: Option<Chunk>,
 }
 
@@ -81,12 +82,12 @@ impl Slot {
         self.core.bytes()
     }
 
-    /// Those who copy from or to it.
+    /// The threads that copy from or to it.
     pub(crate) fn workers(&self) -> &'static Workers {
         self.workers
     }
 
-    /// Whether data of a chunk before this one is pending.
+    /// Whether data of an earlier chunk are pending.
     pub(crate) fn owes_before(&self, chunk: usize) -> bool {
         match &self.state {
             SlotState::InFlight(Some(delivery)) => delivery.chunk < chunk,
@@ -99,7 +100,7 @@ impl Slot {
         &self.done
     }
 
-    /// Whether this chunk's data are to be copied out of it, and were not yet.
+    /// Whether this chunk's data still have to be copied out.
     pub(crate) fn is_due(&self, chunk: usize) -> bool {
         matches!(self.state, SlotState::InFlight(Some(delivery)) if delivery.chunk == chunk)
     }
@@ -109,14 +110,14 @@ impl Slot {
         matches!(self.state, SlotState::InFlight(_))
     }
 
-    /// Begins to copy a chunk into the slot, which is idle.
+    /// Begins to copy a chunk into the idle slot.
     ///
     /// # Safety
-    /// `from` is valid for reads of `bytes`, and nothing writes it, until the run has called `Staging::finish`. The slot
-    /// has room, and the device is done with it.
+    /// `from` is valid for reads of `bytes`, and nothing writes it, until the run has called
+    /// `Staging::finish`. The slot has room, and the device is done with it.
     pub(crate) unsafe fn fill(&mut self, chunk: usize, from: *const u8, bytes: usize) {
-        // SAFETY: the caller's promise; nothing else writes the slot while it is being filled. The run has drained before it
-        // is over, and before the slot is used anew.
+        // SAFETY: the caller's promise; nothing else writes the slot while it is being filled. The run has
+        // drained before it is over, and before the slot is used anew.
         let task = unsafe {
             // Note 29: the simulated device copies ordinary memory once.
             let direct = self.core.redirect(Some((from.cast_mut(), bytes)));
@@ -125,23 +126,25 @@ impl Slot {
         self.state = SlotState::Filling { chunk, task };
     }
 
-    /// What is to be copied to the slot, and out of it again. The device may do both at once.
+    /// The delivery of data that are to be copied to the slot, and out of it again. The device may do both at
+    /// once.
     ///
     /// # Safety
-    /// `to` is valid for writes of `bytes`, and nothing else accesses them until the run has drained. The slot is idle.
+    /// `to` is valid for writes of `bytes`, and nothing else accesses them until the run has drained. The
+    /// slot is idle.
     pub(crate) unsafe fn expect(&mut self, chunk: usize, to: *mut u8, bytes: usize) -> Delivery {
         // SAFETY: the caller's promise.
         let direct = unsafe { self.core.redirect(Some((to, bytes))) };
         Delivery { chunk, to, bytes, direct, streamed: None }
     }
 
-    /// What is to be copied to the slot, and then written to its sink.
+    /// The delivery of data that are to be copied to the slot, and then written to its sink.
     pub(crate) fn expect_for_sink(&self, chunk: Chunk, bytes: usize) -> Delivery {
         let to = std::ptr::null_mut();
         Delivery { chunk: chunk.index, to, bytes, direct: false, streamed: Some(chunk) }
     }
 
-    /// The slot is the source's, to be filled with a chunk.
+    /// Gives the slot to the source, which is to fill it with a chunk.
     pub(crate) fn begin_to_read(&mut self, chunk: usize) -> *mut u8 {
         self.state = SlotState::Reading { chunk };
         self.ptr()
@@ -153,12 +156,12 @@ impl Slot {
         matches!(self.state, SlotState::Reading { chunk: of } if of == chunk) && filled()
     }
 
-    /// Whether this chunk is being copied in or has been.
+    /// Whether this chunk is being copied in or was copied in.
     pub(crate) fn has(&self, chunk: usize) -> bool {
         matches!(self.state, SlotState::Filling { chunk: of, .. } if of == chunk)
     }
 
-    /// Lets the slot be enqueued from, if this chunk has been copied in; whether it has.
+    /// Makes the slot ready for enqueuing if this chunk was copied in. Returns whether it was.
     pub(crate) fn take_filled(&mut self, chunk: usize) -> bool {
         let is_filled =
             matches!(&self.state, SlotState::Filling { chunk: of, task } if *of == chunk && task.is_done());
@@ -168,22 +171,25 @@ impl Slot {
         is_filled
     }
 
-    /// The device's copy from or to the slot was enqueued: with `done` recorded after it, or in a graph.
+    /// Notes that the device's copy from or to the slot was enqueued, either with `done` recorded after it,
+    /// or in a graph.
     pub(crate) fn enqueued(&mut self, delivery: Option<Delivery>) {
         self.state = SlotState::InFlight(delivery);
     }
 
-    /// The device is done with the slot: begins to copy out what is in it.
+    /// Begins to copy the contents out, after the device is done with the slot.
     ///
     /// # Safety
-    /// It is, and the run that made the delivery is not over before it has called `Staging::finish`.
+    /// The device is done with the slot, and the run that made the delivery is not over before it has called
+    /// `Staging::finish`.
     pub(crate) unsafe fn deliver(&mut self) {
         let SlotState::InFlight(delivery) = self.state else { return };
         self.state = match delivery {
             Some(Delivery { bytes, streamed: Some(chunk), .. }) => {
-                // SAFETY: the device's copy into the slot has completed; it is initialised (`connect`), holds the chunk's
-                // elements and is aligned to 64 bytes. Until the sink has accepted them the slot is `Writing`, and nothing
-                // is enqueued from or to it; the sink's thread is waited for before the run is over.
+                // SAFETY: the device's copy into the slot has completed; it is initialised (`connect`), holds
+                // the chunk's elements and is aligned to 64 bytes. Until the sink has accepted them the slot
+                // is `Writing`, and nothing is enqueued from or to it; the sink's thread is waited for before
+                // the run is over.
                 let takes = |(exchange, end): &(Arc<Exchange>, usize)| unsafe {
                     exchange.offer(*end, chunk, self.core.ptr.as_ptr())
                 };
@@ -195,8 +201,8 @@ impl Slot {
             Some(Delivery { chunk, to, bytes, direct, .. }) => {
                 let way = if bytes >= LARGE { Way::PastCache } else { Way::Cached };
                 let left = if direct { 0 } else { bytes };
-                // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery;
-                // the slot holds at least `bytes`, and the device's copy into it has completed.
+                // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the
+                // delivery; the slot holds at least `bytes`, and the device's copy into it has completed.
                 let task = unsafe { self.workers.start(to, self.ptr(), left, way) };
                 SlotState::Delivering { chunk, bytes, task }
             }

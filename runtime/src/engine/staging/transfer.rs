@@ -1,4 +1,5 @@
-//! [`Transfer`]: what the whole run shares is copied in before the first chunk, and what is carried is copied out after the last.
+//! [`Transfer`]: copies the data that the whole run shares in before the first chunk, and carried data out
+//! after the last.
 
 use crate::device::Device;
 use crate::device::memory::{self, Direction, NO_OPERATION};
@@ -15,7 +16,7 @@ pub(crate) struct Moved {
     pub(crate) staged: u64,
 }
 
-/// Where the transfers take place: with nothing else under way.
+/// The place of the transfers, which run with nothing else under way.
 pub(crate) struct Transfer<'r> {
     pub(crate) device: &'r Device,
     pub(crate) stream: &'r Stream,
@@ -23,7 +24,7 @@ pub(crate) struct Transfer<'r> {
 }
 
 impl Transfer<'_> {
-    /// Gives every shared buffer what it starts from, and waits until it is there.
+    /// Copies the initial contents to every shared buffer, and waits for the copies.
     pub(crate) fn begin(&self, shared: &[Shared<'_>]) -> DriverResult<Moved> {
         let mut moved = Moved::default();
         for shared in shared {
@@ -31,8 +32,8 @@ impl Transfer<'_> {
             match (&shared.init, &shared.data) {
                 (Some(pattern), _) => {
                     let count = shared.bytes.checked_div(pattern.len()).unwrap_or(0);
-                    // SAFETY: `to` has room for the bytes, is aligned to 256 bytes, and lives as long as the run; the
-                    // stream is waited for below, and by the run's drain if that fails.
+                    // SAFETY: `to` has room for the bytes, is aligned to 256 bytes, and lives as long as the
+                    // run; the stream is waited for below, and by the run's drain if that fails.
                     unsafe {
                         let fill = Command::Fill { to, pattern, count };
                         self.device.driver().enqueue(fill, self.stream.raw, NO_OPERATION)?;
@@ -48,7 +49,7 @@ impl Transfer<'_> {
         Ok(moved)
     }
 
-    /// Gives back what is carried. The device has completed everything.
+    /// Gives carried data back. The device has completed everything.
     pub(crate) fn end(&self, shared: &[Shared<'_>]) -> DriverResult<Moved> {
         let mut moved = Moved::default();
         for shared in shared {
@@ -61,7 +62,7 @@ impl Transfer<'_> {
         Ok(moved)
     }
 
-    /// Where it is on the device, with room for all of it.
+    /// Its location on the device, with room for all of it.
     fn place(&self, shared: &Shared<'_>) -> Option<DevicePtr> {
         match shared.data {
             Data::Device(ptr) => Some(ptr),
@@ -83,17 +84,17 @@ impl Transfer<'_> {
         moved.bytes += bytes as u64;
         match &host.memory {
             HostMemory::Pinned(range) => {
-                // SAFETY: `device` has room for `bytes` and lives as long as the run, which holds `range` too, and waits
-                // for the stream or poisons both.
+                // SAFETY: `device` has room for `bytes` and lives as long as the run, which holds `range`
+                // too, and waits for the stream or poisons both.
                 unsafe { self.direct().enqueue(device, range.ptr(), bytes, direction)? };
                 self.stream.synchronize()
             }
-            // Which `shared` refuses.
+            // The check of shared arguments has refused this.
             HostMemory::Streamed => Ok(()),
             HostMemory::Pageable(data) => {
                 moved.staged += bytes as u64;
-                // SAFETY: `device` has room for `bytes` and lives as long as the run; the argument has `bytes`, is borrowed
-                // by the run, and mutably if it is written (a `carry` takes `&mut`).
+                // SAFETY: `device` has room for `bytes` and lives as long as the run; the argument has
+                // `bytes`, is borrowed by the run, and mutably if it is written (a `carry` takes `&mut`).
                 let done = unsafe { self.direct().staged(device, *data, bytes, direction) };
                 done.map_err(|failed| *failed.error)
             }

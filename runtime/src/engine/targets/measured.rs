@@ -1,4 +1,4 @@
-//! [`MeasuredCost`]: how long an operation takes, as a profile has shown.
+//! [`MeasuredCost`]: the time that an operation takes according to a profile.
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use crate::driver::Nanos;
 use crate::engine::targets::timed::Timed;
 use crate::observe::timeline::Engine;
 
-/// What is shorter is mostly the time until a kernel begins and an event is seen: nothing is learnt of it.
+/// A shorter time is mostly the time until a kernel begins and an event is seen, so it shows nothing.
 const SHORTEST: Nanos = 20e3;
 
-/// How long an operation takes for how many bytes.
+/// The time that an operation takes for a number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MeasuredCost {
     time: Nanos,
-    /// 0 if its time does not depend on them.
+    /// 0 if its time does not depend on bytes.
     bytes: f64,
 }
 
 impl MeasuredCost {
-    /// How long it takes for so many bytes.
+    /// The time for `bytes` bytes.
     pub(crate) fn time(self, bytes: u64) -> Duration {
         let share = if self.bytes > 0.0 { bytes as f64 / self.bytes } else { 1.0 };
         Duration::try_from_secs_f64(self.time * share / 1e9).unwrap_or_default()
     }
 }
 
-/// What a profile has shown of each of the plan's operations, where only a profile can tell.
+/// The cost that a profile has measured for each of the plan's operations, if only a profile can show it.
 ///
-/// Kernels that were at work at the same time have shared the device: each is taken to have had an equal part of it.
+/// Kernels that ran at the same time have shared the device: each is assumed to have had an equal part of it.
 pub(crate) fn costs(plan: &Plan, timed: &[Timed]) -> Vec<Option<MeasuredCost>> {
     let alone = alone(timed);
     let mut sums = vec![(0.0, 0.0, 0_usize); plan.operations.len()];
@@ -48,10 +48,10 @@ pub(crate) fn costs(plan: &Plan, timed: &[Timed]) -> Vec<Option<MeasuredCost>> {
     sums.into_iter().enumerate().map(cost).collect()
 }
 
-/// How long each would have taken alone.
+/// The time that each would have taken alone.
 fn alone(timed: &[Timed]) -> Vec<Nanos> {
     let mut times: Vec<Nanos> = timed.iter().map(|timed| timed.end - timed.start).collect();
-    // When kernels begin and end, in order of time; of the same moment, ends first.
+    // The beginnings and ends of kernels in order of time; at the same moment, ends come first.
     let is_kernel = |timed: &&Timed| timed.what.engine == Engine::Compute;
     let mut moments: Vec<(Nanos, bool, usize)> = Vec::new();
     for (index, kernel) in timed.iter().enumerate().filter(|(_, timed)| is_kernel(timed)) {

@@ -1,7 +1,7 @@
-//! [`Target`]: where the commands of a run go, and whatever else depends on that.
+//! [`Target`]: the destination of a run's commands, and everything else that depends on it.
 //!
-//! It is the one place that knows in which mode a run is. Each of the four has a struct of its own, with what only that mode
-//! does; who enqueues, stages or waits asks the target and nobody else.
+//! It is the only place that knows the mode of a run. Each of the four modes has a struct of its own for its
+//! specific behaviour; code that enqueues, stages or waits only asks the target.
 
 pub(crate) mod graph;
 pub(crate) mod measured;
@@ -21,25 +21,25 @@ use crate::engine::staging::Staging;
 use crate::engine::staging::slot::{Delivery, Slot};
 use crate::engine::totals::Totals;
 
-/// Where the commands of a run go.
-// Note 56: who enqueues, stages or waits does not ask which mode it is.
+/// The destination of a run's commands.
+// Note 56: code that enqueues, stages or waits does not ask for the mode.
 pub(crate) enum Target<'r> {
     /// To the device, one by one.
     Streams(StreamsTarget<'r>),
-    /// To the device, one by one, and each is timed.
+    /// To the device, one by one, with each timed.
     Timed(TimedTarget<'r>),
     /// Into graphs.
     Graph(GraphTarget<'r>),
-    /// Nowhere: it is worked out how long they would take.
+    /// Nowhere: their duration is predicted.
     Model(ModelTarget<'r>),
 }
 
 impl Target<'_> {
-    /// Enqueues a command. `event`: the number of the pipeline's event that it records or waits for. An event without one is
-    /// no part of a profile or a prediction, and no graph can have it.
+    /// Enqueues a command. `event`: the number of the pipeline's event that it records or waits for. An event
+    /// without a number is not part of a profile or a prediction, and no graph can contain it.
     ///
     /// # Safety
-    /// As [`Driver::enqueue`](crate::driver::Driver::enqueue).
+    /// Those of [`Driver::enqueue`](crate::driver::Driver::enqueue).
     #[inline]
     pub(crate) unsafe fn enqueue(
         &self,
@@ -59,7 +59,8 @@ impl Target<'_> {
         }
     }
 
-    /// Works out what the host has a part in, if nothing is carried out; says whether that is so. `slot`: the ring slot.
+    /// Predicts the host's part if nothing is carried out, and returns whether that is so. `slot`: the ring
+    /// slot.
     pub(crate) fn works_out(
         &self,
         part: HostPart,
@@ -73,7 +74,7 @@ impl Target<'_> {
         }
     }
 
-    /// Another chunk begins. `in_order`: whether all so far was enqueued as the plan has it.
+    /// Begins another chunk. `in_order`: whether all so far was enqueued in the plan's order.
     pub(crate) fn begin(&self, chunk: usize, in_order: bool) -> Result<(), Box<LaunchFailed>> {
         match self {
             Self::Streams(_) => {}
@@ -86,7 +87,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Sees that the device has everything so far, because something is to be waited for, or comes after it.
+    /// Ensures that the device has everything so far, before a wait or an operation that depends on it.
     pub(crate) fn launch(&self) -> Result<(), Box<LaunchFailed>> {
         match self {
             Self::Streams(_) | Self::Timed(_) => Ok(()),
@@ -95,7 +96,7 @@ impl Target<'_> {
         }
     }
 
-    /// Everything is enqueued, on these streams.
+    /// Ends enqueuing, on these streams.
     pub(crate) fn close(&self, streams: &[Stream]) -> DriverResult<()> {
         match self {
             Self::Timed(target) => target.profiler.close_all(streams),
@@ -103,7 +104,7 @@ impl Target<'_> {
         }
     }
 
-    /// The device's copy from or to a slot of an operation is enqueued: marks where it is done.
+    /// Marks the end of the device's copy from or to a slot of an operation, which was enqueued.
     pub(crate) fn mark(
         &self,
         (slot, number): (&mut Slot, usize),
@@ -123,7 +124,8 @@ impl Target<'_> {
         }
     }
 
-    /// A download was enqueued. `due`: the operation's slot and the chunk, if it is to be copied out of there.
+    /// Counts a download that was enqueued. `due`: the operation's slot and the chunk, if it is to be copied
+    /// out of there.
     pub(crate) fn downloaded(
         &self,
         operation: usize,
@@ -137,14 +139,14 @@ impl Target<'_> {
                 }
                 totals.downloaded(operation);
             }
-            // What is recorded is on its way once it is launched.
+            // Recorded downloads are under way once they are launched.
             Self::Graph(target) => target.downloaded(operation),
             Self::Model(_) => {}
         }
     }
 
-    /// Waits until the device is done with a slot, or asks whether it is, if the host has other things to do meanwhile.
-    /// `done` marks what was enqueued from or to it.
+    /// Waits until the device is done with a slot, or only asks whether it is, if the host has other things
+    /// to do meanwhile. `done` marks the last command enqueued from or to it.
     pub(crate) fn settle(&self, slot: usize, done: &Event) -> DriverResult<bool> {
         match self {
             Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => streams.settle(done),
@@ -171,7 +173,7 @@ impl Target<'_> {
         }
     }
 
-    /// Whether the host asks the device how far it is, and copies meanwhile, in place of waiting.
+    /// Whether the host polls the device, and copies meanwhile, instead of waiting.
     pub(crate) fn polls(&self) -> bool {
         match self {
             Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => streams.polls,
@@ -179,7 +181,7 @@ impl Target<'_> {
         }
     }
 
-    /// Whether a slot's own event tells when the device is done with it.
+    /// Whether a slot's own event shows when the device is done with it.
     pub(crate) fn marks_slots(&self) -> bool {
         match self {
             Self::Streams(_) | Self::Timed(_) => true,
@@ -187,20 +189,20 @@ impl Target<'_> {
         }
     }
 
-    /// A routine is about to enqueue what it likes; whether there is anything to enqueue with. Everything so far was
-    /// [launched](Self::launch).
+    /// Prepares for a routine that is about to enqueue any work; returns whether to call it. Everything so
+    /// far was [launched](Self::launch).
     pub(crate) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<bool> {
         match self {
             Self::Streams(target) => target.driver.make_current()?,
             Self::Timed(target) => target.open(stream, tag)?,
             Self::Graph(target) => target.open()?,
-            // Which is only worked out.
+            // The routine is only predicted.
             Self::Model(_) => return Ok(false),
         }
         Ok(true)
     }
 
-    /// It has.
+    /// Notes that the routine has enqueued its work.
     pub(crate) fn has_called(&self, stream: Numbered<RawStream>, tag: Tag, what: What) {
         match self {
             Self::Timed(target) => target.profiler.close(stream, tag, what),
@@ -208,7 +210,7 @@ impl Target<'_> {
         }
     }
 
-    /// The stream of what no graph can hold: an operation's own, or in graph mode that of the graphs.
+    /// The stream for work that no graph can hold: an operation's own, or in graph mode that of the graphs.
     pub(crate) fn direct_stream(&self, stream: RawStream) -> RawStream {
         match self {
             Self::Streams(_) | Self::Timed(_) | Self::Model(_) => stream,
@@ -216,7 +218,7 @@ impl Target<'_> {
         }
     }
 
-    /// Enqueues what no graph can hold, of a routine. Everything so far was [launched](Self::launch).
+    /// Enqueues a routine's work that no graph can hold. Everything so far was [launched](Self::launch).
     pub(crate) fn direct(
         &self,
         stream: RawStream,
@@ -230,7 +232,7 @@ impl Target<'_> {
         }
     }
 
-    /// Enqueues a function on the CPU, which no graph can hold and which is one command. Everything so far was
+    /// Enqueues a function on the CPU, which is one command that no graph can hold. Everything so far was
     /// [launched](Self::launch).
     pub(crate) fn on_host(
         &self,

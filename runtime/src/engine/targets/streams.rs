@@ -1,14 +1,14 @@
-//! [`StreamsTarget`]: the commands of a run go to the device, one by one.
+//! [`StreamsTarget`]: passes the commands of a run to the device, one by one.
 
 use crate::device::Device;
 use crate::device::stream::Event;
 use crate::driver::{Command, Driver, DriverResult, RawStream, Tag};
 use crate::engine::staging::slot::{Delivery, Slot};
 
-/// Where commands go one by one, as they come.
+/// The target that passes commands on as they come.
 pub(crate) struct StreamsTarget<'r> {
     pub(crate) driver: &'r dyn Driver,
-    /// Whether the host asks the device how far it is, in place of waiting.
+    /// Whether the host polls the device instead of waiting.
     pub(crate) polls: bool,
 }
 
@@ -18,12 +18,12 @@ impl<'r> StreamsTarget<'r> {
         Self { driver, polls: driver.polls() }
     }
 
-    /// Waits for what `done` marks, or asks.
+    /// Waits for the work that `done` marks, or only asks for its state.
     pub(crate) fn settle(&self, done: &Event) -> DriverResult<bool> {
         if self.polls { done.is_complete() } else { done.synchronize().map(|()| true) }
     }
 
-    /// Marks by a slot's event where the device is done with it. It is none of the plan's events.
+    /// Marks with a slot's event when the device is done with it. The event is not one of the plan's.
     pub(crate) fn mark(
         &self,
         slot: &mut Slot,
@@ -33,7 +33,7 @@ impl<'r> StreamsTarget<'r> {
     ) -> DriverResult<()> {
         // SAFETY: the stream and the slot's event live as long as the run.
         let marked = unsafe { self.driver.enqueue(Command::Record(slot.done().raw), stream, tag) };
-        // Without the record nothing tells when the slot may be read: what is in it is lost with the run.
+        // Without the record nothing shows when the slot may be read: its data are lost with the run.
         slot.enqueued(if marked.is_ok() { delivery } else { None });
         marked
     }

@@ -1,7 +1,8 @@
-//! A depth that each run chooses.
+//! Tests of a depth that each run chooses.
 
 use std::sync::Arc;
 
+use crate::base::error::{Detail, Result};
 use crate::engine::staging::Staging;
 use crate::engine::tests::{Call, Fault, Faulty, LEN, Mode, OF_THE_CALL, OUT_OF_MEMORY, RESULT, X, Y, saxpy};
 use crate::prelude::*;
@@ -19,7 +20,8 @@ stream_pipeline! {
     }
 }
 
-/// Runs with both arguments pageable, with one, and with none, on a device that the host polls: the depths.
+/// Runs with both arguments pageable, with one, and with none, on a device that the host polls, and returns
+/// the depths.
 fn run(device: &Device, graph: bool) -> Result<[usize; 5]> {
     let x = PinnedBuf::from_slice(device, &X)?;
     let options = Auto::options(device);
@@ -39,7 +41,7 @@ fn run(device: &Device, graph: bool) -> Result<[usize; 5]> {
     Ok([run(true, true)?, run(false, false)?, run(true, true)?, run(false, true)?, run(true, false)?])
 }
 
-/// One stream for all slots and one for each: with seven there are as many as the hardware has queues.
+/// One stream for all slots, and one for each: seven slots use as many streams as the hardware has queues.
 #[test]
 fn what_is_staged_has_more_slots() {
     for graph in [false, true] {
@@ -51,7 +53,7 @@ fn what_is_staged_has_more_slots() {
     }
 }
 
-/// Of a run that needs more slots than the one before, too.
+/// The same in a run that needs more slots than the one before.
 #[test]
 fn what_slots_need_cannot_be_had() {
     let calls = [Call::CreateStream, Call::CreateEvent, Call::Allocate, Call::AllocatePinned];
@@ -85,7 +87,7 @@ fn what_slots_need_cannot_be_had() {
     }
 }
 
-/// The device that the host polls.
+/// A device that the host polls.
 fn polled() -> (Arc<Faulty>, Device) {
     let fault = Fault { call: Call::Fill, nth: 0, mode: Mode::Refused, code: OF_THE_CALL };
     let driver = Arc::new(Faulty::new(fault).polled(true));
@@ -154,7 +156,7 @@ stream_pipeline! {
     }
 }
 
-/// Streams for the slots of a run that is staged do not count in one that is not.
+/// The streams that a run with staging has for its slots do not count in a run without staging.
 #[test]
 fn a_run_of_few_slots_may_have_a_stream_for_each() {
     let (_driver, device) = polled();
@@ -162,7 +164,7 @@ fn a_run_of_few_slots_may_have_a_stream_for_each() {
     let x = PinnedBuf::from_slice(&device, &X).unwrap();
     let run = |pipeline: &mut Placed| {
         let mut y = PinnedBuf::from_slice(&device, &Y).unwrap();
-        // Whatever the runs have shown.
+        // This holds whatever the runs have shown.
         pipeline.pipeline.spread.learn(true);
         let report = pipeline.run(&x, &mut y).unwrap();
         assert_eq!(y[..], [RESULT; LEN]);
@@ -176,10 +178,10 @@ fn a_run_of_few_slots_may_have_a_stream_for_each() {
     assert_eq!(run(&mut pipeline), first);
 }
 
-/// Slots that the run has no use for do not stand in the way of those that it needs.
+/// Slots that the run does not need do not stand in the way of those that it needs.
 #[test]
 fn slots_that_are_not_used_go_where_memory_is_short() {
-    let spec = Spec::default().with_pinned_memory(4096);
+    let spec = Simulation::default().with_pinned_memory(4096);
     let device = Device::simulated(spec);
     let mut staging = Staging::default();
     for (bytes, slots) in [(256, 16), (1024, 3), (2048, 2), (256, 16), (4096, 1)] {
@@ -189,14 +191,14 @@ fn slots_that_are_not_used_go_where_memory_is_short() {
         assert!((0..slots).all(|slot| staging.slot(0, slot).unwrap().bytes() >= bytes));
     }
     let error = staging.reserve(&device, &[Some(4097)], 1, |_| "x").unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OutOfPinnedMemory { requested: 4097, .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::OutOfPinnedMemory { requested: 4097, .. }), "{error}");
 }
 
-/// A run of one chunk, of which not even one slot fits.
+/// A run of one chunk of which not even one slot fits.
 #[test]
 fn a_budget_too_small_for_one_slot_says_so() {
     let (_driver, polled) = polled();
-    for device in [polled, Device::simulated(Spec::default())] {
+    for device in [polled, Device::simulated(Simulation::default())] {
         let mut pipeline = Sizes::options(&device).budget(1000).build().unwrap();
         for items in [LEN, 1] {
             let mut y = [0.0; LEN];
@@ -204,7 +206,7 @@ fn a_budget_too_small_for_one_slot_says_so() {
             assert_eq!(y[..items], X[..items]);
             let mut small = Sizes::options(&device).budget(100).build().unwrap();
             let error = small.run(LEN * 10, &X[..items], &mut y[..items]).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, needed: 512, .. }), "{error}");
+            assert!(matches!(error.detail(), Detail::Budget { slots: 1, needed: 512, .. }), "{error}");
         }
     }
 }

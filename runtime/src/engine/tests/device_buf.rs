@@ -1,10 +1,11 @@
-//! `DeviceBuf`s on a driver of which a call fails.
+//! `DeviceBuf`s on a driver with one failing call.
 
+use crate::base::error::Detail;
 use crate::engine::tests::{Call, Fault, Faulty, KEPT, Mode, OF_THE_CALL, OF_THE_DEVICE, OUT_OF_MEMORY};
 use crate::prelude::*;
 use std::sync::Arc;
 
-/// Those that the program makes.
+/// The calls that the program makes.
 const CALLS: [Call; 7] = [
     Call::Allocate,
     Call::AllocatePinned,
@@ -15,7 +16,7 @@ const CALLS: [Call; 7] = [
     Call::SynchronizeStream,
 ];
 
-/// Runs `check` for every call that `program` makes, failing in one way.
+/// Runs `check` for every call that `program` makes, each failing in one way.
 fn every_call(mode: Mode, code: u32, check: impl Fn(&Faulty, &Device, Fault)) {
     for call in CALLS {
         for nth in 0.. {
@@ -66,13 +67,13 @@ fn a_call_that_fails_fails_once() {
             assert_eq!(errors.len(), usize::from(failed), "{fault:?}: {errors:?}");
             if let ([error], OUT_OF_MEMORY) = (&errors[..], code) {
                 let fits = match fault.call {
-                    Call::Allocate => matches!(error.kind(), ErrorKind::OutOfDeviceMemory { .. }),
-                    Call::AllocatePinned => matches!(error.kind(), ErrorKind::OutOfPinnedMemory { .. }),
-                    _ => matches!(error.kind(), ErrorKind::Driver(_)),
+                    Call::Allocate => matches!(error.detail(), Detail::OutOfDeviceMemory { .. }),
+                    Call::AllocatePinned => matches!(error.detail(), Detail::OutOfPinnedMemory { .. }),
+                    _ => matches!(error.detail(), Detail::Driver(_)),
                 };
                 assert!(fits, "{fault:?}: {error}");
             }
-            // Where nothing has failed so far, the next call would.
+            // If nothing has failed so far, the next call would.
             for buffer in buffers.iter_mut().filter(|_| failed) {
                 assert!(!buffer.is_poisoned());
                 buffer.copy_from_slice(&[8; 100]).unwrap();
@@ -85,7 +86,7 @@ fn a_call_that_fails_fails_once() {
     }
 }
 
-/// The device never answers again: what a copy may still reach stays.
+/// The device never answers again: memory that a copy may still reach stays.
 #[test]
 fn a_lost_device_keeps_the_memory() {
     every_call(Mode::Lost, OF_THE_DEVICE, |driver, device, fault| {

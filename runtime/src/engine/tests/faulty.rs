@@ -1,11 +1,11 @@
-//! [`Faulty`]: the simulated device, of which one call fails.
+//! [`Faulty`]: the simulated device with one failing call.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::backends::sim::{Sim, Spec};
+use crate::backends::sim::{Sim, Simulation};
 use crate::base::error::{DriverError, Error};
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::base::model::DeviceModel;
@@ -18,7 +18,7 @@ use crate::driver::{
 /// The bytes of each variable of a module.
 pub(super) const SYMBOL_BYTES: usize = 64;
 
-/// A driver's functions that may fail, but for those that free.
+/// The driver's functions that may fail, except for those that free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Call {
     Allocate,
@@ -44,7 +44,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// What a command is; `None` of one that no test has fail.
+    /// The call of a command; `None` if no test lets it fail.
     fn of(command: &Command<'_>) -> Option<Self> {
         Some(match command {
             Command::CopyToDevice { .. } => Self::CopyToDevice,
@@ -61,7 +61,7 @@ impl Call {
         })
     }
 
-    /// Those that the tests' pipelines make.
+    /// The calls that the tests' pipelines make.
     pub(super) const ALL: [Self; 18] = [
         Self::Allocate,
         Self::AllocatePinned,
@@ -89,24 +89,24 @@ impl Call {
 pub(super) enum Mode {
     /// Nothing is done.
     Refused,
-    /// It is done all the same.
+    /// The work is done all the same.
     Done,
     /// Nothing is done, and the device cannot be waited for from then on.
     Lost,
 }
 
-/// What fails.
+/// The call that fails.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
     pub call: Call,
-    /// Which of these calls, from 0.
+    /// The index of the failing call among the calls of its kind, from 0.
     pub nth: usize,
     pub mode: Mode,
     /// CUDA's number of the error.
     pub code: u32,
 }
 
-/// The simulated device, of which one call fails.
+/// The simulated device with one failing call.
 #[derive(Debug)]
 pub(super) struct Faulty {
     sim: Sim,
@@ -119,7 +119,7 @@ pub(super) struct Faulty {
 #[derive(Debug, Default)]
 pub(super) struct State {
     calls: BTreeMap<Call, usize>,
-    /// The call has failed; the operation and chunk that it was for.
+    /// Present once the call has failed: the operation and chunk of the call.
     pub failed: Option<Option<Tag>>,
     lost: bool,
     /// Addresses in use.
@@ -131,17 +131,18 @@ pub(super) struct State {
     graphs: Vec<u64>,
     /// Addresses of modules' variables.
     pub variables: Vec<u64>,
-    /// What the simulated device has refused to free, because it was in use or freed before.
+    /// The errors for memory that the simulated device has refused to free, because it was in use or freed
+    /// before.
     pub refused: Vec<DriverError>,
 }
 
 impl State {
-    /// How many of these calls there were.
+    /// The number of these calls so far.
     pub(super) fn count(&self, call: Call) -> usize {
         self.calls.get(&call).copied().unwrap_or(0)
     }
 
-    /// Everything that is not freed or destroyed.
+    /// The number of all things that are not freed or destroyed.
     pub(super) fn live(&self) -> usize {
         self.device.len()
             + self.pinned.len()
@@ -154,10 +155,10 @@ impl State {
 
 impl Faulty {
     pub(super) fn new(fault: Fault) -> Self {
-        Self { sim: Sim::new(Spec::default()), fault, polls: false, state: Mutex::default() }
+        Self { sim: Sim::new(Simulation::default()), fault, polls: false, state: Mutex::default() }
     }
 
-    /// Whether the host polls it.
+    /// Sets whether the host polls it.
     pub(super) fn polled(self, polls: bool) -> Self {
         Self { polls, ..self }
     }
@@ -170,7 +171,7 @@ impl Faulty {
         DriverError::new("faulty", self.fault.code, "FAULT", "the test wants it")
     }
 
-    /// Counts a call, and makes it fail if it is the one.
+    /// Counts a call, and makes it fail if it is the chosen one.
     fn call<T>(
         &self,
         call: Call,
@@ -316,7 +317,7 @@ impl Driver for Faulty {
 
     unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
         let call = Call::of(&command);
-        // A graph's launch is of no operation.
+        // A graph's launch belongs to no operation.
         let its = Some(tag).filter(|_| call != Some(Call::LaunchGraph));
         let work = || unsafe { self.sim.enqueue(command, stream, tag) };
         match call {
@@ -331,7 +332,7 @@ impl Driver for Faulty {
     }
 
     unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
-        // As on a device that is quick: complete whenever it is asked.
+        // Like a fast device, it is complete whenever it is asked.
         let work = || unsafe { self.sim.synchronize_event(event) };
         self.call(Call::QueryEvent, None, work, |()| {}).map(|()| true)
     }
@@ -340,7 +341,7 @@ impl Driver for Faulty {
         self.polls
     }
 
-    /// The simulated device has no variables; this one has, so that they are written.
+    /// Unlike the simulated device, this one has variables, so that they are written.
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {
         self.call(Call::Load, None, || Ok(()), |()| {})?;
         let mut loaded = self.sim.load(kernel)?;

@@ -1,13 +1,13 @@
-//! Functions of the user's, and arguments that are used in place, on a driver of which a call fails.
+//! User functions, and arguments that are used in place, on a driver with one failing call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::base::error::{Detail, Result};
 use crate::engine::tests::{
     Call, Fault, Faulty, KEPT, LEN, Mode, OF_THE_CALL, OF_THE_DEVICE, OUT_OF_MEMORY, saxpy,
 };
 use crate::prelude::*;
-use crate::{DeviceSlice, DeviceSliceMut, Enqueue};
 
 fn add_middle(queue: &Enqueue<'_>, x: DeviceSlice<'_, f32>, m: DeviceSliceMut<'_, f32>) -> Result<()> {
     queue.simulate((x, m), |(x, m)| m.iter_mut().zip(&x[1..]).for_each(|(m, x)| *m += x))
@@ -19,7 +19,7 @@ fn double(h: &mut [f32]) {
 
 stream_pipeline! {
     #![crate = crate]
-    /// Everything that no graph holds, between things that it does.
+    /// All work that no graph holds, between work that graphs hold.
     pipeline Mixed {
         param called: Arc<AtomicUsize>;
         input x: [f32] halo 1 = clamp;
@@ -37,7 +37,7 @@ stream_pipeline! {
     }
 }
 
-/// All of one run.
+/// Everything for one run.
 struct Setup {
     pipeline: Mixed,
     x: PinnedBuf<f32>,
@@ -97,16 +97,16 @@ impl Setup {
         if self.case.pinned { &self.y } else { &self.pageable }
     }
 
-    /// Everything is as after a run that went well.
+    /// Checks that everything is as after a run without failure.
     fn is_done(&self, fault: Fault) {
         assert_eq!(self.y(), [10.0; LEN], "{fault:?}");
         assert_eq!(self.m[..], [2.0; LEN], "{fault:?}");
-        // This copy may have the fault.
+        // This copy may fail.
         assert!(self.z.to_vec().map_or(true, |z| z == [10.0; LEN]), "{fault:?}");
         assert_eq!(self.called.load(Ordering::Relaxed), LEN.div_ceil(4), "{fault:?}");
     }
 
-    /// What the error says of `y` is so.
+    /// Checks the error's statement about `y`.
     fn is_complete(&self, error: &Error) {
         for complete in error.complete() {
             assert_eq!((complete.host, complete.items), ("y", LEN.min(4 * complete.chunks as usize)));
@@ -137,7 +137,8 @@ const CALLS: [Call; 19] = [
     Call::LaunchGraph,
 ];
 
-/// Runs `check` for every call that building and running the pipeline makes, failing in one way, and counts them.
+/// Runs `check` for every call that building and running the pipeline makes, each failing in one way, and
+/// counts them.
 fn every_call(mode: Mode, code: u32, check: impl Fn(&Faulty, &Device, Fault, Case)) -> usize {
     let mut faults = 0;
     for (call, case) in CALLS.iter().flat_map(|&call| CASES.map(|case| (call, case))) {
@@ -194,7 +195,7 @@ fn a_device_that_can_be_waited_for_is_as_good_as_new() {
     }
 }
 
-/// What is used in place is given up with the rest, and never freed.
+/// Memory that is used in place is given up with the rest, and never freed.
 #[test]
 fn a_lost_device_keeps_what_is_used_in_place() {
     let faults = every_call(Mode::Lost, OF_THE_DEVICE, |driver, device, fault, case| {
@@ -223,7 +224,7 @@ fn a_lost_device_keeps_what_is_used_in_place() {
             let state = driver.state();
             (state.device.clone(), state.pinned.clone())
         };
-        // What that run did not get is freed.
+        // Memory that the run did not use is freed.
         let others =
             [&setup.x, &setup.y].map(|buffer| (buffer.is_poisoned(), buffer.core().ptr.addr().get()));
         drop(setup);
@@ -236,9 +237,9 @@ fn a_lost_device_keeps_what_is_used_in_place() {
     assert!(faults > 400, "{faults} faults");
 }
 
-/// Looks at nothing that it is told.
+/// Ignores every result.
 fn careless(queue: &Enqueue<'_>, y: DeviceSliceMut<'_, f32>) -> Result<()> {
-    // As on a GPU, where a routine of a library knows nothing of the run.
+    // This is like a GPU, where a library's routine knows nothing of the run.
     let _ = queue.simulate((y,), |(y,)| y.fill(1.0));
     Ok(())
 }
@@ -253,7 +254,7 @@ stream_pipeline! {
     }
 }
 
-/// What went wrong is the run's error, whatever the routine makes of it.
+/// The failure is the run's error, whatever the routine makes of it.
 #[test]
 fn a_routine_that_hides_an_error() {
     for (call, graph) in [(Call::LaunchGraph, true), (Call::Launch, true), (Call::Launch, false)] {
@@ -264,7 +265,7 @@ fn a_routine_that_hides_an_error() {
         let mut y = [0.0; LEN];
         let error = pipeline.run(&mut y).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Driver(error) if error.call == "faulty"),
+            matches!(error.detail(), Detail::Driver(error) if error.call == "faulty"),
             "{call:?}: {error}"
         );
         assert_eq!((error.place().chunk, y), (Some(0), [0.0; LEN]));

@@ -1,4 +1,4 @@
-//! Pipelines on a driver of which a call fails: every call, in every way.
+//! Pipelines on a driver with one failing call: every call, in every way.
 
 mod depth;
 mod device_buf;
@@ -10,6 +10,7 @@ mod symbols;
 
 use std::sync::{Arc, Mutex};
 
+use crate::base::error::{Detail, Result};
 use crate::engine::tests::faulty::{Call, Fault, Faulty, Mode};
 use crate::prelude::*;
 
@@ -47,18 +48,18 @@ const X: [f32; LEN] = [1.0; LEN];
 const Y: [f32; LEN] = [3.0; LEN];
 const RESULT: f32 = 5.0;
 
-/// `CUDA_ERROR_INVALID_VALUE`: the fault of the call that gives it.
+/// `CUDA_ERROR_INVALID_VALUE`: caused by the call that returns it.
 const OF_THE_CALL: u32 = 1;
 const OUT_OF_MEMORY: u32 = 2;
-/// `CUDA_ERROR_ILLEGAL_ADDRESS`: the fault of something earlier.
+/// `CUDA_ERROR_ILLEGAL_ADDRESS`: caused by something earlier.
 const OF_THE_DEVICE: u32 = 700;
 
-/// How a pipeline is run.
+/// A way to run a pipeline.
 #[derive(Debug, Clone, Copy)]
 struct Case {
-    /// Whether `x` is in pinned memory.
+    /// Whether `x` is in page-locked memory.
     pinned_x: bool,
-    /// Whether `y` is.
+    /// Whether `y` is in page-locked memory.
     pinned: bool,
     /// Whether it launches graphs.
     graph: bool,
@@ -79,7 +80,7 @@ const CASES: [Case; 8] = [
 ];
 
 impl Case {
-    /// Whether a run that goes well makes such calls.
+    /// Whether a run without failure makes such calls.
     fn makes(self, call: Call) -> bool {
         match call {
             Call::CopyToDevice
@@ -100,7 +101,7 @@ impl Case {
     }
 }
 
-/// The host arguments of one run: each in either kind of memory.
+/// The host arguments of one run, each in either kind of memory.
 struct Data {
     x: Option<PinnedBuf<f32>>,
     y: Written,
@@ -138,7 +139,8 @@ impl Data {
     }
 }
 
-/// Runs `check` for every call of these kinds that building and running the pipeline makes, failing in one way.
+/// Runs `check` for every call of these kinds that building and running the pipeline makes, each failing in
+/// one way.
 fn every_call(calls: &[Call], mode: Mode, code: u32, check: impl Fn(&Faulty, &Device, Fault, Case)) {
     for (call, case) in calls.iter().flat_map(|&call| CASES.map(|case| (call, case))) {
         for nth in 0.. {
@@ -148,7 +150,7 @@ fn every_call(calls: &[Call], mode: Mode, code: u32, check: impl Fn(&Faulty, &De
             check(&driver, &device, fault, case);
             let failed = driver.state().failed.is_some();
             if mode == Mode::Lost {
-                // What was left to the device holds on to the device.
+                // Memory that was left to the device keeps the device alive.
                 KEPT.lock().unwrap().push(device);
             }
             if !failed {
@@ -159,7 +161,7 @@ fn every_call(calls: &[Call], mode: Mode, code: u32, check: impl Fn(&Faulty, &De
     }
 }
 
-/// Devices that were lost, so that a leak checker finds what belongs to them.
+/// Devices that were lost, kept so that a leak checker finds the memory that belongs to them.
 static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
 
 /// Builds the pipeline and runs it once.
@@ -171,7 +173,7 @@ fn run(device: &Device, case: Case) -> Result<(Saxpy, Data, Result<Report>)> {
     Ok((pipeline, data, result))
 }
 
-/// Checks what a failed run says of `y`: its complete chunks are there, and the rest is old or new.
+/// Checks a failed run's statement about `y`: its complete chunks are there, and the rest is old or new.
 fn is_complete(error: &Error, y: &[f32]) {
     for complete in error.complete() {
         assert_eq!((complete.host, complete.items), ("y", LEN.min(4 * complete.chunks as usize)));
@@ -180,10 +182,10 @@ fn is_complete(error: &Error, y: &[f32]) {
     assert!(y.iter().all(|&y| y == RESULT || y == Y[0]));
 }
 
-/// Checks that the error names the operation and the chunk that the failing call was for.
+/// Checks that the error names the operation and the chunk of the failing call.
 fn names_its_operation(driver: &Faulty, error: &Error) {
     let Some(Some(tag)) = driver.state().failed else { return };
-    // What belongs to a graph as a whole belongs to no operation.
+    // Commands of a graph as a whole belong to no operation.
     let Some(operation) = Saxpy::PLAN.operations.get(tag.operation as usize) else { return };
     let place = error.place();
     assert_eq!(place.stage, Some(Saxpy::PLAN.stages[operation.stage]));
@@ -191,7 +193,8 @@ fn names_its_operation(driver: &Faulty, error: &Error) {
     assert_eq!(place.site.unwrap().line, operation.line);
 }
 
-/// The device can be waited for, so everything is as if the run had not been, and all memory is accounted for.
+/// The device can be waited for, so everything is as if the run had not taken place, and all memory is
+/// accounted for.
 fn recovers(mode: Mode, code: u32, check: impl Fn(&Faulty, &Error)) {
     every_call(&Call::ALL, mode, code, |driver, device, fault, case| {
         match run(device, case) {
@@ -202,12 +205,12 @@ fn recovers(mode: Mode, code: u32, check: impl Fn(&Faulty, &Error)) {
             Ok((mut pipeline, mut data, Err(error))) => {
                 is_complete(&error, data.y());
                 check(driver, &error);
-                // Elements that have their result already get another one.
+                // Elements that already have their result get another one.
                 let again: Vec<f32> = data.y().iter().map(|y| y + 2.0).collect();
                 data.run(&mut pipeline).unwrap();
                 assert_eq!(data.y(), again, "{fault:?}");
             }
-            Err(error) => assert!(matches!(error.kind(), ErrorKind::Driver(_)), "{error:?}"),
+            Err(error) => assert!(matches!(error.detail(), Detail::Driver(_)), "{error:?}"),
         }
         let state = driver.state();
         assert_eq!(state.refused, [], "{fault:?}");
@@ -218,13 +221,13 @@ fn recovers(mode: Mode, code: u32, check: impl Fn(&Faulty, &Error)) {
 #[test]
 fn a_refused_call() {
     recovers(Mode::Refused, OF_THE_CALL, |driver, error| {
-        assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.call == "faulty"), "{error:?}");
+        assert!(matches!(error.detail(), Detail::Driver(error) if error.call == "faulty"), "{error:?}");
         assert_eq!(error.place().pipeline, Some("Saxpy"));
         names_its_operation(driver, error);
     });
 }
 
-/// The call does what it should and fails all the same. An event may be recorded then, or a copy be under way.
+/// The call does its work and fails all the same. An event may be recorded then, or a copy may be under way.
 #[test]
 fn a_call_that_is_done_and_fails() {
     recovers(Mode::Done, OF_THE_CALL, |driver, error| {
@@ -267,7 +270,8 @@ fn memory_that_is_exhausted() {
     });
 }
 
-/// After a failure the device never answers again: whatever its copies may still reach is left to it for good.
+/// After a failure the device never answers again: everything that its copies may still reach is left to it
+/// for good.
 #[test]
 fn a_lost_device() {
     every_call(&Call::ALL, Mode::Lost, OF_THE_DEVICE, |driver, device, fault, case| {
@@ -284,7 +288,7 @@ fn a_lost_device() {
         let mut error = first.unwrap_err();
         is_complete(&error, if pipeline.pipeline.poisoned && case.pinned { &Y } else { data.y() });
         if !pipeline.pipeline.poisoned {
-            // It failed to allocate, before anything was in flight. The next run gets as far as waiting.
+            // The run failed to allocate before anything was in flight. The next run gets as far as waiting.
             assert!(
                 matches!(
                     fault.call,
@@ -294,7 +298,7 @@ fn a_lost_device() {
             );
             error = data.run(&mut pipeline).unwrap_err();
         }
-        assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.call == "faulty"), "{error:?}");
+        assert!(matches!(error.detail(), Detail::Driver(error) if error.call == "faulty"), "{error:?}");
         let (device_memory, pinned_memory) = {
             let state = driver.state();
             (state.device.clone(), state.pinned.clone())
@@ -303,7 +307,7 @@ fn a_lost_device() {
 
         let mut fresh = Data { x: None, y: Written::Pageable(Y) };
         let refused = fresh.run(&mut pipeline).unwrap_err();
-        assert!(matches!(refused.kind(), ErrorKind::PipelinePoisoned), "{refused:?}");
+        assert!(matches!(refused.detail(), Detail::PipelinePoisoned), "{refused:?}");
         assert_eq!(
             refused.to_string().lines().next(),
             Some("this pipeline is poisoned: an earlier run failed and the device may still access its ring")
@@ -312,7 +316,7 @@ fn a_lost_device() {
         if let Written::Pinned(y) = &mut data.y {
             assert!(y.is_poisoned() && y.is_empty() && y.iter_mut().next().is_none());
             let refused = pipeline.run(&X, y).unwrap_err();
-            assert!(matches!(refused.kind(), ErrorKind::Poisoned { host: "y" }), "{refused:?}");
+            assert!(matches!(refused.detail(), Detail::Poisoned { host: "y" }), "{refused:?}");
         }
 
         drop((pipeline, data));
@@ -322,7 +326,7 @@ fn a_lost_device() {
     });
 }
 
-/// A buffer that a lost run read is refused by other pipelines too; one that it did not have is not.
+/// Other pipelines refuse a buffer that a lost run read, too; they accept one that it did not have.
 #[test]
 fn other_pipelines_after_a_lost_run() {
     let fault = Fault { call: Call::Launch, nth: 0, mode: Mode::Lost, code: OF_THE_DEVICE };
@@ -334,7 +338,7 @@ fn other_pipelines_after_a_lost_run() {
     pipelines[0].run(&shared, &mut y).unwrap_err();
     assert!(shared.is_poisoned() && y.is_poisoned() && !other.is_poisoned());
     let refused = pipelines[1].run(&shared, &mut other).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::Poisoned { host: "x" }), "{refused:?}");
+    assert!(matches!(refused.detail(), Detail::Poisoned { host: "x" }), "{refused:?}");
     assert_eq!(other[..], X);
     KEPT.lock().unwrap().push(device);
 }
@@ -352,12 +356,13 @@ stream_pipeline! {
     }
 }
 
-/// The calls between graphs: the wait for the chunk before, the launch, and the record that the next chunk waits for.
+/// The calls between graphs: the wait for the chunk before, the launch, and the record for which the next
+/// chunk waits.
 #[test]
 fn a_call_between_graphs_names_its_chunk() {
     for (call, chunk) in [(Call::Wait, 3), (Call::LaunchGraph, 2), (Call::Record, 2), (Call::UpdateGraph, 4)]
     {
-        // The first chunk waits for none; only the last one, which is shorter, changes a graph.
+        // The first chunk does not wait; only the last one, which is shorter, changes a graph.
         let nth = if call == Call::UpdateGraph { 0 } else { 2 };
         let driver = Arc::new(Faulty::new(Fault { call, nth, mode: Mode::Refused, code: OF_THE_CALL }));
         let device = Device::with_driver(driver.clone());
@@ -400,7 +405,7 @@ fn pageable_data_ahead_of_the_device_and_behind_it() {
     for polls in [false, true] {
         let driver = Arc::new(Faulty::new(never).polled(polls));
         let device = Device::with_driver(driver.clone());
-        // The last is copied in pieces, by several threads.
+        // The last one is copied in pieces, by several threads.
         let cases: [(usize, usize, usize, &[usize]); 4] = [
             (4, 1, 1, &[0, 1, 3, 4, 5, 12, 13, 61]),
             (4, 2, 2, &[0, 1, 3, 4, 5, 12, 13, 61]),

@@ -1,14 +1,15 @@
-//! What routines keep: when it is made, who shares it, and when it goes.
+//! Values that routines keep: when they are made, which routines share them, and when they are dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::State;
+use crate::base::error::{Detail, Result};
 use crate::engine::tests::faulty::{Call, Fault, Faulty, Mode};
 use crate::engine::tests::{KEPT, OF_THE_DEVICE};
 use crate::prelude::*;
+use crate::routine::State;
 
-/// What has happened to the values of one pipeline.
+/// The events in the life of one pipeline's values.
 type Log = Arc<Mutex<Vec<String>>>;
 
 fn note(log: &Log, line: String) {
@@ -19,7 +20,7 @@ fn take(log: &Log) -> Vec<String> {
     std::mem::take(&mut log.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A value that notes its end.
+/// A value that notes when it is dropped.
 struct Noted {
     name: String,
     calls: usize,
@@ -32,7 +33,7 @@ impl Drop for Noted {
     }
 }
 
-/// Another type, and so another value.
+/// Another type, and therefore another value.
 struct Other(Noted);
 
 fn noted(name: &str, queue: &Enqueue<'_>, log: &Log) -> Noted {
@@ -41,7 +42,7 @@ fn noted(name: &str, queue: &Enqueue<'_>, log: &Log) -> Noted {
     Noted { name, calls: 0, log: Arc::clone(log) }
 }
 
-/// What a routine does with its values in this run.
+/// A routine's use of its values in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Counts,
@@ -86,7 +87,7 @@ fn second(queue: &Enqueue<'_>, log: Log, x: DeviceSliceMut<'_, u32>) -> Result<(
 
 stream_pipeline! {
     #![crate = crate]
-    /// Two stages on streams of their own that use a value of the same type, and one of another type.
+    /// Two stages on streams of their own, which use a value of the same type and one of another type.
     pipeline Keeps {
         param way: Way;
         param log: Log;
@@ -100,7 +101,7 @@ stream_pipeline! {
     }
 }
 
-/// Runs it on this many chunks, and gives what came out.
+/// Runs it on this many chunks, and returns the results.
 fn run(keeps: &mut Keeps, way: Way, log: &Log, chunks: usize) -> Result<(Vec<u32>, Vec<u32>)> {
     let (mut y, mut z) = (vec![0; chunks], vec![0; chunks]);
     keeps.run(way, Arc::clone(log), &vec![0; chunks], &mut y, &mut z)?;
@@ -108,7 +109,7 @@ fn run(keeps: &mut Keeps, way: Way, log: &Log, chunks: usize) -> Result<(Vec<u32
 }
 
 fn pipelines() -> [Keeps; 2] {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     [Keeps::new(&device).unwrap(), Keeps::options(&device).graph().build().unwrap()]
 }
 
@@ -129,7 +130,7 @@ fn there_is_one_of_a_type_for_each_slot_and_stream() {
     assert_eq!(take(&log), gone);
 }
 
-/// There, what no graph can hold is on the stream of the slot.
+/// In graph mode, work that no graph can hold is on the slot's stream.
 #[test]
 fn in_graph_mode_there_is_one_for_each_slot() {
     let [_, mut keeps] = pipelines();
@@ -151,7 +152,7 @@ fn what_cannot_be_made_is_made_the_next_time() {
         let panic = catch_unwind(AssertUnwindSafe(|| run(&mut keeps, Way::Panics, &log, 2))).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"cannot be made"));
         let error = run(&mut keeps, Way::AsksWithin, &log, 2).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::StateInUse { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::StateInUse { .. }), "{error}");
         assert_eq!(take(&log), [""; 0]);
         assert_eq!(run(&mut keeps, Way::Counts, &log, 2).unwrap().0, [1, 1]);
     }
@@ -164,7 +165,7 @@ fn a_routine_that_another_has_called_is_refused_what_that_has() {
     for mut keeps in pipelines() {
         let log = Log::default();
         let error = run(&mut keeps, Way::AsksAgain, &log, 2).unwrap_err();
-        assert_eq!(error.kind().to_string(), NOT_THERE);
+        assert_eq!(error.detail().to_string(), NOT_THERE);
         assert_eq!((error.place().stage, error.place().chunk), (Some("one"), Some(0)));
         // The value is back in its place.
         assert_eq!(run(&mut keeps, Way::Counts, &log, 1).unwrap().0, [2]);
@@ -176,7 +177,7 @@ fn what_is_not_given_back_is_leaked_and_made_anew() {
     let [mut keeps, _] = pipelines();
     let log = Log::default();
     let error = run(&mut keeps, Way::Forgets, &log, 3).unwrap_err();
-    assert_eq!(error.kind().to_string(), NOT_THERE, "chunk 2 has the slot of chunk 0");
+    assert_eq!(error.detail().to_string(), NOT_THERE, "chunk 2 has the slot of chunk 0");
     assert_eq!(error.place().chunk, Some(2));
     assert_eq!(run(&mut keeps, Way::Counts, &log, 2).unwrap().0, [1, 1]);
     drop(keeps);

@@ -1,10 +1,11 @@
-//! Sources and sinks on a driver of which a call fails, and on one that the host polls.
+//! Sources and sinks on a driver with one failing call, and on one that the host polls.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use crate::base::error::Result;
 use crate::engine::tests::{
     Call, Fault, Faulty, KEPT, LEN, Mode, OF_THE_CALL, OF_THE_DEVICE, OUT_OF_MEMORY, RESULT, Saxpy, X, saxpy,
 };
@@ -24,7 +25,7 @@ stream_pipeline! {
     }
 }
 
-/// Graphs or not, and whether the host polls.
+/// Whether there are graphs, and whether the host polls.
 const CASES: [(bool, bool); 3] = [(false, false), (true, false), (false, true)];
 
 fn built(device: &Device, graph: bool) -> Result<Streams> {
@@ -32,7 +33,7 @@ fn built(device: &Device, graph: bool) -> Result<Streams> {
     if graph { options.graph().build() } else { options.build() }
 }
 
-/// One run: what its sink has, and what it says.
+/// Runs once, and returns the sink's contents and the run's result.
 fn run(pipeline: &mut Streams) -> (Vec<f32>, Result<Report>) {
     let mut z = Vec::new();
     let (x, y) = (source::batches([&X[..5], &X[5..]]), source::iter([3.0; LEN]));
@@ -51,10 +52,10 @@ fn check(z: &[f32], result: &Result<Report>) {
     }
 }
 
-/// Every call, failing in one way.
+/// Lets every call fail in one way.
 fn every_call(mode: Mode, code: u32) {
     for (call, (graph, polls)) in Call::ALL.into_iter().flat_map(|call| CASES.map(|case| (call, case))) {
-        // The host asks as often as it has time to.
+        // The host polls as often as it has time to.
         let most = if call == Call::QueryEvent { 12 } else { usize::MAX };
         for nth in 0..most {
             let fault = Fault { call, nth, mode, code };
@@ -137,7 +138,7 @@ fn answers_come_while_a_source_waits() {
     });
 }
 
-/// Both sources and the sink take their time at the same time; and nothing is read far ahead of the sink.
+/// Both sources and the sink are slow at the same time; and nothing is read far ahead of the sink.
 #[test]
 fn slow_ends_overlap() {
     let device = polled();
@@ -170,7 +171,7 @@ fn slow_ends_overlap() {
     pipeline.run(source(true), source(false), sink).unwrap();
     assert_eq!(z, [3.0; 122]);
     assert_eq!(at_once.into_inner(), 3, "they take turns");
-    // As many as there are slots, and two.
+    // This is as many chunks as there are slots, and two more.
     let furthest = furthest.into_inner();
     assert!(furthest <= 4, "{furthest}");
 }

@@ -1,7 +1,8 @@
-//! Kernels whose launches give a value to a variable of their module, on a driver of which a call fails.
+//! Kernels whose launches give a value to a variable of their module, on a driver with one failing call.
 
 use std::sync::Arc;
 
+use crate::base::error::{Detail, Result};
 use crate::engine::tests::faulty::{Call, Fault, Faulty, Mode, SYMBOL_BYTES};
 use crate::engine::tests::{KEPT, OF_THE_CALL, OF_THE_DEVICE};
 use crate::prelude::*;
@@ -91,7 +92,7 @@ fn a_call_that_fails_leaves_a_pipeline_that_works() {
         every_call(mode, OF_THE_CALL, |driver, blur, result| {
             assert_eq!(result.is_err(), driver.state().failed.is_some());
             if let Some(blur) = blur.filter(|_| result.is_err()) {
-                // Another value than the run before.
+                // The value differs from that of the run before.
                 let mut y = [0.0; 10];
                 blur.run(&[5.0], &X, &mut y).unwrap();
                 assert_eq!(y, [15.0; 10]);
@@ -104,7 +105,7 @@ fn a_call_that_fails_leaves_a_pipeline_that_works() {
     }
 }
 
-/// The kernel may be under way, and reads the variable: its module stays.
+/// The kernel may be under way and may read the variable, so its module stays.
 #[test]
 fn a_lost_device_keeps_the_module() {
     every_call(Mode::Lost, OF_THE_DEVICE, |driver, blur, result| {
@@ -113,7 +114,7 @@ fn a_lost_device_keeps_the_module() {
             return;
         }
         let refused = blur.run(&[5.0], &X, &mut [0.0; 10]).unwrap_err();
-        assert!(matches!(refused.kind(), ErrorKind::PipelinePoisoned | ErrorKind::Driver(_)), "{refused}");
+        assert!(matches!(refused.detail(), Detail::PipelinePoisoned | Detail::Driver(_)), "{refused}");
         assert_eq!(driver.state().refused, []);
     });
     let fault = Fault { call: Call::Launch, nth: 1, mode: Mode::Lost, code: OF_THE_DEVICE };
@@ -140,9 +141,9 @@ fn the_module_goes_with_its_pipeline() {
         for _ in 0..2 {
             blur.run(&[2.0], &X, &mut [0.0; 10]).unwrap();
         }
-        // More than the variable holds.
+        // The value has more bytes than the variable.
         let error = blur.run(&[1.0; SYMBOL_BYTES / 4 + 1], &X, &mut [0.0; 10]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::SymbolSize { size: SYMBOL_BYTES, .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::SymbolSize { size: SYMBOL_BYTES, .. }), "{error}");
         blur.run(&[2.0], &X, &mut [0.0; 10]).unwrap();
         assert_eq!(driver.state().variables.len(), 1);
         drop(blur);
@@ -151,10 +152,10 @@ fn the_module_goes_with_its_pipeline() {
     }
 }
 
-/// A `resident` that is on the device already is one, too.
+/// A `resident` that is already on the device is a variable's value, too.
 #[test]
 fn a_resident_on_the_device_is_a_variables_value() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let mut blur = BlurByWhatIsThere::new(&device).unwrap();
     for weight in [2.0, 5.0] {
         let weights = DeviceBuf::from_slice(&device, &[weight]).unwrap();

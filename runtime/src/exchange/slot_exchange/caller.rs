@@ -1,12 +1,12 @@
-//! What a [`Pusher`](crate::session::Pusher) or a [`Puller`](crate::session::Puller) does with its slots. A slot is touched only with
-//! the lock of the hand that its job is in.
+//! The operations of a [`Pusher`](crate::session::Pusher) or a [`Puller`](crate::session::Puller) on its
+//! slots. A slot is touched only under the lock of the hand that has its job.
 
 use std::io::{self, ErrorKind as IoErrorKind};
 
 use bytemuck::Pod;
 
 use super::{Hand, Job, Kept, Moved, Outcome, Run, SlotExchange, locked, slots};
-use crate::base::error::{Error, ErrorKind, counted};
+use crate::base::error::{Detail, Error, counted};
 use crate::base::fork;
 use crate::base::sync::Ordering;
 
@@ -20,7 +20,7 @@ impl SlotExchange {
         hand.job.as_ref()
     }
 
-    /// Copies elements into the chunk that is being filled, as far as that has room.
+    /// Copies elements into the chunk that is being filled, as far as it has room.
     ///
     /// # Safety
     /// `T` is the type of the argument's elements.
@@ -36,8 +36,9 @@ impl SlotExchange {
         let (slot, elements) = (job.slot, job.elements);
         let through = hand.through;
         let len = data.len().min(elements - through);
-        // SAFETY: the job's slot has room for as many elements of this type and is aligned for them. The job is in the hand, whose
-        // lock this thread has: the run takes it back under that lock, before it lets the memory go.
+        // SAFETY: the job's slot has room for as many elements of this type and is aligned for them. The job
+        // is in the hand, whose lock this thread has: the run takes it back under that lock, before it lets
+        // the memory go.
         unsafe { slots::write(slot, through, &data[..len]) };
         hand.through += len;
         if hand.through == elements {
@@ -56,27 +57,27 @@ impl SlotExchange {
         matches!(locked(&self.state).outcome, Some(Outcome::Well))
     }
 
-    /// Says something to a run that may just begin: it is attached under the same lock. So either it is attached before that, and is
-    /// told, or it sees it.
+    /// Announces something to a run that may just begin. The run is attached under the same lock, so either
+    /// it is attached before and is told, or it sees the announcement.
     fn say<R>(&self, what: impl FnOnce() -> R) -> R {
         let _state = locked(&self.state);
         what()
     }
 
-    /// The chunk in the hand goes through as it is: whole items.
+    /// Sends the chunk in the hand as it is; it has whole items.
     fn send(&self, hand: &mut Hand, is_last: bool) {
         let Some(run) = self.run.get() else { return };
         let Some(job) = hand.job.take() else { return };
         let items = hand.through / run.per_item;
         let bytes = job.bytes / job.elements.max(1) * hand.through;
         hand.through = 0;
-        // SAFETY: the job is the caller's, whose lock this thread has; so much of it is filled.
+        // SAFETY: the job is the caller's, whose lock this thread has; `bytes` of it are filled.
         unsafe { job.fill_others(bytes) };
         self.filled(job.chunk, items, is_last);
     }
 
-    /// What was pushed goes through at once.
-    pub(crate) fn flush(&self) -> Result<Moved, ErrorKind> {
+    /// Sends pushed data through at once.
+    pub(crate) fn flush(&self) -> Result<Moved, Detail> {
         if fork::is_child() {
             return Ok(Moved::Over);
         }
@@ -92,14 +93,14 @@ impl SlotExchange {
         }
         let elements = hand.through % per_item;
         if elements != 0 {
-            return Err(ErrorKind::PartOfItem { host, elements, per_item });
+            return Err(Detail::PartOfItem { host, elements, per_item });
         }
         let through = hand.through;
         self.send(&mut hand, false);
         Ok(Moved::Some(through))
     }
 
-    /// Nothing more is pushed.
+    /// Ends the input: nothing more is pushed.
     pub(crate) fn end(&self) {
         if fork::is_child() {
             return;
@@ -123,7 +124,7 @@ impl SlotExchange {
         }
     }
 
-    /// Copies results, the oldest first, as far as one chunk has them.
+    /// Copies results, the oldest first, at most those of one chunk.
     ///
     /// # Safety
     /// `T` is the type of the argument's elements.
@@ -136,7 +137,7 @@ impl SlotExchange {
         if let Some(Kept { elements, bytes }) = hand.kept.front() {
             let (elements, len) = (*elements, to.len().min(elements - hand.through));
             let from = hand.through * size_of::<T>();
-            // SAFETY: as many bytes are there, of elements of this type, whose bytes may be any.
+            // SAFETY: as many bytes are there, of elements of this type, for which any bytes are valid.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     bytes[from..].as_ptr(),
@@ -152,7 +153,7 @@ impl SlotExchange {
             return Moved::Some(len);
         }
         let Some(job) = self.job_in(hand) else {
-            // What the run has left is kept before it says that it is over.
+            // The run keeps the remaining results before it announces its end.
             if self.has_ended() {
                 return Moved::Over;
             }
@@ -164,8 +165,8 @@ impl SlotExchange {
         };
         let (slot, elements, chunk) = (job.slot, job.elements, job.chunk);
         let len = to.len().min(elements - hand.through);
-        // SAFETY: the job's slot has as many elements of this type, initialised and aligned. The job is in the hand, whose lock this
-        // thread has, as in `push`.
+        // SAFETY: the job's slot has as many elements of this type, initialised and aligned. The job is in
+        // the hand, whose lock this thread has, as in `push`.
         unsafe { slots::read(slot, hand.through, &mut to[..len]) };
         hand.through += len;
         if hand.through == elements {
@@ -175,7 +176,7 @@ impl SlotExchange {
         Moved::Some(len)
     }
 
-    /// What has come, and what will, is of no use.
+    /// Discards current and future results.
     pub(crate) fn discard(&self) {
         if fork::is_child() {
             return;
@@ -190,20 +191,20 @@ impl SlotExchange {
         self.changed();
     }
 
-    /// Why there is nothing more: `None` if the run has ended well.
+    /// The reason why there is nothing more: `None` if the run has ended without an error.
     pub(crate) fn why_over(&self) -> Option<Error> {
         if fork::is_child() {
             // The run goes on in the other process.
-            return Some(ErrorKind::Forked.into());
+            return Some(Detail::Forked.into());
         }
         match &locked(&self.state).outcome {
             Some(Outcome::Well) => None,
             Some(Outcome::Failed(error)) => Some(error.clone()),
-            Some(Outcome::Unknown) | None => Some(ErrorKind::SessionOver.into()),
+            Some(Outcome::Unknown) | None => Some(Detail::SessionOver.into()),
         }
     }
 
-    /// Chunks that are pulled to their end.
+    /// The number of chunks pulled to their end.
     pub(crate) fn pulled(&self) -> usize {
         locked(&self.hand).pulled
     }

@@ -1,9 +1,11 @@
-//! [`SlotExchange`]: where staging slots change hands between the thread that runs a pipeline and whoever fills or empties them: the
-//! thread of a source or a sink, or a caller's [`Pusher`](super::Pusher) or [`Puller`](super::Puller).
+//! [`SlotExchange`]: passes staging slots between the thread that runs a pipeline and the side that fills or
+//! empties them: the thread of a source or a sink, or a caller's [`Pusher`](super::Pusher) or
+//! [`Puller`](super::Puller).
 //!
-//! The run gives a slot away as a [`Job`] and has it back when the job is answered. A thread keeps its job while the user's code is
-//! at work, and the run waits for it. A caller may go away with a job unanswered: so that is in the exchange, is used under a lock only,
-//! and the run may take it back. The argument for all this is in the README of this folder's parent.
+//! The run gives a slot away as a [`Job`] and gets it back when the job is answered. A thread keeps its job
+//! while the user's code is at work, and the run waits for it. A caller may go away with a job unanswered: so
+//! its job stays in the exchange, is used only under a lock, and the run may take it back. The README of the
+//! parent folder has the argument for all this.
 
 mod caller;
 
@@ -20,44 +22,44 @@ use crate::base::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, Or
 /// One source or sink of a run, or the caller in its place.
 #[derive(Debug)]
 pub(crate) struct SlotExchange {
-    /// Notified for whoever fills or empties the slots.
+    /// Notified for the side that fills or empties the slots.
     wakeup: Arc<Wakeup>,
     run: OnceLock<Run>,
     state: Mutex<HandState>,
-    /// Of a caller. Locked before the state.
+    /// The hand of a caller. Locked before the state.
     hand: Mutex<Hand>,
-    /// Chunks that a source was asked for, or a sink given.
+    /// The number of chunks that a source was asked for, or a sink given.
     given: AtomicUsize,
-    /// Chunks that it has filled, or accepted.
+    /// The number of chunks that it has filled, or accepted.
     done: AtomicUsize,
-    /// Of a source: its chunks, once it has no more.
+    /// The number of a source's chunks, once it has no more.
     end: AtomicUsize,
-    /// Of a puller: as many chunks as it waits for.
+    /// The number of chunks for which a puller waits.
     wanted: AtomicUsize,
     has_trouble: AtomicBool,
-    /// No more jobs come.
+    /// Set when no more jobs come.
     is_closed: AtomicBool,
-    /// Its thread has finished, or the run does without it.
+    /// Set when its thread has finished, or the run goes on without it.
     is_over: AtomicBool,
 }
 
-/// What an exchange knows of the run that it is of.
+/// The exchange's view of its run.
 #[derive(Debug)]
 struct Run {
     wakeup: Arc<Wakeup>,
     host: &'static str,
     per_item: usize,
-    /// Whether chunks are as long as whoever fills them says.
+    /// Whether the filling side determines the length of chunks.
     is_endless: bool,
 }
 
 #[derive(Debug, Default)]
 struct HandState {
     jobs: VecDeque<Job>,
-    /// Chunks of a source that have fewer items than they might, and how many.
+    /// Chunks of a source with fewer items than they could have, and their numbers of items.
     short: VecDeque<(usize, usize)>,
     trouble: Option<Trouble>,
-    /// Whether results are of no use to the caller.
+    /// Whether the caller discards results.
     discards: bool,
     /// How the run has ended.
     outcome: Option<Outcome>,
@@ -67,21 +69,21 @@ struct HandState {
 enum Outcome {
     Well,
     Failed(Error),
-    /// It has unwound, or has never begun.
+    /// The run has unwound, or has never begun.
     Unknown,
 }
 
-/// What a caller has begun with.
+/// The work that a caller has begun.
 #[derive(Debug, Default)]
 struct Hand {
     job: Option<Job>,
-    /// The elements of the job that are filled, or taken; or those that are taken of what is kept.
+    /// The number of elements of the job that are filled or taken, or of the kept results that are taken.
     through: usize,
-    /// Results that the run has not left in their slots.
+    /// Results that the run has moved out of their slots.
     kept: VecDeque<Kept>,
-    /// Nothing more is pushed.
+    /// Set when nothing more is pushed.
     has_ended: bool,
-    /// Chunks that are pulled to their end.
+    /// The number of chunks pulled to their end.
     pulled: usize,
 }
 
@@ -91,10 +93,10 @@ struct Kept {
     bytes: Vec<u8>,
 }
 
-/// Why a source or a sink has stopped.
+/// The reason why a source or a sink has stopped.
 #[derive(Debug, Clone)]
 pub(crate) struct Trouble {
-    /// `None` when everything had been written.
+    /// `None` if everything had been written.
     pub(crate) chunk: Option<usize>,
     pub(crate) error: Arc<io::Error>,
 }
@@ -106,18 +108,19 @@ pub(crate) struct Job {
     pub(crate) elements: usize,
     pub(crate) bytes: usize,
     pub(crate) slot: *mut u8,
-    /// Of the other operations that read the same source.
+    /// The slots of the other operations that read the same source.
     pub(crate) more: Vec<*mut u8>,
 }
 
-// SAFETY: the slots are nobody else's until the job is answered or taken back: `SlotExchange::give` requires that.
+// SAFETY: the slots are nobody else's until the job is answered or taken back: `SlotExchange::give` requires
+// that.
 unsafe impl Send for Job {}
 
 impl Job {
-    /// Fills the other slots as the first one is.
+    /// Copies the first slot's contents to the other slots.
     ///
     /// # Safety
-    /// The slots are the caller's, and as many of the first one's bytes are filled.
+    /// The slots are the caller's, and `bytes` bytes of the first one are filled.
     pub(crate) unsafe fn fill_others(&self, bytes: usize) {
         for &other in &self.more {
             // SAFETY: the caller's promise.
@@ -126,14 +129,14 @@ impl Job {
     }
 }
 
-/// What became of some elements.
+/// The outcome of moving elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// So many were moved, at least one.
+    /// The number of elements moved, at least one.
     Some(usize),
     /// There is no slot now.
     None,
-    /// There will be none.
+    /// There will be no slot any more.
     Over,
 }
 
@@ -143,7 +146,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SlotExchange {
-    /// The wakeup is notified for whoever fills or empties the slots.
+    /// `wakeup` is notified for the side that fills or empties the slots.
     pub(crate) fn new(wakeup: Arc<Wakeup>) -> Arc<Self> {
         Arc::new(Self {
             wakeup,
@@ -170,26 +173,29 @@ impl SlotExchange {
         }
     }
 
-    // What the run does.
+    // Methods of the run.
 
-    /// It is of this run, whose wakeup is notified of each change, and of an argument with so many elements an item.
+    /// Attaches a run, whose wakeup is notified of each change, and an argument with so many elements an
+    /// item.
     pub(crate) fn attach(
         &self,
         wakeup: &Arc<Wakeup>,
         (host, per_item): (&'static str, usize),
         is_endless: bool,
     ) {
-        // Under the lock: what a caller says without one that it finds here, the run sees.
+        // Under the lock, so that the run sees everything that a caller has announced without finding one
+        // here.
         let _state = locked(&self.state);
         let _ = self.run.set(Run { wakeup: Arc::clone(wakeup), host, per_item, is_endless });
     }
 
-    /// Gives slots away, to be filled alike or to be emptied; `false` if nobody takes them: it is closed, has stopped, or this is
-    /// not a sink's next chunk.
+    /// Gives slots away, to be filled with the same data or to be emptied. Returns `false` if nobody takes
+    /// them: the exchange is closed, has stopped, or this is not a sink's next chunk.
     ///
     /// # Safety
-    /// Each slot is as long as the job says, initialised, aligned to 64 bytes, and accessed by nobody else until the job is
-    /// answered, or [taken back](Self::take_back) from a caller, or the thread at the other end is over.
+    /// Each slot is as long as the job says, initialised, aligned to 64 bytes, and accessed by nobody else
+    /// until the job is answered, or [taken back](Self::take_back) from a caller, or the thread at the other
+    /// end is over.
     pub(crate) unsafe fn give(&self, job: Job, in_order: bool) -> bool {
         let index = job.chunk.index;
         let mut state = locked(&self.state);
@@ -208,22 +214,23 @@ impl SlotExchange {
         true
     }
 
-    /// Chunks that a source was asked for, or a sink given.
+    /// The number of chunks that a source was asked for, or a sink given.
     pub(crate) fn given(&self) -> usize {
         self.given.load(Ordering::Acquire)
     }
 
-    /// Chunks that it has filled, or accepted.
+    /// The number of chunks that it has filled, or accepted.
     pub(crate) fn done(&self) -> usize {
         self.done.load(Ordering::Acquire)
     }
 
-    /// Whether a source has filled a chunk, as far as it goes.
+    /// Whether a source has filled a chunk, if only in part.
     pub(crate) fn has_filled(&self, chunk: usize) -> bool {
         chunk < self.done() || self.end.load(Ordering::Acquire) <= chunk
     }
 
-    /// The items of a chunk that a source has filled: all, or fewer. Those of chunks before are forgotten.
+    /// The number of items with which a source has filled a chunk: all, or fewer. Forgets those of earlier
+    /// chunks.
     pub(crate) fn items(&self, chunk: Chunk) -> usize {
         let mut state = locked(&self.state);
         while state.short.front().is_some_and(|(index, _)| *index < chunk.index) {
@@ -241,12 +248,12 @@ impl SlotExchange {
         self.end.load(Ordering::Acquire) <= chunk
     }
 
-    /// Whether it is known where a source ends: it has no more, or cannot go on.
+    /// Whether the end of a source is known: it has no more data, or cannot go on.
     pub(crate) fn has_an_end(&self) -> bool {
         self.end.load(Ordering::Acquire) != usize::MAX || self.has_trouble.load(Ordering::Acquire)
     }
 
-    /// Whether a puller waits for what it was not given yet.
+    /// Whether a puller waits for results that it was not given yet.
     pub(crate) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Acquire) > self.given()
     }
@@ -262,7 +269,7 @@ impl SlotExchange {
         locked(&self.state).trouble.clone()
     }
 
-    /// No more jobs come.
+    /// Closes the exchange: no more jobs come.
     pub(crate) fn close(&self) {
         let state = locked(&self.state);
         self.is_closed.store(true, Ordering::Release);
@@ -270,14 +277,14 @@ impl SlotExchange {
         self.wakeup.notify();
     }
 
-    /// Takes the slots back that a puller was given, with what is in them kept for it; whether there was memory for that. Else they
-    /// stay where they are.
+    /// Takes back the slots that a puller was given, and keeps their contents for it. Returns whether there
+    /// was memory for that; otherwise the slots stay with it.
     pub(crate) fn keep(&self) -> bool {
         let mut hand = locked(&self.hand);
         let mut state = locked(&self.state);
         let Hand { job, kept, .. } = &mut *hand;
         while job.is_some() || !state.jobs.is_empty() {
-            // The one in the hand is the oldest.
+            // The job in the hand is the oldest.
             let in_hand = job.is_some();
             let Some(oldest) = job.as_ref().or(state.jobs.front()) else { break };
             let Job { chunk, elements, bytes, slot, .. } = *oldest;
@@ -285,7 +292,8 @@ impl SlotExchange {
             if copy.try_reserve_exact(bytes).is_err() {
                 break;
             }
-            // SAFETY: the slot is as long as that and initialised (`give`), and the caller's, whose lock this thread has.
+            // SAFETY: the slot is as long as that and initialised (`give`), and the caller's, whose lock this
+            // thread has.
             unsafe { slots::append(slot, bytes, &mut copy) };
             if in_hand {
                 *job = None;
@@ -301,18 +309,18 @@ impl SlotExchange {
         is_all
     }
 
-    /// Takes all slots back from a caller, which has them no more when this returns, and gets no more.
+    /// Takes all slots back from a caller, which has none when this returns, and gets no more.
     pub(crate) fn take_back(&self) {
         let mut hand = locked(&self.hand);
         let mut state = locked(&self.state);
         self.is_closed.store(true, Ordering::Release);
-        // What is half filled is nobody's.
+        // A half-filled slot is discarded.
         hand.job = None;
         state.jobs.clear();
         self.is_over.store(true, Ordering::Release);
     }
 
-    /// The run is over: says so to the caller. The first time counts.
+    /// Tells the caller that the run is over. Only the first call counts.
     pub(crate) fn end_run(&self, outcome: Result<(), Option<Error>>) {
         let outcome = match outcome {
             Ok(()) => Outcome::Well,
@@ -323,16 +331,17 @@ impl SlotExchange {
         self.wakeup.notify();
     }
 
-    // What a thread does.
+    // Methods of a thread.
 
-    /// Waits for the next job; `None` when there are no more. `is_sink`: what was given is done though it is closed.
+    /// Waits for the next job; `None` when there are no more. `is_sink`: given jobs are still done after
+    /// closing.
     pub(crate) fn wait_for_job(&self, is_sink: bool) -> Option<Job> {
         loop {
             let version = self.wakeup.version();
             {
                 let mut state = locked(&self.state);
                 let is_closed = self.is_closed.load(Ordering::Relaxed);
-                // What was to be read is of no use any more; what was given is to be written.
+                // Data not yet read are not needed any more; data already given are still to be written.
                 if is_closed && !is_sink {
                     return None;
                 }
@@ -347,7 +356,7 @@ impl SlotExchange {
         }
     }
 
-    /// A source has filled a chunk with so many items. `is_last`: it has no more.
+    /// Notes that a source has filled a chunk with `items` items. `is_last`: it has no more.
     pub(crate) fn filled(&self, chunk: Chunk, items: usize, is_last: bool) {
         if items < chunk.len {
             locked(&self.state).short.push_back((chunk.index, items));
@@ -359,13 +368,13 @@ impl SlotExchange {
         self.changed();
     }
 
-    /// A sink has accepted a chunk.
+    /// Notes that a sink has accepted a chunk.
     pub(crate) fn accepted(&self, chunk: Chunk) {
         self.done.store(chunk.index + 1, Ordering::Release);
         self.changed();
     }
 
-    /// A source or a sink cannot go on.
+    /// Notes that a source or a sink cannot go on.
     pub(crate) fn failed(&self, chunk: Option<usize>, error: io::Error) {
         let trouble = Trouble { chunk, error: Arc::new(error) };
         locked(&self.state).trouble.get_or_insert(trouble);
@@ -373,7 +382,7 @@ impl SlotExchange {
         self.changed();
     }
 
-    /// The thread does no more.
+    /// Notes that the thread has finished.
     pub(crate) fn finished(&self) {
         self.is_over.store(true, Ordering::Release);
         self.changed();

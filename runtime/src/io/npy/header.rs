@@ -1,7 +1,8 @@
-//! The header of a `.npy` file: `magic, version, length, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
+//! The header of a `.npy` file:
+//! `magic, version, length, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
 //!
-//! Source: NumPy, `numpy.lib.format`. What follows is no Python, but the three keys with the values that can be theirs: no nesting,
-//! so no depth, and nothing is allocated but the text and the dimensions.
+//! Source: NumPy, `numpy.lib.format`. The parser knows no Python, only the three keys and their possible
+//! values: nothing is nested, so there is no depth, and only the text and the dimensions are allocated.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -9,20 +10,20 @@ use super::super::Scalar;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 // Note 32: three keys need no parser of Python.
-/// The longest header that is read, in bytes. Long ones are those of records, which no pipeline reads.
+/// The longest header that is read, in bytes. Longer ones describe records, which no pipeline reads.
 const LONGEST: usize = 1 << 20;
-/// The digits that NumPy leaves room for in the first dimension.
+/// The number of digits that NumPy leaves room for in the first dimension.
 const DIGITS: usize = 21;
-/// The data are aligned to so many bytes.
+/// The alignment of the data, in bytes.
 const ALIGNED: usize = 64;
 
 const ORDER: char = if cfg!(target_endian = "big") { '>' } else { '<' };
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) elements: u64,
-    /// Where the data begin, in bytes.
+    /// The offset of the data, in bytes.
     pub(super) data: usize,
 }
 
@@ -31,7 +32,7 @@ fn invalid(message: impl Into<String>) -> io::Error {
 }
 
 impl Header {
-    /// Reads up to the data, which are `T`s in C order, or this is an error.
+    /// Reads up to the data. Data other than `T`s in C order are an error.
     pub(super) fn read<T: Scalar>(reader: &mut impl Read) -> io::Result<Self> {
         let mut start = [0; 8];
         exact(reader, &mut start)?;
@@ -115,14 +116,14 @@ fn check_type<T: Scalar>(descr: Option<&str>) -> io::Result<()> {
     Err(invalid(format!("its elements are `{rust}` (`{descr}`), not `{}`", T::NAME)))
 }
 
-/// A whole header, in the bytes that NumPy would write. However many items there are, it is as long.
+/// A whole header, in the bytes that NumPy would write. Its length does not depend on `items`.
 pub(super) fn written<T: Scalar>(items: u64, shape: &[usize]) -> Vec<u8> {
     let order = if size_of::<T>() == 1 { '|' } else { ORDER };
     let rest = shape.iter().map(|len| format!(" {len}")).collect::<Vec<_>>().join(",");
     let text =
         format!("{{'descr': '{order}{}', 'fortran_order': False, 'shape': ({items},{rest}), }}", T::NPY);
     let longest = text.len() + DIGITS - items.to_string().len();
-    // Of version 1 as long as 16 bits say how long it is.
+    // Version 1 suffices as long as the header's length fits into 16 bits.
     let total = |start: usize| (start + longest + 1).next_multiple_of(ALIGNED);
     let (start, version) = if total(10) - 10 <= usize::from(u16::MAX) { (10, 1) } else { (12, 2) };
     let length = total(start) - start;
@@ -136,7 +137,7 @@ pub(super) fn written<T: Scalar>(items: u64, shape: &[usize]) -> Vec<u8> {
 }
 
 struct Fields<'a> {
-    /// None of a record.
+    /// `None` for a record.
     descr: Option<&'a str>,
     fortran: bool,
     shape: Vec<u64>,
@@ -151,7 +152,7 @@ impl<'a> Fields<'a> {
             let key = text.string()?;
             text.eat(":")?;
             match key {
-                // A list of fields may hold anything: the rest is not looked at.
+                // A list of fields may hold anything, so the rest is not parsed.
                 "descr" if text.eat("[").is_some() => {
                     return Some(Self { descr: None, fortran: false, shape: Vec::new() });
                 }
@@ -197,7 +198,7 @@ impl<'a> Text<'a> {
             let text = self.0.trim_ascii_start();
             let digits = text.find(|c: char| !c.is_ascii_digit())?;
             shape.push(text[..digits].parse().ok()?);
-            // As Python 2 wrote them.
+            // The suffix that Python 2 wrote.
             self.0 = text[digits..].strip_prefix('L').unwrap_or(&text[digits..]);
             if self.eat(",").is_none() {
                 self.eat(")")?;

@@ -9,22 +9,32 @@ use super::bytes::Reader;
 use super::{Scalar, Sink, Source};
 use crate::base::chunk::Chunk;
 
-/// What [`source::npy`](super::source::npy) gives.
+/// The source that [`source::npy`](super::source::npy) returns.
 #[derive(Debug)]
 pub struct NpyReader<R> {
     reader: Reader<R>,
-    /// Once the header is read: all elements, and those that are left.
+    /// Once the header is read: the number of all elements, and of those that are left.
     elements: Option<(u64, u64)>,
+    has_failed: bool,
+}
+
+/// Notes a failure, which a caller that succeeds takes back. After an error or a panic a reader or a writer
+/// has lost its place in the file, and what follows would be taken for other elements.
+fn attempt(has_failed: &mut bool) -> io::Result<()> {
+    match std::mem::replace(has_failed, true) {
+        true => Err(io::Error::new(ErrorKind::InvalidInput, "it has failed before")),
+        false => Ok(()),
+    }
 }
 
 impl<R> NpyReader<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader: Reader(reader), elements: None }
+        Self { reader: Reader(reader), elements: None, has_failed: false }
     }
 }
 
-impl<T: Scalar, R: Read + Send> Source<T> for NpyReader<R> {
-    fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize> {
+impl<R: Read + Send> NpyReader<R> {
+    fn fill<T: Scalar>(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize> {
         let (all, left) = match self.elements {
             Some(elements) => elements,
             None => {
@@ -39,6 +49,15 @@ impl<T: Scalar, R: Read + Send> Source<T> for NpyReader<R> {
             return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
         }
         self.elements = Some((all, left - filled as u64));
+        Ok(filled)
+    }
+}
+
+impl<T: Scalar, R: Read + Send> Source<T> for NpyReader<R> {
+    fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize> {
+        attempt(&mut self.has_failed)?;
+        let filled = self.fill(chunk, slot)?;
+        self.has_failed = false;
         Ok(filled)
     }
 }
@@ -59,22 +78,23 @@ pub(super) fn slice<T: Scalar>(bytes: &[u8]) -> io::Result<&[T]> {
     })
 }
 
-/// What [`sink::npy`](super::sink::npy) gives.
+/// The sink that [`sink::npy`](super::sink::npy) returns.
 #[derive(Debug)]
 pub struct NpyWriter<W> {
     writer: W,
-    /// Of one item.
+    /// The shape of one item.
     shape: Vec<usize>,
-    /// Where the header will be, and the elements that follow it so far.
+    /// The position of the header, and the number of elements written after it so far.
     begun: Option<(u64, u64)>,
+    has_failed: bool,
 }
 
 impl<W: Write + Seek> NpyWriter<W> {
     pub(super) fn new(writer: W, shape: &[usize]) -> Self {
-        Self { writer, shape: shape.to_vec(), begun: None }
+        Self { writer, shape: shape.to_vec(), begun: None, has_failed: false }
     }
 
-    /// Zeros where the header will be: what is not finished is no `.npy` file.
+    /// Writes zeros in place of the header, so that an unfinished file is not a `.npy` file.
     fn begin<T: Scalar>(&mut self) -> io::Result<(u64, u64)> {
         if let Some(begun) = self.begun {
             return Ok(begun);
@@ -85,7 +105,7 @@ impl<W: Write + Seek> NpyWriter<W> {
         Ok(*self.begun.insert((start, 0)))
     }
 
-    /// The elements of one item.
+    /// The number of elements of one item.
     fn item(&self) -> io::Result<u64> {
         let product = self.shape.iter().try_fold(1_u64, |product, &len| product.checked_mul(len as u64));
         product.filter(|&product| product > 0).ok_or_else(|| {
@@ -93,17 +113,16 @@ impl<W: Write + Seek> NpyWriter<W> {
             io::Error::new(ErrorKind::InvalidInput, message)
         })
     }
-}
 
-impl<T: Scalar, W: Write + Seek + Send> Sink<T> for NpyWriter<W> {
-    fn write(&mut self, _: Chunk, data: &[T]) -> io::Result<()> {
+    fn append<T: Scalar>(&mut self, data: &[T]) -> io::Result<()> {
         let (start, elements) = self.begin::<T>()?;
         self.writer.write_all(bytemuck::cast_slice(data))?;
         self.begun = Some((start, elements + data.len() as u64));
         Ok(())
     }
 
-    fn finish(&mut self) -> io::Result<()> {
+    /// Writes the header.
+    fn end<T: Scalar>(&mut self) -> io::Result<()> {
         let (start, elements) = self.begin::<T>()?;
         let item = self.item()?;
         if elements % item != 0 {
@@ -112,7 +131,7 @@ impl<T: Scalar, W: Write + Seek + Send> Sink<T> for NpyWriter<W> {
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
         let end = self.writer.stream_position()?;
-        // What a buffer holds back reaches the disk before the header says that it is there.
+        // Buffered data reach the disk before the header counts them.
         self.writer.flush()?;
         self.writer.seek(SeekFrom::Start(start))?;
         let header = header::written::<T>(elements / item, &self.shape);
@@ -124,6 +143,22 @@ impl<T: Scalar, W: Write + Seek + Send> Sink<T> for NpyWriter<W> {
         self.writer.seek(SeekFrom::Start(end))?;
         self.writer.flush()?;
         self.begun = None;
+        Ok(())
+    }
+}
+
+impl<T: Scalar, W: Write + Seek + Send> Sink<T> for NpyWriter<W> {
+    fn write(&mut self, _: Chunk, data: &[T]) -> io::Result<()> {
+        attempt(&mut self.has_failed)?;
+        self.append(data)?;
+        self.has_failed = false;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        attempt(&mut self.has_failed)?;
+        self.end::<T>()?;
+        self.has_failed = false;
         Ok(())
     }
 }

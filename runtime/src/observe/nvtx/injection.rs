@@ -1,8 +1,9 @@
-//! [`Tool`]: how a tool is attached.
+//! [`Tool`]: attaches a tool.
 //!
-//! NVTX 3 has no library: what a C program includes is the code that loads a tool's library, which `NVTX_INJECTION64_PATH` names
-//! (Nsight Systems sets it), and calls its `InitializeInjectionNvtx2`. That asks for tables of places for functions, and puts its
-//! own there. This is the same, as far as ranges need it.
+//! NVTX 3 has no library: the header that a C program includes loads the tool's library, named by
+//! `NVTX_INJECTION64_PATH` (Nsight Systems sets it), and calls its `InitializeInjectionNvtx2`. That function
+//! asks for tables of function slots, and stores its own functions there. This module does the same, as far
+//! as ranges need it.
 //!
 //! Source: `nvtxDetail/nvtxTypes.h` and `nvtxDetail/nvtxInit.h` of NVTX 3.
 
@@ -15,19 +16,19 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::observe::nvtx::sys::{nvtxDomainHandle_t, nvtxEventAttributes_t};
 use libloading::Library;
 
-/// Names the tool's library.
+/// The environment variable that names the tool's library.
 const VARIABLE: &str =
     // Note 27: as the headers of NVTX 3 do it.
     if size_of::<usize>() == 4 { "NVTX_INJECTION32_PATH" } else { "NVTX_INJECTION64_PATH" };
 
-/// Functions of each module, the first of which is none: nothing, core, CUDA, OpenCL, CUDA's runtime, core since version 2, and
-/// synchronisation.
+/// The number of functions of each module: unused, core, CUDA, OpenCL, CUDA's runtime, core since version 2,
+/// and synchronisation.
 const FUNCTIONS: [usize; 7] = [0, 16, 9, 15, 7, 16, 7];
 
-/// The most of them, and a null at the end.
+/// The largest of these numbers, plus one for the final null.
 const MOST: usize = 17;
 
-/// The module with domains, and its functions that are used here.
+/// The module with domains, and the functions of it that are used here.
 const CORE_2: usize = 5;
 const PUSH: usize = 4;
 const POP: usize = 5;
@@ -48,7 +49,7 @@ pub(super) struct Tool {
 }
 
 impl Tool {
-    /// The tool that the environment names, if it can be loaded and wants to know of ranges. Once in a process.
+    /// The tool that the environment names, if it can be loaded and wants ranges. Called once in a process.
     pub(super) fn attach() -> Option<Self> {
         let path = env::var_os(VARIABLE).filter(|path| !path.is_empty())?;
         // SAFETY: whoever set the variable wants this library's code to run here.
@@ -57,7 +58,7 @@ impl Tool {
         let initialize = *unsafe { library.get::<Initialize>(b"InitializeInjectionNvtx2\0") }.ok()?;
         // Its functions are called until the process ends.
         std::mem::forget(library);
-        // SAFETY: this is how the interface has it called; what it is given is good for as long as the process.
+        // SAFETY: this is how the interface has it called; the argument is valid for as long as the process.
         if unsafe { initialize(export_table) } == 0 {
             return None;
         }
@@ -65,7 +66,7 @@ impl Tool {
             let function = SLOTS[CORE_2][function].load(Ordering::Acquire);
             (!function.is_null()).then_some(function)
         });
-        // SAFETY: what a tool puts in these places has these types in NVTX's interface, and is not null.
+        // SAFETY: what a tool stores in these slots has these types in NVTX's interface, and is not null.
         unsafe {
             Some(Self {
                 create_domain: transmute::<*mut c_void, CreateDomain>(create_domain?),
@@ -76,11 +77,11 @@ impl Tool {
     }
 }
 
-/// Where a tool puts its functions, by module.
+/// The slots in which a tool stores its functions, by module.
 static SLOTS: [[AtomicPtr<c_void>; MOST]; FUNCTIONS.len()] =
     [const { [const { AtomicPtr::new(ptr::null_mut()) }; MOST] }; FUNCTIONS.len()];
 
-/// The places, as tools ask for them: the first is none, and a null ends them.
+/// The slots in the order in which tools ask for them: the first is unused, and a null ends them.
 static TABLES: [[AtomicPtr<c_void>; MOST]; FUNCTIONS.len()] =
     [const { [const { AtomicPtr::new(ptr::null_mut()) }; MOST] }; FUNCTIONS.len()];
 
@@ -114,7 +115,7 @@ extern "C" fn export_table(id: u32) -> *const c_void {
 
 extern "C" fn set_version_of_tool(_version: u32) {}
 
-/// Hands out the places of a module's functions, and how many there are. 0: there is no such module.
+/// Hands out the slots of a module's functions, and their number. Returns 0 if there is no such module.
 extern "C" fn module(module: c_int, table: *mut *const c_void, functions: *mut c_uint) -> c_int {
     let known = usize::try_from(module).ok().filter(|&module| module > 0 && module < FUNCTIONS.len());
     let Some(module) = known else { return 0 };

@@ -1,4 +1,4 @@
-//! What NVTX 3 has in `nvToolsExt.h`.
+//! Declarations of NVTX 3's `nvToolsExt.h`.
 
 use crate::backends::cuda::bindings::bindings;
 
@@ -30,14 +30,14 @@ bindings! {
     layout nvtxEventAttributes_v2_payload_t;
     layout nvtxMessageValue_t;
     also {
-        /// Of the union's members the one that is used, which is as large as any.
+        /// The union's member that is used, which is as large as any.
         #[repr(C)]
         #[derive(Clone, Copy)]
         pub union nvtxEventAttributes_v2_payload_t {
             pub ullValue: u64,
         }
 
-        /// The member of the union that is used, and one as large as any.
+        /// The union's member that is used, and one as large as any.
         #[repr(C)]
         #[derive(Clone, Copy)]
         pub union nvtxMessageValue_t {

@@ -1,4 +1,4 @@
-//! What is said of a [`Cause`], and what could be done.
+//! The texts about each [`Cause`], with advice.
 
 use std::time::Duration;
 
@@ -127,7 +127,7 @@ impl Timeline {
                 };
                 let auto = auto_depth(self.plan);
                 let more = format!("`depth = {}`", auto.max(report.depth + 1));
-                // Left out it is as large as it can be already.
+                // If `depth` was left out, it is already as large as it can be.
                 let help = match self.basis.auto_depth {
                     true if report.depth < auto => "smaller chunks, or a larger `budget`".to_owned(),
                     true => more,
@@ -142,7 +142,8 @@ impl Timeline {
         }
     }
 
-    /// The work that could overlap but is on one stream: whole stages, operations of one stage, or both.
+    /// Describes work that could overlap but is on one stream: whole stages, operations of one stage, or
+    /// both.
     fn on_one_stream(&self) -> (String, String) {
         let operations = || self.plan.operations.iter().enumerate();
         let engines = |stage: usize| {
@@ -183,13 +184,13 @@ impl Timeline {
         }
     }
 
-    /// What is staged: the arguments, or what is the whole run's if that is more.
+    /// The staged data: the arguments, or the data that the whole run shares if they are more.
     fn staged_hosts(&self) -> String {
         let in_chunks = self.bytes_of_staged_spans();
         if self.report.bytes_staged.saturating_sub(in_chunks) > in_chunks {
             return "what the run shares is".to_owned();
         }
-        // One of which little is staged is not what a run waits for.
+        // A run does not wait for an argument of which little is staged.
         let causes = self.staging_work().causes;
         self.hosts_named(|operation| causes[operation].is_some() && !self.is_streamed(operation))
     }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::Timeline;
 
-/// Nanoseconds, at most those of 584 years.
+/// The time in nanoseconds, at most those of 584 years.
 pub(super) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A part of a run in nanoseconds: never empty, so that places in it can be told.
+/// A part of a run in nanoseconds. It is never empty, so that every time has a position in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) from: u64,
@@ -22,7 +22,7 @@ impl Window {
         Self { from, to: to.max(from + 1) }
     }
 
-    /// All of a run.
+    /// The whole run.
     pub(super) fn of(timeline: &Timeline) -> Self {
         let last = timeline.spans.iter().map(|span| span.end.max(span.start)).max().unwrap_or_default();
         Self::new(0, nanoseconds(last.max(timeline.time())))
@@ -32,17 +32,18 @@ impl Window {
         self.to - self.from
     }
 
-    /// The part of a span that lies in it, if any does. A span of no length is at one place.
+    /// The part of a span that lies in the window, if any. A span without length is a single point.
     pub(super) fn clip(self, start: Duration, end: Duration) -> Option<(u64, u64)> {
         let (start, end) = (nanoseconds(start), nanoseconds(end.max(start)));
         let misses = start > self.to || end < self.from;
-        // What only touches an edge is not in it, but for what is as short as that, or the picture's end.
+        // A span that only touches an edge is not in the window, unless it is a single point, which may also
+        // lie at the picture's end.
         let touches = start < end && (start == self.to || end == self.from);
         (!misses && !touches).then(|| (start.max(self.from), end.min(self.to)))
     }
 }
 
-/// Where the ticks are, and what is written below them.
+/// The positions of the ticks, and the labels below them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Axis {
     /// `ns`, `us`, `ms` or `s`.
@@ -52,7 +53,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// With ticks at round times, at most `most` and one of them.
+    /// An axis with ticks at round times, at most `most` plus one of them.
     pub(super) fn new(window: Window, most: u64) -> Self {
         let most = most.max(1);
         let (mut step, mut digits) = (1_u64, 0);
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!((clip(0, 10), clip(20, 30)), (None, None));
         assert_eq!((clip(10, 10), clip(20, 20)), (Some((10, 10)), Some((20, 20))));
         assert_eq!((clip(9, 9), clip(21, 21)), (None, None));
-        // One that ends before it began counts as of no length.
+        // A span that ends before it began counts as a point.
         assert_eq!(clip(15, 12), Some((15, 15)));
     }
 }

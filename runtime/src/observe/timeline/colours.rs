@@ -13,7 +13,8 @@ pub(super) struct Colours {
     band: Rgb,
 }
 
-/// Okabe and Ito's, which people tell apart however they see colours ("Color Universal Design", 2008), and a grey.
+/// The palette of Okabe and Ito, whose colours people with any colour vision can tell apart ("Color Universal
+/// Design", 2008), and a grey.
 const STAGES: [Rgb; 8] = [
     Rgb([0x56, 0xb4, 0xe9]),
     Rgb([0xe6, 0x9f, 0x00]),
@@ -57,7 +58,7 @@ impl Colours {
     }
 }
 
-/// After eight stages the same ones half as bright; then they begin again.
+/// After eight stages the same colours follow half as bright; then they begin again.
 fn stage_colour(stage: usize) -> Rgb {
     let Rgb(colour) = STAGES[stage % STAGES.len()];
     let darker = stage / STAGES.len() % 2 == 1;

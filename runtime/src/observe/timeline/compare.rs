@@ -1,33 +1,33 @@
-//! [`Comparison`]: one timeline against another, a prediction against what was measured.
+//! [`Comparison`]: one timeline against another, usually a prediction against a measurement.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::{Cause, Engine, Finding, Timeline};
 
-/// What makes this share of a difference is named.
+/// The smallest share of a difference for which a cause is named.
 const WORTH_A_WORD: f64 = 0.03;
 
-/// An engine's own rate has changed by this share.
+/// The share by which an engine's rate must differ to count as changed.
 const CHANGED: f64 = 0.1;
 
-/// One timeline against another: how they differ, and why. `Display` prints it.
+/// Two timelines of one pipeline: how they differ, and why. `Display` prints it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
     /// The pipeline's name.
     pub pipeline: &'static str,
-    /// Whether the one that is compared with the other was worked out, and whether the other one was.
+    /// Whether each of the two was predicted.
     pub predicted: [bool; 2],
-    /// How long each took.
+    /// The duration of each.
     pub time: [Duration; 2],
-    /// How long each engine was busy in each. Those that neither used are left out.
+    /// The time for which each engine was busy in each. Engines that neither used are left out.
     pub engines: Vec<(Engine, [Duration; 2])>,
-    /// What one of them has lost more by than the other, what makes most of the difference first: the causes of the gap.
+    /// The causes of the gap: the time that the slower one has lost beyond the other, largest first.
     pub causes: Vec<(Cause, Duration)>,
-    /// What keeps the slower one from its limit.
+    /// The findings of the slower one.
     pub findings: Vec<Finding>,
-    /// Whether one of them is a prediction by kernels' bytes, and the other one is none.
+    /// Whether one of them is a prediction from the bytes of kernels, and the other one is measured.
     by_bytes: bool,
 }
 
@@ -48,7 +48,7 @@ impl Timeline {
     /// #         chunk c = auto;
     /// #     }
     /// # }
-    /// let device = Device::simulated(Spec::default());
+    /// let device = Device::simulated(Simulation::default());
     /// let (x, mut y) = (vec![1.0; 1 << 20], vec![2.0; 1 << 20]);
     /// let mut saxpy = Saxpy::new(&device)?;
     /// let predicted = saxpy.predict(3.0, &x, &mut y)?;
@@ -72,7 +72,7 @@ impl Timeline {
     }
 }
 
-/// What the slower of two has lost more by.
+/// The time that the slower one has lost beyond the other, by cause.
 fn causes(one: &Timeline, other: &Timeline) -> Vec<(Cause, Duration)> {
     let (quick, slow) = if other.time() >= one.time() { (one, other) } else { (other, one) };
     let before = quick.losses();
@@ -86,7 +86,7 @@ fn causes(one: &Timeline, other: &Timeline) -> Vec<(Cause, Duration)> {
 }
 
 impl Comparison {
-    /// How many times as long the second one took.
+    /// The second one's duration divided by the first one's.
     pub fn ratio(&self) -> f64 {
         self.time[1].as_secs_f64() / self.time[0].as_secs_f64().max(f64::MIN_POSITIVE)
     }

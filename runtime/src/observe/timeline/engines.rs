@@ -1,4 +1,4 @@
-//! How much of a run each engine was busy.
+//! The share of a run for which each engine was busy.
 
 use std::fmt;
 use std::time::Duration;
@@ -39,12 +39,12 @@ impl Timeline {
         longest.map(|(_, engine)| engine)
     }
 
-    /// The share of a part of the run; none if the engine has nothing in all of the run.
+    /// The share of a part of the run; `None` if the engine has no work in the whole run.
     pub(super) fn share_in(&self, engine: Engine, window: Window) -> Option<f64> {
         Some(self.busy_in(engine, window)? as f64 / window.length() as f64)
     }
 
-    /// How long an engine is busy in a window, in nanoseconds.
+    /// The time for which an engine is busy in a window, in nanoseconds.
     fn busy_in(&self, engine: Engine, window: Window) -> Option<u64> {
         let mut of_it = self.spans.iter().filter(|span| span.engine == engine).peekable();
         of_it.peek()?;
@@ -58,7 +58,7 @@ impl Timeline {
         Some(busy)
     }
 
-    /// What each engine that did something was busy, as text: `link up 93 %`.
+    /// The share of each engine that had work, as text: `link up 93 %`.
     pub(super) fn shares(&self, window: Window) -> Vec<String> {
         let share = |engine| {
             let percent = 100.0 * self.share_in(engine, window)?;

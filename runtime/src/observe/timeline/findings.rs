@@ -1,8 +1,9 @@
 //! [`Finding`]: what keeps a run from its limit.
 //!
-//! The limit of a run is the engine that has the most to do, busy from the beginning to the end. What goes beyond that is the
-//! time in which it waits, and the time in which it is slower than it could be. For each gap it is followed back what the next
-//! operation waited for: an operation on its stream, an event, a ring slot, or the host.
+//! The limit of a run is the engine with the most work, busy from the beginning to the end. Beyond that, time
+//! is lost while the engine waits, and while it is slower than it could be. For each gap, the search goes
+//! back to what the next operation waited for: an operation on its stream, an event, a ring slot, or the
+//! host.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,18 +13,19 @@ use super::{Engine, Span, Timeline};
 use crate::base::model::DeviceModel;
 use crate::base::plan::{Distance, OperationKind};
 
-/// A finding that cost less than this share of a run is not worth a word.
+/// A finding below this share of a run is left out.
 const WORTH_A_WORD: f64 = 0.03;
 
-/// What is closer than this to something may come after it: an event is seen, or a launch begins, a little later.
+/// An operation that begins within this time after another may be its successor: an event is seen, or a
+/// launch begins, a little later.
 const SOON: Duration = Duration::from_micros(2);
 
-/// With fewer of the threads that could copy than this share of those that keep up with the link, there are too few.
+/// There are too few copying threads if there are fewer than this share of those that keep up with the link.
 const FEW_THREADS: f64 = 0.5;
-/// A copy whose bytes take less than so many times what any copy takes is a small one.
+/// A copy is small if its bytes take less than this multiple of the time that any copy takes.
 const FIXED: u32 = 10;
 
-/// What is staged is worth a word from this share of the bytes copied that way on.
+/// Staged data matter from this share of the bytes copied that way.
 const SHARE_OF_BYTES: f64 = 0.01;
 
 /// Why a run took longer than it might have.
@@ -34,41 +36,41 @@ pub enum Cause {
     PageableSource,
     /// The CPU copies between ordinary and page-locked memory with too few threads to keep up with the link.
     TooFewCopyThreads,
-    /// What a source gives, or a sink takes, passes through the CPU.
+    /// Data of a source or a sink pass through the CPU.
     SourceOrSink,
     /// Copies both ways share the link, or someone else uses it too.
     LinkContention,
-    /// What each chunk costs, in the host's calls or before an engine begins, is too much for the bytes that are in it.
+    /// The fixed cost of a chunk, in the host's calls or before an engine begins, is too much for its bytes.
     ChunkTooSmall,
     /// The first chunk takes long to come in and the last one to go out, while nothing else is at work.
     ChunkTooLarge,
     /// A kernel has fewer blocks than the device has multiprocessors.
     KernelTooSmall,
-    /// What could overlap is on the default stream, where one thing comes after the other.
+    /// Work that could overlap is on the default stream, which serialises it.
     NullStream,
-    /// What could overlap is on one stream.
+    /// Work that could overlap is on one stream.
     OneStream,
     /// Streams wait for a function on the CPU.
     HostFunction,
     /// The next chunk waits for a ring slot.
     DepthTooSmall,
-    /// Each chunk waits for what the one before hands on.
+    /// Each chunk waits for the data that the one before hands on.
     Carry,
 }
 
-/// One thing that keeps a run from its limit. `Display` prints it as rustc would.
+/// One reason why a run stays behind its limit. `Display` prints it as rustc would.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What it is.
+    /// The cause.
     pub cause: Cause,
-    /// How much shorter the run would have been without it, more or less.
+    /// An estimate of how much shorter the run would have been without it.
     pub lost: Duration,
     /// The same as a share of the run, from 0 to 1.
     pub share: f64,
-    /// What it is about.
+    /// The facts.
     pub note: String,
-    /// What could be done.
+    /// Advice.
     pub help: String,
 }
 
@@ -80,7 +82,8 @@ impl fmt::Display for Finding {
 }
 
 impl Timeline {
-    /// What keeps the run from its limit, what costs most first. What costs less than 3 % of the run is left out.
+    /// The reasons why the run stays behind its limit, the most expensive first. Those below 3 % of the run
+    /// are left out.
     pub fn findings(&self) -> Vec<Finding> {
         let lost = self.losses();
         let worth = self.time().mul_f64(WORTH_A_WORD);
@@ -91,7 +94,7 @@ impl Timeline {
             .collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.lost));
         let of_the_chunk = [Cause::ChunkTooSmall, Cause::ChunkTooLarge];
-        // Where one thing comes after the other, each chunk's own costs show: they would be hidden.
+        // In a serial run each chunk's own costs show that overlap would hide.
         let serial = [Cause::NullStream, Cause::OneStream, Cause::DepthTooSmall];
         let is_serial = |finding: &Finding| serial.contains(&finding.cause);
         if let Some(first) = found.iter().position(is_serial) {
@@ -101,9 +104,9 @@ impl Timeline {
                 !(after && of_the_chunk.contains(&finding.cause))
             });
         }
-        // Its size is the best that is known, if it was left to the runtime; what else there is to be done may help.
+        // If the runtime chose the chunk, its size is the best that is known; other advice may help.
         found.retain(|finding| !(of_the_chunk.contains(&finding.cause) && finding.help.is_empty()));
-        // Chunks that cost something each and that come in late are both true; of two pieces of advice against each other one is.
+        // Chunks may be both too small and too large; of two contradicting pieces of advice one is given.
         let mut said = found.iter().map(|finding| finding.cause).filter(|cause| of_the_chunk.contains(cause));
         if let (Some(_), Some(lesser)) = (said.next(), said.next()) {
             found.retain(|finding| finding.cause != lesser);
@@ -111,7 +114,7 @@ impl Timeline {
         found
     }
 
-    /// What each cause has cost.
+    /// The time lost to each cause.
     pub(super) fn losses(&self) -> BTreeMap<Cause, Duration> {
         let mut lost = BTreeMap::new();
         let Some(engine) = self.bottleneck() else { return lost };
@@ -130,7 +133,7 @@ impl Timeline {
         for (index, span) in self.spans.iter().enumerate().filter(|(_, span)| span.engine == engine) {
             let are_timed = std::mem::replace(&mut timed, !span.estimated) && timed;
             let waits = span.start > free;
-            // While the ring fills something else is waited for than later on.
+            // While the ring fills, operations wait for other things than later.
             if waits && span.chunk < self.report.depth {
                 self.blame(&past, &staging, index, free, span.start, add);
             } else if waits && are_timed {
@@ -141,7 +144,8 @@ impl Timeline {
             }
             free = free.max(span.end);
         }
-        // Where one of the two that are around a gap was not timed it is as between those that were, if there are such.
+        // A gap next to a span that was not timed is attributed like the gaps between timed ones, if there
+        // are any.
         let known: Duration = lost.values().sum();
         let mut more = Duration::ZERO;
         for (index, free) in unknown {
@@ -154,15 +158,16 @@ impl Timeline {
             let share = time.as_secs_f64() / known.as_secs_f64().max(f64::MIN_POSITIVE);
             add(cause, time + more.mul_f64(share));
         }
-        // What comes after its last operation is for the last chunk.
+        // The time after its last operation belongs to the last chunk.
         let after = self.time().saturating_sub(free);
         add(staging.binds_after(self, free).unwrap_or(Cause::ChunkTooLarge), after);
     }
 
-    /// Who is to blame that a span did not begin between `from` and `to`.
+    /// Finds the cause why a span did not begin between `from` and `to`.
     ///
-    /// It is followed back what it waited for, and what that waited for, to what was at work at `from`. Where something on that
-    /// way need not have been waited for at all, such as a ring slot, or came late, it is to blame for all of it.
+    /// The search follows what the span waited for, and what that waited for, back to the work under way at
+    /// `from`. If something on that way could have been avoided, such as the wait for a ring slot, or came
+    /// late, it is the cause of the whole gap.
     fn blame(
         &self,
         past: &Past,
@@ -207,20 +212,21 @@ impl Timeline {
             (index, to) = (before, begun);
         }
         if from.is_zero() && self.copies_shared() {
-            // That comes before everything else. The link's part of it has to be.
+            // The shared data come before everything else. The link's part of that time is unavoidable.
             add(self.staging(), staging.shared.min(late));
         } else {
             add(self.host(staging), late);
         }
         match root {
             Some((_, cause)) => add(cause, at_work + latencies),
-            // Before its first operation it has to wait. Later another engine has a little more to do.
+            // Before its first operation the engine has to wait. Later another engine has a little more to
+            // do.
             None if from.is_zero() => add(Cause::ChunkTooLarge, at_work + latencies),
             None => add(Cause::ChunkTooSmall, latencies),
         }
     }
 
-    /// Whether what ties a span to an earlier one could be otherwise.
+    /// The cause, if the tie between a span and an earlier one could have been avoided.
     fn link(&self, span: &Span, earlier: &Span, link: Link) -> Option<(Rank, Cause)> {
         let slot = (Rank::Slot, Cause::DepthTooSmall);
         match link {
@@ -228,7 +234,7 @@ impl Timeline {
             Link::Stream if self.plan.streams[self.rows[span.row].stream].null => {
                 Some((Rank::Stream, Cause::NullStream))
             }
-            // Of a stream that is one slot's, the slot is waited for.
+            // On a stream of a slot's own, the span waits for the slot.
             Link::Stream if self.rows[span.row].slot.is_some() => {
                 (span.chunk != earlier.chunk).then_some(slot)
             }
@@ -249,7 +255,8 @@ impl Timeline {
                     let alone = if rate > 0.0 { span.bytes as f64 / rate } else { 0.0 };
                     let alone = Duration::try_from_secs_f64(alone).unwrap_or_default();
                     let beyond = span.time().saturating_sub(alone);
-                    // To share the link at most doubles a copy. What a small one takes beyond that is its own beginning and end.
+                    // Sharing the link at most doubles a copy. The rest of a small copy's time is its own
+                    // beginning and end.
                     let is_small = alone < FIXED * copy_latency;
                     let most = if is_small { alone } else { Duration::MAX };
                     let shared = beyond.saturating_sub(copy_latency).min(most);
@@ -260,7 +267,7 @@ impl Timeline {
             Engine::Compute => {
                 let mut until = Duration::ZERO;
                 for span in spans {
-                    // What another one shares counts once.
+                    // Time that kernels share counts once.
                     let time = span.end.saturating_sub(span.start.max(until));
                     until = until.max(span.end);
                     if (1..u64::from(multiprocessors)).contains(&span.blocks) {
@@ -277,18 +284,18 @@ impl Timeline {
         }
     }
 
-    /// Whether something is copied in for the whole run.
+    /// Whether data are copied in for the whole run.
     fn copies_shared(&self) -> bool {
         let in_chunks = self.spans.iter().filter(|span| span.engine == Engine::ToDevice);
         self.report.bytes_to_device > in_chunks.map(|span| span.bytes).sum()
     }
 
-    /// What it is if the host is late.
+    /// The cause if the host is late.
     fn host(&self, staging: &StagingWork) -> Cause {
         if staging.chunks > staging.calls { staging.cause } else { Cause::ChunkTooSmall }
     }
 
-    /// What the CPU has to copy, and to call.
+    /// The CPU's copies and calls.
     pub(super) fn staging_work(&self) -> StagingWork {
         let DeviceModel { host_memcpy, host_call, launch_call, .. } = self.spec;
         let time = |bytes: u64| {
@@ -296,7 +303,7 @@ impl Timeline {
             Duration::try_from_secs_f64(seconds).unwrap_or_default()
         };
         let call = |span: &Span| if span.engine == Engine::Compute { launch_call } else { host_call };
-        // By operation, and by engine.
+        // The bytes of each operation, with its engine.
         let mut bytes = vec![(0, None); self.plan.operations.len()];
         let mut of_engine = BTreeMap::<Engine, u64>::new();
         let [mut streamed, mut pageable] = [0, 0];
@@ -345,22 +352,24 @@ impl Timeline {
     }
 }
 
-/// What the CPU has to do for a run, by the calibration.
+/// The CPU's work for a run, according to the calibration.
 pub(super) struct StagingWork {
-    /// To stage what comes in chunks.
+    /// Time to stage the data of chunks.
     chunks: Duration,
-    /// To stage the rest: what the whole run shares.
+    /// Time to stage the data that the whole run shares.
     shared: Duration,
-    /// To enqueue the operations.
+    /// Time to enqueue the operations.
     calls: Duration,
-    /// Of each operation what it is if its copies wait for the CPU; none if what is staged of it is too little to matter.
+    /// For each operation, the cause if its copies wait for the CPU; `None` if too little of it is staged to
+    /// matter.
     pub(super) causes: Vec<Option<Cause>>,
-    /// What it is of most that is staged in chunks.
+    /// The cause for most of the data staged in chunks.
     cause: Cause,
 }
 
 impl StagingWork {
-    /// What it is if what follows the last operation, after an engine is free, is mostly copied by the CPU.
+    /// The cause, if the CPU spends most of the time after an engine is free with copies behind the last
+    /// operation.
     fn binds_after(&self, timeline: &Timeline, free: Duration) -> Option<Cause> {
         let last = timeline.spans.iter().map(|span| span.end).max().unwrap_or_default();
         let after = timeline.time().saturating_sub(last);
@@ -371,8 +380,8 @@ impl StagingWork {
     }
 }
 
-/// Which of several things on the way is to blame. More ring slots do not help where a stream has one thing after the other, and
-/// nothing helps where chunks wait for each other.
+/// The order in which several obstacles on the way are blamed. More ring slots do not help if a stream
+/// serialises the work, and nothing helps if chunks wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Host,
@@ -381,10 +390,10 @@ enum Rank {
     Carry,
 }
 
-/// What ties a span to an earlier one.
+/// The tie between a span and an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Link {
-    /// They are on one stream.
+    /// Both are on one stream.
     Stream,
     /// An event of the same chunk.
     Chunk,
@@ -394,11 +403,11 @@ enum Link {
     Slot,
 }
 
-/// Where to find what came before.
+/// Finds earlier spans.
 struct Past {
-    /// For each span the one before it on its stream.
+    /// For each span, the one before it on its stream.
     before: Vec<Option<usize>>,
-    /// For each operation of a chunk its last span.
+    /// For each operation of a chunk, its last span.
     last: BTreeMap<(usize, usize), usize>,
 }
 
@@ -414,7 +423,7 @@ impl Past {
         Self { before, last }
     }
 
-    /// What a span had to wait for longest, if that was on the device.
+    /// Of the spans that a span had to wait for, the one that ended last, with the tie to it.
     fn constraint(&self, timeline: &Timeline, index: usize) -> Option<(usize, Link)> {
         let span = &timeline.spans[index];
         let depth = timeline.report.depth;
@@ -427,7 +436,7 @@ impl Past {
             };
             let operation = timeline.plan.events[wait.event].operation;
             let chunk = span.chunk.checked_sub(back)?;
-            // An event covers all that its stream had before it.
+            // An event covers all earlier operations on its stream.
             let covered = (0..=operation).rev().find_map(|earlier| {
                 let same =
                     timeline.plan.operations[earlier].stream == timeline.plan.operations[operation].stream;

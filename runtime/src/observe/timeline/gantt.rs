@@ -9,7 +9,8 @@ use super::letters::{letters, of_chunk};
 use super::text::{shortened, unraw, wrapped};
 use super::{Span, Timeline};
 
-/// A chart of a run, or of a part of it, for the terminal: a row for each stream, a letter for each stage, a dot for idle.
+/// A chart of a run, or of a part of it, for the terminal: a row for each stream, a letter for each stage, a
+/// dot for idle time.
 ///
 /// ```text
 /// up   LLLLLLLLLLLLLLLLLLLLllllllllllllllllllllLLLLLLLLLLLLLLLLLLLL...............
@@ -21,9 +22,10 @@ use super::{Span, Timeline};
 /// busy: link up 80 %, compute 20 %, link down 40 %
 /// ```
 ///
-/// `Display` prints it. A cell shows the stage that occupies most of it, an even chunk by a capital; if more than half of
-/// a cell is idle it is a dot, unless a span has its middle there: so each span longer than a cell is drawn to the nearest
-/// cell, and a shorter one is not lost. Where many chunks share each cell, all letters are small.
+/// `Display` prints it. A cell shows the stage that occupies most of it, with a capital for an even chunk. A
+/// cell that is more than half idle shows a dot, unless a span has its middle there: so each span longer than
+/// a cell is rounded to the nearest cell, and a shorter one is not lost. If many chunks share each cell, all
+/// letters are small.
 ///
 /// Below are the axis, the letters, and the share of the drawn time in which each engine was busy.
 #[derive(Debug, Clone, Copy)]
@@ -41,18 +43,18 @@ impl Timeline {
 }
 
 impl Gantt<'_> {
-    /// So many columns, at least 24: fewer count as 24.
+    /// Sets the width in columns; fewer than 24 count as 24.
     pub fn width(self, columns: usize) -> Self {
         Self { width: columns.max(24), ..self }
     }
 
-    /// Only what was done between these times from the run's beginning.
+    /// Draws only the time between `from` and `to`, counted from the run's beginning.
     pub fn between(self, from: Duration, to: Duration) -> Self {
         Self { window: Window::new(nanoseconds(from), nanoseconds(to)), ..self }
     }
 
-    /// Only the time that these chunks took, from the beginning of the first operation to the end of the last; all of the run if
-    /// it has none of them.
+    /// Draws only the time of these chunks, from the beginning of the first operation to the end of the last;
+    /// the whole run if it has none of them.
     pub fn chunks(self, chunks: Range<usize>) -> Self {
         let of_them = || self.timeline.spans.iter().filter(|span| chunks.contains(&span.chunk));
         let from = of_them().map(|span| span.start).min();
@@ -63,10 +65,10 @@ impl Gantt<'_> {
         }
     }
 
-    /// The column of a time, in a chart of so many.
+    /// The column of a time, in a chart of `columns` columns.
     fn column(&self, time: u64, columns: usize) -> usize {
         let ahead = u128::from(time.saturating_sub(self.window.from));
-        // At most `columns`.
+        // This is at most `columns`.
         let column = (ahead * columns as u128 / u128::from(self.window.length())) as usize;
         column.min(columns - 1)
     }
@@ -79,7 +81,7 @@ impl Gantt<'_> {
             let Some(row) = rows.get_mut(span.row) else { continue };
             let stage = self.timeline.plan.operations[span.operation].stage;
             row[self.column(start + (end - start) / 2, columns)].has_middle = true;
-            // Places in the chart in units of a nanosecond by columns: a cell is as long as the window.
+            // Positions are in nanoseconds times columns, so that a cell is as long as the window.
             let place = |time: u64| u128::from(time - self.window.from) * columns as u128;
             let (start, end, cell) = (place(start), place(end), u128::from(self.window.length()));
             let first = ((start / cell) as usize).min(columns - 1);
@@ -93,7 +95,7 @@ impl Gantt<'_> {
     }
 }
 
-/// What is in one cell.
+/// The contents of one cell.
 #[derive(Clone, Default)]
 struct Cell {
     /// Whether a span has its middle here.
@@ -101,14 +103,14 @@ struct Cell {
     stages: Vec<Share>,
 }
 
-/// What one stage has of a cell.
+/// A stage's part of a cell.
 #[derive(Clone)]
 struct Share {
     stage: usize,
     time: u128,
-    /// The last chunk, and how long it took here.
+    /// The last chunk: its time in this cell, and its index.
     chunk: (u128, usize),
-    /// The chunk that took longest.
+    /// The chunk with the most time.
     longest: (u128, usize),
 }
 
@@ -131,10 +133,10 @@ impl Cell {
         }
     }
 
-    /// `cell`: how long it is.
+    /// The letter of the cell. `cell`: its length.
     fn letter(&self, letters: &[Option<char>], cell: u128) -> char {
         let busy: u128 = self.stages.iter().map(|share| share.time).sum();
-        // Of equals the one that came first.
+        // Among stages with equal time the first one counts.
         let most = self.stages.iter().rev().max_by_key(|share| share.time);
         match most {
             Some(share) if self.has_middle || 2 * busy >= cell => {
@@ -150,7 +152,7 @@ impl fmt::Display for Gantt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { timeline, width, window } = *self;
         let names = timeline.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-        // Room for the unit, too.
+        // Leaves room for the unit, too.
         let names = names.clamp(2, 20.min(width / 3));
         let columns = width - names - 1;
         let letters = letters(timeline.plan.stages);
@@ -163,7 +165,7 @@ impl fmt::Display for Gantt<'_> {
         for (time, label) in &axis.ticks {
             let column = self.column(*time, columns);
             line[column] = '+';
-            // Below the tick, but neither over another one nor over the edge.
+            // The label stands below the tick, without overlapping another one or the edge.
             let start = column.saturating_sub(label.len() / 2).min(columns.saturating_sub(label.len()));
             if labels.is_empty() || start > labels.len() {
                 labels = format!("{labels:start$}{label}");
@@ -184,7 +186,7 @@ impl fmt::Display for Gantt<'_> {
     }
 }
 
-/// The run in words, and its [`Gantt`] chart in 80 columns.
+/// Prints a summary of the run, and its [`Gantt`] chart in 80 columns.
 impl fmt::Display for Timeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", wrapped(self.heading(), 80))?;

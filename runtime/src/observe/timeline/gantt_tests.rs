@@ -53,13 +53,13 @@ busy: link up 100 %, compute 25 %,
     );
     let of_chunk = timeline.gantt().chunks(1..2).to_string();
     assert_eq!(of_chunk, timeline.gantt().between(micros(40), micros(110)).to_string());
-    // Chunks that there are none of.
+    // The run has no such chunks.
     assert_eq!(timeline.gantt().chunks(7..9).to_string(), timeline.gantt().to_string());
 }
 
 #[test]
 fn chunks_shorter_than_a_cell() {
-    // Half a cell each, so that a cell has an even chunk and an odd one; then many in each.
+    // A chunk takes half a cell, so each cell has an even and an odd one; then each cell has many.
     let text = steady(140).gantt().to_string();
     assert_eq!(cells(&text, 0), "l".repeat(75), "{text}");
     let text = steady(1000).gantt().to_string();
@@ -70,7 +70,7 @@ fn chunks_shorter_than_a_cell() {
 
 #[test]
 fn a_short_span_is_not_lost_and_the_edges_of_long_ones_are_rounded() {
-    // 75 cells of 10 us.
+    // There are 75 cells of 10 us.
     let spans = vec![span(2, 0, 1, 101..102), span(3, 0, 2, 104..126), span(3, 1, 2, 206..226)];
     let text = saxpy(750, spans).gantt().to_string();
     assert_eq!(cells(&text, 1).find('A'), Some(10));
@@ -125,7 +125,7 @@ nothing was done",
     );
     let no_rows = Timeline { rows: vec![], ..nothing };
     assert!(no_rows.to_string().ends_with("nothing was done"));
-    // One of no length, at the very beginning and at the very end.
+    // Spans without length, at the very beginning and at the very end.
     assert_eq!(
         cells(&saxpy(0, vec![span(0, 0, 0, 0..0)]).gantt().to_string(), 0),
         format!("L{}", ".".repeat(74))

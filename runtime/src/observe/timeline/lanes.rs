@@ -1,4 +1,5 @@
-//! Spans of one row that overlap, side by side: a callback, say, for which its stream does not wait.
+//! Places overlapping spans of one row side by side: for example a callback, for which its stream does not
+//! wait.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -6,9 +7,9 @@ use std::time::Duration;
 
 use super::Timeline;
 
-/// For each span its lane within its row, and for each row how many it has, at least one.
+/// For each span its lane within its row, and for each row its number of lanes, at least one.
 ///
-/// Spans of one lane follow one another; a row whose spans do has one lane.
+/// Spans of one lane follow one another; a row without overlapping spans has one lane.
 pub(super) fn lanes(timeline: &Timeline) -> (Vec<usize>, Vec<usize>) {
     let mut order: Vec<_> = (0..timeline.spans.len()).collect();
     order.sort_by_key(|&index| (timeline.spans[index].start, timeline.spans[index].end));
@@ -25,14 +26,14 @@ pub(super) fn lanes(timeline: &Timeline) -> (Vec<usize>, Vec<usize>) {
 
 #[derive(Clone, Default)]
 struct Lanes {
-    /// When each lane that is taken gets free.
+    /// The time at which each lane in use becomes free.
     taken: BinaryHeap<Reverse<(Duration, usize)>>,
     free: BTreeSet<usize>,
     count: usize,
 }
 
 impl Lanes {
-    /// The first lane that is free from `start`, taken until `end`.
+    /// The first lane that is free at `start`; it is taken until `end`.
     fn take(&mut self, start: Duration, end: Duration) -> usize {
         while let Some(&Reverse((until, lane))) = self.taken.peek()
             && until <= start

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-/// A capital for each name, another one each: the first of its own letters that is free, else the first free one. None where
-/// all of the Latin, Greek and Cyrillic letters are taken.
+/// A different capital for each name: the first free one of its own letters, else the first free one of all.
+/// `None` if all Latin, Greek and Cyrillic letters are taken.
 ///
-/// Each has a small letter that is no other's, for the chunks in between.
+/// Each has a small letter of its own, for the chunks in between.
 pub(super) fn letters(names: &[&str]) -> Vec<Option<char>> {
     let mut taken = BTreeSet::new();
     let others = || ('A'..='Z').chain(('Α'..='Ρ').chain('Σ'..='Ω')).chain('А'..='Я');

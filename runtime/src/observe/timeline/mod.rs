@@ -39,11 +39,12 @@ use crate::driver::Nanos;
 
 /// When each operation of a run began and ended.
 ///
-/// `profile` of a pipeline measures one, `predict` works one out without a run. All times count from the run's first call.
+/// A pipeline's `profile` measures one, and `predict` calculates one without a run. All times count from the
+/// run's first call.
 ///
 /// ```
 /// use thalweg::prelude::*;
-/// use thalweg::{Cause, Engine};
+/// use thalweg::timeline::{Cause, Engine};
 /// use thalweg_kernels::saxpy;
 ///
 /// stream_pipeline! {
@@ -59,7 +60,7 @@ use crate::driver::Nanos;
 ///     }
 /// }
 ///
-/// let device = Device::simulated(Spec::h200());
+/// let device = Device::simulated(Simulation::h200());
 /// let x = PinnedBuf::from_slice(&device, &vec![1.0; 1 << 20])?;
 /// let mut y = PinnedBuf::from_slice(&device, &vec![2.0; 1 << 20])?;
 /// let mut saxpy = Saxpy::new(&device)?;
@@ -85,33 +86,33 @@ use crate::driver::Nanos;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Timeline {
-    /// The pipeline's.
+    /// The pipeline's plan.
     pub plan: &'static Plan,
-    /// What the run did, and how long all of it took.
+    /// The run's report, with its whole duration.
     pub report: Report,
-    /// Whether this was worked out, not measured.
+    /// Whether this is a prediction.
     pub predicted: bool,
     /// The device's calibration.
     pub spec: DeviceModel,
     /// The streams of the run.
     pub rows: Vec<Row>,
-    /// What was done, in the order in which it began.
+    /// The spans, in the order in which they began.
     pub spans: Vec<Span>,
     pub(crate) basis: Basis,
 }
 
-/// What a timeline does not show, but advice depends on.
+/// Facts that a timeline does not show, but on which advice depends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Basis {
-    /// Of each of the plan's hosts, whether it is a source or a sink.
+    /// For each of the plan's hosts, whether it is a source or a sink.
     pub streamed: Vec<bool>,
-    /// Whether the chunk was the runtime's choice.
+    /// Whether the runtime chose the chunk.
     pub auto_chunk: bool,
-    /// Whether the depth was.
+    /// Whether the runtime chose the depth.
     pub auto_depth: bool,
-    /// Whether runs of the pipeline launch graphs, as a profile does not.
+    /// Whether runs of the pipeline launch graphs; a profile does not.
     pub graph: bool,
-    /// Of a prediction, whether some kernel's time was taken from its bytes, for want of a profile.
+    /// Whether a prediction has estimated some kernel's time from its bytes, for want of a profile.
     pub by_bytes: bool,
 }
 
@@ -119,17 +120,18 @@ pub(crate) struct Basis {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
-    /// The stream's name; with the slot's number, `math 0`, if there is one for each.
+    /// The stream's name; with the slot's number, `math 0`, if each slot has one.
     pub name: String,
     /// Index into [`Plan::streams`].
     pub stream: usize,
-    /// The ring slot, of a stream that each slot has its own of.
+    /// The ring slot, if each slot has a stream of its own.
     pub slot: Option<usize>,
 }
 
-/// What one operation of one chunk had the device do.
+/// A piece of work that one operation of one chunk gave to the device.
 ///
-/// An operation may be none (it stood in an `if`), one or several of them: a routine enqueues what it likes.
+/// An operation may have none (if it stands in an `if`), one or several spans: a routine may enqueue any
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
@@ -139,31 +141,32 @@ pub struct Span {
     pub chunk: usize,
     /// Index into [`Timeline::rows`].
     pub row: usize,
-    /// What was busy with it.
+    /// The engine that was busy with it.
     pub engine: Engine,
-    /// Bytes copied; of a kernel those of the buffers that it was given, read and written.
+    /// Bytes copied; for a kernel, the bytes of the buffers that it was given, read and written.
     pub bytes: u64,
-    /// Blocks of a launch; 0 of anything else.
+    /// Blocks of a launch; 0 for anything else.
     pub blocks: u64,
-    /// Whether it copies from or to ordinary memory, so that the CPU has a part in it.
+    /// Whether it copies from or to ordinary memory, so that the CPU takes part in it.
     pub staged: bool,
-    /// When the host had enqueued it.
+    /// The time at which the host had enqueued it.
     pub enqueued: Duration,
-    /// When the engine began.
+    /// The time at which the engine began.
     pub start: Duration,
-    /// When it was done.
+    /// The time at which it was done.
     pub end: Duration,
-    /// Whether a profile has not timed this one, but worked out when it was from other chunks that it has.
+    /// Whether a profile has calculated the span from other chunks instead of timing it.
     pub estimated: bool,
 }
 
 impl Timeline {
-    /// From the first call to the last result.
+    /// The time from the first call to the last result.
     pub fn time(&self) -> Duration {
         self.report.time
     }
 
-    /// The chunks of which a profile has timed operations. As many as there are, where nothing is [estimated](Span::estimated).
+    /// The number of chunks whose operations a profile has timed: all of them if nothing is
+    /// [estimated](Span::estimated).
     pub fn timed_chunks(&self) -> usize {
         let timed = self.spans.iter().filter(|span| !span.estimated).map(|span| span.chunk);
         timed.collect::<BTreeSet<_>>().len()
@@ -176,13 +179,13 @@ impl Timeline {
 }
 
 impl Span {
-    /// How long it took.
+    /// The duration of the span.
     pub fn time(&self) -> Duration {
         self.end.saturating_sub(self.start)
     }
 }
 
-/// A time in nanoseconds; none that is negative.
+/// A time in nanoseconds; negative times count as 0.
 pub(crate) fn nanos(nanos: Nanos) -> Duration {
     Duration::try_from_secs_f64(nanos / 1e9).unwrap_or_default()
 }

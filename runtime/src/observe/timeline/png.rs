@@ -1,7 +1,7 @@
-//! A timeline as PNG: the picture of the SVG, drawn here.
+//! A timeline as PNG: the same picture as the SVG, drawn by this crate.
 //!
-//! The rectangles are drawn with the shares of pixels that they cover, as a browser does; the text by
-//! embedded-graphics, whose fonts are part of it, so that every machine draws the same.
+//! Rectangles are drawn with the share of each pixel that they cover, as a browser does, and text by
+//! embedded-graphics, which contains its fonts, so that every machine draws the same.
 
 use std::convert::Infallible;
 
@@ -17,14 +17,15 @@ use super::colours::{Colours, Rgb};
 use super::scene::{Anchor, Scene, Shape, WIDTH};
 
 impl Timeline {
-    /// The picture of [`svg`](Self::svg), in its light form, as a PNG file: 1000 pixels wide. Needs the feature `png`.
+    /// Draws the picture of [`svg`](Self::svg), in its light form, as a PNG file, 1000 pixels wide. Needs the
+    /// feature `png`.
     ///
-    /// Letters beyond ISO 8859-1 are question marks; a name that is shortened ends in `~`.
+    /// Letters beyond ISO 8859-1 become question marks; a shortened name ends in `~`.
     pub fn png(&self) -> Vec<u8> {
         png(&Scene::new(&[self]))
     }
 
-    /// The picture of [`svg_with`](Self::svg_with) as a PNG image.
+    /// Draws the picture of [`svg_with`](Self::svg_with) as a PNG file.
     pub fn png_with(&self, below: &Self) -> Vec<u8> {
         png(&Scene::new(&[self, below]))
     }
@@ -59,7 +60,7 @@ impl Canvas {
     }
 
     fn fill(&mut self, [left, top]: [f64; 2], [right, bottom]: [f64; 2], Rgb(colour): Rgb, opacity: f64) {
-        // Negative ones are 0.
+        // Negative numbers become 0.
         let pixels = |from: f64, to: f64, most: usize| from as usize..(to.ceil() as usize).min(most);
         let covered = |pixel: usize, from: f64, to: f64| {
             let pixel = pixel as f64;
@@ -103,7 +104,7 @@ impl Canvas {
 
 impl OriginDimensions for Canvas {
     fn size(&self) -> Size {
-        // No wider than the scene; a picture of more than 2^32 rows would not fit into memory.
+        // The width is that of the scene; a picture of more than 2^32 rows would not fit into memory.
         Size::new(self.width as u32, self.height as u32)
     }
 }
@@ -129,7 +130,7 @@ mod tests {
     use super::super::scene::Paint;
     use super::*;
 
-    /// The pixels of a PNG file, row by row, and how many there are in a row.
+    /// The pixels of a PNG file, row by row, and the number of pixels in a row.
     fn decoded(png: &[u8]) -> (usize, Vec<[u8; 3]>) {
         let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().expect("a header");
         let mut bytes = vec![0; reader.output_buffer_size().expect("a size")];
@@ -151,7 +152,7 @@ mod tests {
             let Shape::Rectangle { x, y, width: w, height: h, paint: Paint::Stage(stage), .. } = shape else {
                 continue;
             };
-            // A little into its corners, where no text is.
+            // A little inside of the corners, where there is no text.
             for (x, y) in [(x + 2.0, y + 2.0), (x + w - 2.0, y + h - 2.0)] {
                 let Rgb(colour) = Colours::LIGHT.of(Paint::Stage(stage));
                 assert_eq!(pixels[y as usize * width + x as usize], colour);
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(row(0), [[128, 178, 255], [0, 100, 255], [191, 216, 255], [255; 3]]);
         assert_eq!(row(1), [[255; 3]; 4]);
         let mut canvas = Canvas::new(2, 1);
-        // Beyond the edges there is nothing.
+        // Nothing is drawn beyond the edges.
         canvas.fill([-3.0, -3.0], [1.0, 9.0], Rgb([55; 3]), 0.5);
         assert_eq!(canvas.pixels, [[155; 3], [255; 3]]);
         canvas.write([-50.0, 0.0], Anchor::Middle, Rgb([0; 3]), "größe, 日本");

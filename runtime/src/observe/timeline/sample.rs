@@ -61,12 +61,12 @@ pub(super) const SAXPY: Plan = Plan {
     ],
 };
 
-/// A row with a stream of the plan's.
+/// A row with one of the plan's streams.
 pub(super) fn row(name: &str, stream: usize, slot: Option<usize>) -> Row {
     Row { name: name.to_owned(), stream, slot }
 }
 
-/// A span of [`SAXPY`]: operation, chunk, row, and when, in microseconds. Copies are of 1 MB.
+/// A span of [`SAXPY`] with its operation, chunk, row and time in microseconds. Copies are of 1 MB.
 pub(super) fn span(operation: usize, chunk: usize, row: usize, at: Range<u64>) -> Span {
     let engine = match operation {
         0 | 1 => Engine::ToDevice,
@@ -88,7 +88,7 @@ pub(super) fn span(operation: usize, chunk: usize, row: usize, at: Range<u64>) -
     }
 }
 
-/// A measured run of [`SAXPY`] on three rows, of so many microseconds.
+/// A measured run of [`SAXPY`] on three rows, `micros` microseconds long.
 pub(super) fn saxpy(micros: u64, spans: Vec<Span>) -> Timeline {
     let chunks = spans.iter().map(|span| span.chunk + 1).max().unwrap_or(0);
     Timeline {

@@ -1,6 +1,7 @@
-//! The picture of one timeline, or of two on one axis, as rectangles, lines and texts: what the SVG and the PNG are made of.
+//! The picture of one timeline, or of two on one axis, as rectangles, lines and texts, from which SVG and PNG
+//! are made.
 //!
-//! Lengths are in pixels of the SVG at its own size, and of the PNG.
+//! Lengths are in pixels of the SVG at its natural size, and of the PNG.
 
 use super::axis::{Axis, Window, nanoseconds};
 use super::lanes::lanes;
@@ -9,15 +10,15 @@ use super::{Span, Timeline};
 
 /// The width of a picture.
 pub(super) const WIDTH: f64 = 1000.0;
-/// The width of a character: that of the PNG's font, and at 12 pixels of about every monospaced one.
+/// The width of a character of the PNG's font, and of about every monospaced font at 12 pixels.
 pub(super) const CHARACTER: f64 = 7.0;
 const MARGIN: f64 = 14.0;
 const LINE: f64 = 18.0;
 const BAR: f64 = 20.0;
 const ROW: f64 = 24.0;
-/// A row of overlapping spans is as many bars high, but no more than this.
+/// The greatest height of a row of overlapping spans, in bars.
 const LANES: usize = 4;
-/// What was not timed is drawn with so much of its colour.
+/// The opacity of spans that were not timed.
 const ESTIMATED: f64 = 0.6;
 /// More rectangles than these help nobody, and slow every viewer down.
 const RECTANGLES: usize = 8_000;
@@ -25,7 +26,7 @@ const RECTANGLES: usize = 8_000;
 pub(super) struct Scene {
     pub(super) height: f64,
     pub(super) title: String,
-    /// In the order in which they are drawn.
+    /// The shapes, in the order in which they are drawn.
     pub(super) shapes: Vec<Shape>,
 }
 
@@ -54,11 +55,11 @@ pub(super) enum Paint {
     Ink,
     Quiet,
     Grid,
-    /// Behind a row.
+    /// The background of a row.
     Band,
-    /// A stage, by its place among all of the picture's.
+    /// A stage, by its index among all of the picture's.
     Stage(usize),
-    /// What is written on a stage.
+    /// Text on a stage.
     OnStage(usize),
 }
 
@@ -69,7 +70,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// Where the time axis is.
+/// The position of the time axis.
 #[derive(Clone, Copy)]
 struct Plot {
     left: f64,
@@ -88,7 +89,7 @@ impl Plot {
 }
 
 impl Scene {
-    /// One below the other.
+    /// Draws the timelines one below the other.
     pub(super) fn new(timelines: &[&Timeline]) -> Self {
         let mut stages: Vec<&'static str> = Vec::new();
         for stage in timelines.iter().flat_map(|timeline| timeline.plan.stages) {
@@ -129,7 +130,7 @@ impl Scene {
         }
     }
 
-    /// The heading of a timeline, its rows, and how busy its engines were.
+    /// Draws the heading of a timeline, its rows, and the shares of its engines.
     fn panel(&mut self, timeline: &Timeline, plot: Plot, axis: &Axis, stages: &[&str], names: usize) {
         self.paragraph(timeline.heading(), Paint::Ink);
         self.height += 4.0;
@@ -149,7 +150,7 @@ impl Scene {
             self.rectangle(plot.x(*time), top, 1.0, self.height - top, Paint::Grid);
         }
         let bars = Bars { timeline, plot, stages, lanes: of_spans };
-        // Coarser until there are few enough; the first one is what a screen can show.
+        // Columns get wider until there are few enough bars; the first width is what a screen can show.
         let mut column = 1.0;
         let mut drawn = bars.of(column);
         while drawn.len() > RECTANGLES && column < plot.width() {
@@ -171,7 +172,7 @@ impl Scene {
     }
 
     fn bar(&mut self, bar: &Bar, y: f64, stages: &[&str]) {
-        // A hair between neighbours shows where a chunk ends.
+        // A thin gap between neighbours shows where a chunk ends.
         let width = bar.width - (0.2 * bar.width).min(1.0);
         self.shapes.push(Shape::Rectangle {
             x: bar.x,
@@ -249,15 +250,16 @@ struct Bar {
     x: f64,
     width: f64,
     stage: usize,
-    /// Of a single span.
+    /// The chunk, if the bar is a single span.
     chunk: Option<usize>,
-    /// The share of the bar in which something was done; less than all of it where that was not timed.
+    /// The share of the bar in which work was done; lower for a single span that was not timed.
     opacity: f64,
     tip: String,
 }
 
 impl Bars<'_> {
-    /// What is narrower than `column` pixels is drawn together with the others of its column.
+    /// The bars of the row. Spans narrower than `column` pixels are drawn together with the others of their
+    /// column.
     fn of(&self, column: f64) -> Vec<Bar> {
         let Self { timeline, plot, .. } = *self;
         let row = |index: usize| timeline.spans[index].row;
@@ -287,7 +289,7 @@ impl Bars<'_> {
         bars
     }
 
-    /// All of them as one; none if there are none.
+    /// One bar for all of the spans; `None` if there are none.
     fn bar(&self, spans: &[&Span], lane: usize) -> Option<Bar> {
         let (first, last) = (spans.first()?, spans.last()?);
         let x = self.plot.x(nanoseconds(first.start));
@@ -326,7 +328,7 @@ impl Bars<'_> {
 }
 
 impl Timeline {
-    /// What is to be known of a span, line by line.
+    /// The facts about a span, one in a line.
     fn tip(&self, span: &Span) -> String {
         let operation = &self.plan.operations[span.operation];
         let mut tip = format!(

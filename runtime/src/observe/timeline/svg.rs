@@ -7,15 +7,16 @@ use super::colours::{Colours, Rgb};
 use super::scene::{Anchor, Paint, Scene, Shape, WIDTH};
 
 impl Timeline {
-    /// The run as an SVG image: a row for each stream, a colour for each stage, in time.
+    /// The run as an SVG image: a row for each stream, a colour for each stage, over time.
     ///
-    /// It is complete in itself, has a light and a dark form, of which the viewer chooses, and says more of each operation below the
-    /// pointer. Of what is narrower than a pixel several are drawn as one.
+    /// The image is self-contained. It has a light and a dark form, between which the viewer chooses, and
+    /// shows details of the operation below the pointer. Spans narrower than a pixel are drawn together.
     pub fn svg(&self) -> String {
         svg(&Scene::new(&[self]))
     }
 
-    /// Both, one above the other on the same axis: what was predicted, say, and what was measured.
+    /// Draws both timelines, one above the other on the same axis: for example a prediction and a
+    /// measurement.
     pub fn svg_with(&self, below: &Self) -> String {
         svg(&Scene::new(&[self, below]))
     }
@@ -75,7 +76,7 @@ fn write(out: &mut String, scene: &Scene) -> std::fmt::Result {
                     Anchor::Middle => r#" text-anchor="middle""#,
                     Anchor::End => r#" text-anchor="end""#,
                 };
-                // What is on a bar must not keep the pointer from it.
+                // Text on a bar must not keep the pointer from it.
                 let on_a_bar = matches!(paint, Paint::OnStage(_));
                 let events = if on_a_bar { r#" pointer-events="none""# } else { "" };
                 let (x, y, class, text) = (Number(*x), Number(*y), class(*paint), escaped(text));
@@ -110,7 +111,8 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// As XML has it: what would be markup is an entity, and what no XML document may hold is replaced.
+/// Text escaped for XML: markup becomes entities, and characters that no XML document may contain are
+/// replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -4,7 +4,7 @@ use super::Timeline;
 use super::sample::{SAXPY, per_slot, saxpy, span, steady};
 use crate::base::plan::{OperationPlan, Plan};
 
-/// How often a text occurs.
+/// The number of occurrences of a text.
 fn times(text: &str, part: &str) -> usize {
     text.matches(part).count()
 }
@@ -16,7 +16,7 @@ fn values(svg: &str, name: &str) -> Vec<f64> {
     after.filter_map(|rest| rest.split('"').next()?.parse().ok()).collect()
 }
 
-/// That the elements of an SVG close one another and nothing in it is out of its bounds.
+/// Checks that the elements of an SVG are closed and that nothing lies out of its bounds.
 fn check(svg: &str) {
     let mut open = Vec::new();
     for part in svg.split('<').skip(1) {
@@ -78,9 +78,9 @@ fn what_is_too_narrow_is_drawn_together() {
     let bars = times(&svg, "<rect class=\"s");
     assert!((900..8_100).contains(&bars), "{bars}");
     assert!(svg.contains(" operations, chunks "));
-    // The kernels take a quarter of the time: less than a third is no fainter.
+    // The kernels take a quarter of the time; opacity does not go below a third.
     assert!(svg.contains("<rect class=\"s1\"") && svg.contains("opacity=\"0.35\""));
-    // Every row to its end.
+    // Every row extends to its end.
     let end = values(&svg, "x").into_iter().fold(0.0, f64::max);
     assert!(end > 980.0, "{end}");
     let slots = per_slot(25_000, 64).svg();

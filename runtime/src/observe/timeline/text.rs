@@ -1,4 +1,4 @@
-//! The words that the pictures of a timeline share.
+//! Texts that the pictures of a timeline share.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,12 +21,12 @@ impl fmt::Display for Time {
     }
 }
 
-/// A name as one reads it: without the `r#` of a keyword.
+/// A name as users read it: without the `r#` of a raw identifier.
 pub(super) fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// At most so many characters: what is longer ends in an ellipsis.
+/// The text in at most `most` characters: a longer one ends in an ellipsis.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -34,7 +34,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The parts with commas between them, in lines of at most so many characters; further lines are indented.
+/// The parts with commas between them, in lines of at most `width` characters; further lines are indented.
 pub(super) fn wrapped(parts: impl IntoIterator<Item = String>, width: usize) -> String {
     let (mut text, mut column) = (String::new(), 0);
     let mut parts = parts.into_iter().peekable();
@@ -57,7 +57,7 @@ pub(super) fn wrapped(parts: impl IntoIterator<Item = String>, width: usize) -> 
 }
 
 impl Span {
-    /// Bytes per second, of what has bytes and took time.
+    /// Bytes per second, if the span has bytes and took time.
     pub(super) fn rate(&self) -> Option<f64> {
         let time = self.time();
         (self.bytes > 0 && !time.is_zero()).then(|| self.bytes as f64 / time.as_secs_f64())
@@ -65,12 +65,12 @@ impl Span {
 }
 
 impl Timeline {
-    /// Where it is from.
+    /// The timeline's origin.
     pub(super) fn origin(&self) -> &'static str {
         if self.predicted { "predicted" } else { "measured" }
     }
 
-    /// What ran, on which device, how long, in how many chunks: parts of a sentence.
+    /// Parts of a sentence: what ran, on which device, how long, in how many chunks.
     pub(super) fn heading(&self) -> Vec<String> {
         let report = &self.report;
         let mut parts = vec![

@@ -1,7 +1,7 @@
 //! A timeline in the Trace Event Format, which Perfetto and `chrome://tracing` show.
 //!
-//! The JSON is written here: what a crate for it would bring to every program that depends on this one is much for events
-//! of a fixed form, in which only strings need care.
+//! The JSON is written by hand: a crate for it would be a large dependency of every program that uses this
+//! one, for events of a fixed form, in which only strings need care.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,19 +17,20 @@ use crate::base::plan::Distance;
 const STREAMS: u64 = 1;
 
 impl Timeline {
-    /// The run as JSON in the Trace Event Format, for [Perfetto](https://ui.perfetto.dev) or `chrome://tracing`.
+    /// The run as JSON in the Trace Event Format, for [Perfetto](https://ui.perfetto.dev) or
+    /// `chrome://tracing`.
     ///
-    /// Each stream is a thread, each operation a slice with its chunk, bytes, rate and place in the source. Arrows are the
-    /// plan's waits. A counter for each engine says how many operations it was at.
+    /// Each stream is a thread, each operation a slice with its chunk, bytes, rate and place in the source.
+    /// Arrows are the plan's waits. A counter for each engine says how many operations it was at.
     pub fn trace(&self) -> String {
         let mut out = Vec::new();
-        // Writing to memory does not fail, and what is written is JSON, whose text is UTF-8.
+        // Writing to memory does not fail, and the JSON written is UTF-8.
         let _ = self.write_trace(&mut out);
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// Writes what [`trace`](Self::trace) returns, an event a line. Each is written by itself: files want a
-    /// [`BufWriter`](io::BufWriter).
+    /// Writes what [`trace`](Self::trace) returns, one event a line. Each event is a separate write: use a
+    /// [`BufWriter`](io::BufWriter) for files.
     ///
     /// # Errors
     /// Those of the writer.
@@ -44,7 +45,8 @@ impl Timeline {
         let (lanes, of_rows) = lanes(self);
         let threads = Threads::new(&of_rows);
         self.name_all(&threads, &of_rows, &mut to)?;
-        // In order of time, and of what begins at the same time the longest first, so that a viewer may nest them.
+        // Events are in order of time; of those that begin at the same time the longest is first, so that a
+        // viewer may nest them.
         let mut order: Vec<_> =
             (0..self.spans.len()).filter(|&i| self.spans[i].row < self.rows.len()).collect();
         order.sort_by_key(|&i| (self.spans[i].start, std::cmp::Reverse(self.spans[i].end)));
@@ -57,7 +59,7 @@ impl Timeline {
         write!(to.to, "\n]}}")
     }
 
-    /// The names of processes and threads, and the order in which they stand.
+    /// Writes the names of processes and threads, and their order.
     fn name_all(&self, threads: &Threads, of_rows: &[usize], to: &mut Events<impl Write>) -> io::Result<()> {
         let process = format!("{}, {}", self.heading().swap_remove(0), self.origin());
         let engines = threads.next;
@@ -106,7 +108,7 @@ impl Timeline {
         ))
     }
 
-    /// An arrow from what records an event to what waits for it.
+    /// Writes an arrow from each operation that records an event to each that waits for it.
     fn arrows(
         &self,
         order: &[usize],
@@ -136,7 +138,8 @@ impl Timeline {
                 let from = chunk.checked_sub(back).and_then(|chunk| ends.get(&(recorded.operation, chunk)));
                 let Some(&(_, from)) = from else { continue };
                 id += 1;
-                // From within the slice, whose end is no longer part of it, and not to an earlier time.
+                // The arrow begins within the slice, whose end is no longer part of it, and never points to
+                // an earlier time.
                 let Span { start: began, end, .. } = self.spans[from];
                 let (start, began) = (nanoseconds(start), nanoseconds(began));
                 let at = nanoseconds(end).saturating_sub(1).min(start).max(began);
@@ -151,7 +154,7 @@ impl Timeline {
         Ok(())
     }
 
-    /// How many operations each engine was at, whenever that changed.
+    /// Writes how many operations each engine was at, whenever that changed.
     fn counters(&self, process: u64, to: &mut Events<impl Write>) -> io::Result<()> {
         for engine in Engine::ALL {
             let of_it = || self.spans.iter().filter(|span| span.engine == engine && !span.time().is_zero());
@@ -161,7 +164,7 @@ impl Timeline {
             let mut operations: i64 = 0;
             for (index, &(time, change)) in changes.iter().enumerate() {
                 operations += change;
-                // Of what changes at the same time, the last word.
+                // Of changes at the same time, only the last counts.
                 if changes.get(index + 1).is_none_or(|&(next, _)| next > time) {
                     let at = Micros(time);
                     to.event(format_args!(
@@ -174,22 +177,22 @@ impl Timeline {
     }
 }
 
-/// What events are written to.
+/// The writer of events.
 struct Events<W> {
     to: W,
-    /// What stands before the next one.
+    /// The separator before the next event.
     separator: &'static str,
 }
 
 impl<W: Write> Events<W> {
-    /// `fields` are those of one event.
+    /// Writes one event with these `fields`.
     fn event(&mut self, fields: fmt::Arguments<'_>) -> io::Result<()> {
         write!(self.to, "{}{{{fields}}}", self.separator)?;
         self.separator = ",\n";
         Ok(())
     }
 
-    /// The name of a process or thread, and its place among the others.
+    /// Writes the name of a process or thread, and its place among the others.
     fn metadata(&mut self, pid: u64, tid: u64, of: &str, name: &str, place: u64) -> io::Result<()> {
         let name = Text(name);
         self.event(format_args!(
@@ -203,9 +206,9 @@ impl<W: Write> Events<W> {
 
 /// The numbers of threads.
 struct Threads {
-    /// Each row's first one.
+    /// The first thread of each row.
     first: Vec<u64>,
-    /// The first that is no thread's.
+    /// The first unused number.
     next: u64,
 }
 
@@ -224,7 +227,7 @@ impl Threads {
     }
 }
 
-/// Nanoseconds as microseconds with a fraction, which is what the format has.
+/// Nanoseconds, printed as microseconds with a fraction, as the format requires.
 struct Micros(u64);
 
 impl fmt::Display for Micros {
@@ -233,8 +236,9 @@ impl fmt::Display for Micros {
     }
 }
 
-/// The time at which a slice begins, in microseconds, and a tenth of a nanosecond more: Perfetto multiplies binary fractions by 1000
-/// and rounds down, so that a slice would begin before the end of the one before it, and be dropped.
+/// The time at which a slice begins, in microseconds, and a tenth of a nanosecond more: Perfetto multiplies
+/// binary fractions by 1000 and rounds down, so that otherwise a slice could begin before the end of the one
+/// before it, and be dropped.
 struct Begin(u64);
 
 impl fmt::Display for Begin {

@@ -6,7 +6,7 @@ use tinyjson::JsonValue;
 use super::Timeline;
 use super::sample::{per_slot, saxpy, span, steady};
 
-/// A value, of which the test demands that it is there and what it is.
+/// A value whose fields a test requires to exist with the right type.
 #[derive(Debug)]
 struct Event(JsonValue);
 
@@ -31,7 +31,7 @@ impl Event {
     }
 }
 
-/// The events of a trace, each checked against what the format demands of its phase.
+/// The events of a trace, each checked against the format's requirements for its phase.
 fn events(timeline: &Timeline) -> Vec<Event> {
     let trace: JsonValue = timeline.trace().parse().expect("a trace is JSON");
     let trace = Event(trace);
@@ -94,7 +94,7 @@ fn events(timeline: &Timeline) -> Vec<Event> {
     assert_eq!(names.len(), threads.len(), "a name each");
     assert!(processes.iter().all(|process| !threads.contains_key(process)));
     for on in slices.values() {
-        // One after another: a viewer would nest what overlaps.
+        // Slices follow one another: a viewer would nest overlapping ones.
         assert!(on.windows(2).all(|pair| pair[0].1 <= pair[1].0 + 1e-6), "{on:?}");
     }
     for flow in flows.values() {
@@ -144,11 +144,12 @@ fn arrows_are_the_waits_of_the_plan() {
         let to = of(&events, "f").into_iter();
         to.filter(|event| event.text("name") == name && event.id("tid") == tid).count()
     };
-    // Within each of five chunks; and for the two whose slot, in a ring of three, another chunk had before.
+    // Five within the chunks, and two for the chunks whose slot, in a ring of three, another chunk had
+    // before.
     assert_eq!((arrows("load_done", 3), arrows("axpy_done", 4)), (5, 5));
     assert_eq!((arrows("axpy_done", 2), arrows("store_done", 2)), (2, 2));
     assert_eq!(of(&events, "s").len(), 14);
-    // From the end of the last copy up of chunk 0.
+    // The arrow begins at the end of the last copy up of chunk 0.
     let first =
         of(&events, "s").into_iter().find(|event| event.text("name") == "load_done").expect("an arrow");
     assert_eq!((first.number("ts"), first.id("tid")), (39.9991, 2));
@@ -176,7 +177,7 @@ fn what_overlaps_is_on_threads_of_its_own() {
 
 #[test]
 fn a_wait_that_seems_to_end_early_points_to_no_earlier_time() {
-    // As measured ends are rounded, what waits may seem to have begun a little before.
+    // Measured ends are rounded, so an operation that waits may seem to have begun a little early.
     let timeline = saxpy(100, vec![span(1, 0, 0, 0..30), span(2, 0, 1, 29..40), span(3, 0, 2, 40..41)]);
     assert_eq!(of(&events(&timeline), "s").iter().map(|event| event.number("ts")).next(), Some(29.0001));
 }
@@ -201,7 +202,7 @@ fn next_to_nothing_and_much() {
     assert_eq!(names, ["Saxpy on \"}], measured", "engines", "\"\\\n\u{1}", "größe", "down"]);
 }
 
-/// As Perfetto reads them: times a thousand, rounded down.
+/// Converts times as Perfetto does: times a thousand, rounded down.
 #[test]
 fn slices_that_touch_do_not_overlap_after_rounding() {
     let mut timeline = saxpy(100, (0..999).map(|chunk| span(2, chunk, 1, 0..0)).collect());

@@ -13,6 +13,7 @@ use arrow_array::{
 use arrow_schema::ArrowError;
 use thalweg::half::f16;
 use thalweg::prelude::*;
+use thalweg_arrow::{sink, source};
 
 use super::{CHUNKS, Number, refused, refuses, taken, through};
 
@@ -64,10 +65,10 @@ fn nothing_is_nothing() {
     assert!(taken::<f32>(5, source::arrays([Float32Array::from(Vec::<f32>::new())])).unwrap().is_empty());
     assert_eq!(taken::<f32>(5, source::arrays([Float32Array::from(vec![2.5])])).unwrap(), [2.5]);
     let each = sink::arrays(|_: Float32Array| panic!("there is nothing"));
-    through(5, source::batches([[0.0_f32; 0]]), each).unwrap();
+    through(5, thalweg::io::source::batches([[0.0_f32; 0]]), each).unwrap();
 }
 
-/// Dates and times are the integers that they are.
+/// Dates and times are integers.
 #[test]
 fn dates_and_times() {
     let days = [3, -1, 7];
@@ -84,13 +85,13 @@ fn dates_and_times() {
         refused::<f32>(2, source::arrays([Date32Array::from(days.to_vec())])).0,
         "the array holds `Date32`, not `f32`"
     );
-    // And back, by the type of the array.
+    // The way back, by the type of the array.
     let mut out = Vec::new();
     let each = sink::arrays(|array: Date32Array| {
         out.push(array);
         Ok(())
     });
-    through(5, source::batches([days]), each).unwrap();
+    through(5, thalweg::io::source::batches([days]), each).unwrap();
     assert_eq!(out, [Date32Array::from(days.to_vec())]);
 }
 
@@ -101,13 +102,13 @@ fn values_are_a_slice() {
     let slice = source::values(&x).expect("no nulls");
     assert!(std::ptr::eq(slice.as_ptr(), x.values().as_ptr()));
     let mut z = vec![0.0; 12];
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     super::Through::<f32>::new(&device).unwrap().run(5, slice, &mut z).unwrap();
     assert_eq!(z, f32::expected());
     let nulls = Float32Array::from(vec![Some(1.0), None, Some(2.0), None]);
     let error = source::values(&nulls).unwrap_err();
     assert_eq!(error.to_string(), "2 of the 4 values of the array are null");
-    // Those that are no part of it do not count.
+    // Nulls outside of the part do not count.
     assert_eq!(source::values(&nulls.slice(2, 1)).unwrap(), [2.0]);
 }
 

@@ -1,4 +1,5 @@
-//! Of no file more than a part is in memory: reading ahead is bounded by the ring, what is written waits for a row group at most.
+//! No more than a part of a file is in memory: the ring limits reading ahead, and written data wait for a row
+//! group at most.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
@@ -7,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use thalweg::io::{Sink, Streamed};
+use thalweg::plan::Chunk;
 use thalweg::prelude::*;
-use thalweg::{Chunk, Sink, Streamed};
 
 use super::through;
 
@@ -16,10 +18,10 @@ const LEN: usize = 100_000;
 const CHUNK: usize = 1000;
 /// Rows of a row group.
 const GROUP: usize = 3000;
-/// Ring slots, the two chunks that a source may be ahead of the slowest sink besides, and the chunk that it reads.
+/// Ring slots, the two chunks that a source may be ahead of the slowest sink, and the chunk that it reads.
 const AHEAD: usize = 3 + 2 + 1;
 
-/// Where somebody has read or written up to, in bytes.
+/// The position up to which somebody has read or written, in bytes.
 static NPY: AtomicU64 = AtomicU64::new(0);
 static PARQUET: AtomicU64 = AtomicU64::new(0);
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
@@ -34,7 +36,7 @@ fn uncompressed() -> WriterProperties {
     properties.set_compression(Compression::UNCOMPRESSED).set_dictionary_enabled(false).build()
 }
 
-/// A sink that is behind by no more than `most` bytes of what was read.
+/// A sink that is at most `most` bytes behind the bytes that were read.
 fn behind(read: &'static AtomicU64, most: usize) -> impl Sink<u32> {
     let mut chunks = 0;
     sink::for_each(move |c, data: &[u32]| {
@@ -79,7 +81,7 @@ fn a_parquet_file_is_read_as_far_as_the_ring_goes() {
     impl ChunkReader for Counted {
         type T = Box<dyn Read>;
         fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-            // It is read before, and as far as `take` lets one.
+            // The bytes are noted when they are read, which the caller's `take` limits.
             let (file, end) = (self.0.get_read(start)?, self.1);
             Ok(Box::new(At { file, at: start, end }))
         }
@@ -109,14 +111,20 @@ fn a_parquet_file_is_read_as_far_as_the_ring_goes() {
     }
     let mut file = tempfile::tempfile().unwrap();
     let x = numbers();
-    through(CHUNK, source::batches([x]), sink::parquet_with(&mut file, "x", uncompressed())).unwrap();
+    through(CHUNK, source::batches([x]), thalweg_parquet::sink::parquet_with(&mut file, "x", uncompressed()))
+        .unwrap();
     let metadata = SerializedFileReader::new(file.try_clone().unwrap()).unwrap();
     let columns = metadata.metadata().row_groups().iter().map(|group| group.column(0).byte_range());
     let end = columns.map(|(start, length)| start + length).max().unwrap();
     assert!(end as usize > 4 * LEN);
-    // Pages are read whole, here a row group; 200 bytes of each row group are no data.
+    // Pages are read whole, here a row group; 200 bytes of each row group are not data.
     let most = 4 * (AHEAD * CHUNK + GROUP) + 200 * (LEN / GROUP + 1);
-    through(CHUNK, source::parquet(Counted(file, end), "x"), Streamed(behind(&PARQUET, most))).unwrap();
+    through(
+        CHUNK,
+        thalweg_parquet::source::parquet(Counted(file, end), "x"),
+        Streamed(behind(&PARQUET, most)),
+    )
+    .unwrap();
     assert_eq!(PARQUET.load(Ordering::SeqCst), end);
 }
 
@@ -138,7 +146,7 @@ fn what_is_written_waits_for_a_row_group() {
             self.0.write(chunk, data)?;
             let waits =
                 4 * (chunk.start + data.len()).saturating_sub(WRITTEN.load(Ordering::SeqCst) as usize / 4);
-            // What is no full row group, and the buffer of the file.
+            // The rest that is not a full row group, and the buffer of the file.
             assert!(waits <= 4 * GROUP + 8192, "{waits} bytes wait at chunk {}", chunk.index);
             Ok(())
         }
@@ -146,7 +154,7 @@ fn what_is_written_waits_for_a_row_group() {
             self.0.finish()
         }
     }
-    let sink = Watched(sink::parquet_with(Counted, "z", uncompressed()).0);
+    let sink = Watched(thalweg_parquet::sink::parquet_with(Counted, "z", uncompressed()).0);
     through(CHUNK, source::batches([numbers()]), Streamed(sink)).unwrap();
     assert!(WRITTEN.load(Ordering::SeqCst) as usize > 4 * LEN);
 }

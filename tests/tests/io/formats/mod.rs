@@ -1,8 +1,10 @@
-//! Files and columns of other programs as sources and sinks: what NumPy and pyarrow wrote (`fixtures`, made by `make.py` there), what
-//! is written for them, every refusal, files that are damaged, disks that are full.
+//! Files and columns of other programs as sources and sinks: files of NumPy and pyarrow (`fixtures`, made by
+//! `make.py` there), files written for them, every refusal, files that are damaged, disks that are full.
 
 mod arrow;
+mod attacks;
 mod bounded;
+mod crafted;
 mod mapped;
 mod npy;
 mod parquet;
@@ -11,13 +13,14 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use thalweg::__private::Detail;
 use thalweg::half::f16;
+use thalweg::io::{Scalar, Sink, Source, Streamed};
 use thalweg::prelude::*;
-use thalweg::{Scalar, Sink, Source, Streamed};
 use thalweg_tests::{leaves_nothing, small};
 
 stream_pipeline! {
-    /// Through the device and back, whatever it is.
+    /// Copies elements of any type to the device and back.
     pub pipeline Through<T: Pod> {
         param len: usize;
         input x: [T];
@@ -44,9 +47,13 @@ fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(fixture(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// A run from one to the other, after which nothing of the device is held.
-fn through<T: Pod>(len: usize, x: Streamed<impl Source<T>>, z: Streamed<impl Sink<T>>) -> Result<()> {
-    let device = small(Spec::default());
+/// Runs from one to the other. Afterwards nothing of the device is held.
+fn through<T: Pod>(
+    len: usize,
+    x: Streamed<impl Source<T>>,
+    z: Streamed<impl Sink<T>>,
+) -> thalweg::Result<()> {
+    let device = small(Simulation::default());
     let mut result = Ok(());
     leaves_nothing(&device, || {
         result = Through::<T>::new(&device).and_then(|mut pipeline| pipeline.run(len, x, z)).map(|report| {
@@ -56,17 +63,17 @@ fn through<T: Pod>(len: usize, x: Streamed<impl Source<T>>, z: Streamed<impl Sin
     result
 }
 
-/// All that a source gives, in chunks of this length.
-fn taken<T: Pod + Send>(len: usize, x: Streamed<impl Source<T>>) -> Result<Vec<T>> {
+/// All elements that a source gives, in chunks of this length.
+fn taken<T: Pod + Send>(len: usize, x: Streamed<impl Source<T>>) -> thalweg::Result<Vec<T>> {
     let mut z = Vec::new();
     through(len, x, sink::extend(&mut z))?;
     Ok(z)
 }
 
-/// Why a source failed, and at which chunk.
+/// The error of a source, and its chunk.
 fn refused<T: Pod + Send>(len: usize, x: Streamed<impl Source<T>>) -> (String, u64) {
     let error = taken(len, x).err().expect("the source fails");
-    let ErrorKind::Source { host: "x", error: of } = error.kind() else { panic!("{error}") };
+    let Detail::Source { host: "x", error: of } = error.detail() else { panic!("{error}") };
     let place = error.place();
     assert_eq!(
         (place.pipeline, place.stage, place.operation),
@@ -75,18 +82,19 @@ fn refused<T: Pod + Send>(len: usize, x: Streamed<impl Source<T>>) -> (String, u
     (of.to_string(), place.chunk.expect("a chunk"))
 }
 
-/// Why a sink failed at what these give in chunks of this length; at which chunk, if not in the end.
+/// The error of a sink that gets these in chunks of this length; and its chunk, if it did not fail at the
+/// end.
 fn refuses<T: Pod + Send + Sync>(
     len: usize,
     x: &[T],
     z: Streamed<impl Sink<T>>,
 ) -> (io::ErrorKind, String, Option<u64>) {
     let error = through(len, source::batches([x]), z).expect_err("the sink fails");
-    let ErrorKind::Sink { host: "z", error: of } = error.kind() else { panic!("{error}") };
+    let Detail::Sink { host: "z", error: of } = error.detail() else { panic!("{error}") };
     (of.kind(), of.to_string(), error.place().chunk)
 }
 
-/// From NumPy's file by Arrow's arrays and a file of Parquet to NumPy's.
+/// From NumPy's file through Arrow's arrays and a Parquet file to NumPy's.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn on_a_gpu() {
@@ -94,20 +102,24 @@ fn on_a_gpu() {
     let mut pipeline = Through::<f32>::new(&device).expect("a pipeline");
     for len in CHUNKS {
         let (mut arrays, mut numpy) = (Vec::new(), io::Cursor::new(Vec::new()));
-        let each = sink::arrays(|array: arrow_array::Float32Array| {
+        let each = thalweg_arrow::sink::arrays(|array: arrow_array::Float32Array| {
             arrays.push(array);
             Ok(())
         });
         pipeline.run(len, source::npy(opened("f4.npy")), each).expect("arrays");
         let mut file = tempfile::tempfile().expect("a file");
-        pipeline.run(len, source::arrays(&arrays), sink::parquet(&mut file, "z")).expect("a file");
-        pipeline.run(len, source::parquet(file, "z"), sink::npy(&mut numpy)).expect("a file");
+        pipeline
+            .run(len, thalweg_arrow::source::arrays(&arrays), thalweg_parquet::sink::parquet(&mut file, "z"))
+            .expect("a file");
+        pipeline
+            .run(len, thalweg_parquet::source::parquet(file, "z"), sink::npy(&mut numpy))
+            .expect("a file");
         assert_eq!(numpy.into_inner(), bytes("f4.npy"));
     }
 }
 
-/// A number that the fixtures hold: `i * i / 4 - 5`, without a sign where it has none.
-trait Number: Scalar + PartialEq + std::fmt::Debug {
+/// A number that the fixtures hold: `i * i / 4 - 5`, without a sign in unsigned types.
+trait Number: Scalar + thalweg_arrow::Scalar + thalweg_parquet::Scalar + PartialEq + std::fmt::Debug {
     const NUMPY: &'static str;
     const PYARROW: &'static str;
     fn of(number: f64) -> Self;

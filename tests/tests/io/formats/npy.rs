@@ -1,10 +1,11 @@
-//! `.npy` files, in the bytes of NumPy's.
+//! `.npy` files, byte by byte as NumPy writes them.
 
 use std::io::{self, Cursor, Write};
 
+use thalweg::__private::Detail;
 use thalweg::half::f16;
+use thalweg::io::{Scalar, Streamed};
 use thalweg::prelude::*;
-use thalweg::{Scalar, Streamed};
 
 use super::{CHUNKS, Number, Small, bytes, for_each_number, opened, refused, refuses, taken, through};
 
@@ -38,7 +39,7 @@ fn every_type_as_numpy_writes_it() {
     for_each_number!(check);
 }
 
-/// At the beginning of a page, as what is mapped.
+/// The data begin at a page's start, as in a mapped file.
 fn aligned(file: &[u8]) -> memmap2::MmapMut {
     let mut map = memmap2::MmapMut::map_anon(file.len().max(1)).expect("memory");
     map[..file.len()].copy_from_slice(file);
@@ -70,12 +71,12 @@ fn every_shape_and_version() {
     // A `bool` is a byte.
     let positive: Vec<u8> = f64::expected().iter().map(|&x| u8::from(x > 0.0)).collect();
     assert_eq!(taken::<u8>(5, source::npy(opened("bool.npy"))).expect("bytes"), positive);
-    // An item of so many dimensions that the header is longer than 128 bytes.
+    // The item has so many dimensions that the header is longer than 128 bytes.
     let many = written(5, &x, &[1; 40]);
     assert_eq!((many.len() % 64, taken::<f32>(5, source::npy(&many[..])).expect("a file")), (48, x));
 }
 
-/// What older programs wrote, and others than NumPy.
+/// Files as older programs wrote them, and programs other than NumPy.
 #[test]
 fn headers_of_others() {
     for header in [
@@ -89,7 +90,7 @@ fn headers_of_others() {
             assert_eq!(taken::<f32>(5, source::npy(&file[..])).expect(header), [0.0; 2]);
         }
     }
-    // What follows the array is left for whoever reads next.
+    // The bytes behind the array are left for the next reader.
     let (mut two, x) = (bytes("f4.npy"), f32::expected());
     two.extend(bytes("f8.npy"));
     let mut two = &two[..];
@@ -169,14 +170,15 @@ fn headers_that_are_none() {
     assert_eq!(refused::<f32>(5, source::npy(&long[..])).0, "its header is 4294967295 bytes long");
 }
 
-/// At each byte: the elements before it are there, in whole chunks, and the error says where it ended.
+/// A file is cut at each byte: the elements before it are there, in whole chunks, and the error says where it
+/// ended.
 #[test]
 fn truncated_files() {
     let (whole, x) = (bytes("f4.npy"), f32::expected());
     for cut in 0..whole.len() {
         let mut z = Vec::new();
         let error = through::<f32>(5, source::npy(&whole[..cut]), sink::extend(&mut z)).unwrap_err();
-        let ErrorKind::Source { error: of, .. } = error.kind() else { panic!("{error}") };
+        let Detail::Source { error: of, .. } = error.detail() else { panic!("{error}") };
         assert_eq!(of.kind(), io::ErrorKind::UnexpectedEof, "{error}");
         let elements = cut.saturating_sub(128) / 4;
         let said = match cut.checked_sub(128) {
@@ -196,7 +198,7 @@ fn truncated_files() {
     }
 }
 
-/// Any byte of the header may be another one: it is read, or refused.
+/// Any byte of the header may be changed: the file is read, or refused.
 #[test]
 fn damaged_headers() {
     let whole = bytes("shape_3_4.npy");
@@ -208,7 +210,7 @@ fn damaged_headers() {
         file[at] = byte;
         read += usize::from(source::npy_slice::<f32>(&aligned(&file)[..file.len()]).is_ok());
     }
-    // Most of it is blank.
+    // Most of the header is blank.
     assert!((50..500).contains(&read), "{read}");
 }
 
@@ -220,7 +222,7 @@ fn a_slice_that_is_not_aligned() {
     assert_eq!(error.to_string(), "its elements do not lie at multiples of 4 bytes in memory");
 }
 
-/// However little there is room for: an error at the chunk, and nothing that looks like a file.
+/// A disk may have any room: there is an error at the chunk, and no file that looks complete.
 #[test]
 fn full_disks() {
     let x = f32::expected();
@@ -244,7 +246,7 @@ fn a_device_that_is_full() {
     assert_eq!((kind, chunk), (io::ErrorKind::StorageFull, Some(0)), "{said}");
 }
 
-/// There the header would come last.
+/// In such a file the header would come last.
 #[test]
 fn a_file_that_is_open_for_appending() {
     let file = tempfile::NamedTempFile::new().expect("a file");
@@ -268,7 +270,8 @@ fn items_that_are_not_whole() {
     }
 }
 
-/// A run that fails elsewhere leaves a file of the chunks that were complete; one that is never finished leaves none.
+/// A run that fails elsewhere leaves a file of the chunks that were complete; one that is never finished
+/// leaves none.
 #[test]
 fn what_was_complete_stays_complete() {
     let x = f32::expected();

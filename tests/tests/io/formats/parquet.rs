@@ -11,13 +11,15 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::Type;
+use thalweg::__private::Detail;
 use thalweg::half::f16;
+use thalweg::io::Streamed;
 use thalweg::prelude::*;
-use thalweg::{Scalar, Streamed};
+use thalweg_parquet::{Scalar, sink, source};
 
 use super::{CHUNKS, Number, Small, for_each_number, opened, refused, refuses, taken, through};
 
-/// A file of its own, which is gone when it is closed.
+/// A file of its own, which is removed when it is closed.
 fn whole(bytes: &[u8]) -> File {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(bytes).and_then(|()| file.rewind()).expect("it is written");
@@ -26,7 +28,8 @@ fn whole(bytes: &[u8]) -> File {
 
 fn written<T: Scalar + Sync>(len: usize, x: &[T], properties: WriterProperties) -> Vec<u8> {
     let mut file = Vec::new();
-    through(len, source::batches([x]), sink::parquet_with(&mut file, "z", properties)).expect("a file");
+    through(len, thalweg::io::source::batches([x]), sink::parquet_with(&mut file, "z", properties))
+        .expect("a file");
     file
 }
 
@@ -51,7 +54,7 @@ fn every_type_as_pyarrow_writes_it() {
     for_each_number!(check);
 }
 
-/// Through files of ours with row groups, pages and chunks that divide nothing.
+/// The way goes through our own files with row groups, pages and chunks that divide nothing.
 #[test]
 fn every_type_both_ways() {
     fn check<T: Number + Sync>() {
@@ -102,13 +105,13 @@ fn every_bit() {
 fn nothing_and_one() {
     for x in [&[][..], &[2.5_f32]] {
         let mut file = Vec::new();
-        through(5, source::batches([x]), sink::parquet(&mut file, "z")).expect("a file");
+        through(5, thalweg::io::source::batches([x]), sink::parquet(&mut file, "z")).expect("a file");
         assert_eq!(taken::<f32>(5, source::parquet(whole(&file), "z")).expect("it is read"), x);
     }
     assert!(taken::<f32>(5, source::parquet(opened("empty.parquet"), "x")).expect("it is read").is_empty());
 }
 
-/// Groups, dates and times; a codec that is not there.
+/// Groups, dates and times; a codec that is not supported.
 #[test]
 fn other_columns() {
     let odd = |column| opened_column("odd.parquet", column);
@@ -124,7 +127,7 @@ fn opened_column<T: Scalar>(file: &str, column: &str) -> Streamed<source::Parque
     source::parquet(opened(file), column)
 }
 
-/// Of 32 bits that say that they are 8 or 16.
+/// Columns of 32 bits that say that they have 8 or 16.
 #[test]
 fn numbers_that_are_too_large() {
     fn of<T: Scalar + Sync + PartialEq>(kind: &str, values: &[i32], row: usize) {
@@ -174,7 +177,8 @@ fn refusals_say_why() {
     assert_eq!(wrong, "column `uint32` holds `u32`, not `i32`");
     // The file is known to be bad before anything is written.
     let mut z = Vec::new();
-    through::<f32>(2, opened_column("numbers.parquet", "int8"), sink::extend(&mut z)).unwrap_err();
+    through::<f32>(2, opened_column("numbers.parquet", "int8"), thalweg::io::sink::extend(&mut z))
+        .unwrap_err();
     assert!(z.is_empty());
 }
 
@@ -184,8 +188,9 @@ fn nulls() {
     for (len, chunk) in [(1, 6), (2, 3), (3, 2), (7, 0), (100, 0)] {
         let mut z = Vec::new();
         let error =
-            through::<f32>(len, opened_column("nulls.parquet", "x"), sink::extend(&mut z)).unwrap_err();
-        let ErrorKind::Source { error: of, .. } = error.kind() else { panic!("{error}") };
+            through::<f32>(len, opened_column("nulls.parquet", "x"), thalweg::io::sink::extend(&mut z))
+                .unwrap_err();
+        let Detail::Source { error: of, .. } = error.detail() else { panic!("{error}") };
         assert_eq!(of.to_string(), "row 6 of column `x` is null");
         assert_eq!((error.place().chunk, z.len()), (Some(chunk), chunk as usize * len));
     }
@@ -241,12 +246,15 @@ fn two_columns_of_one_file() {
     }
     let (mut zx, mut zy) = (Vec::new(), Vec::new());
     let (x, y) = (opened_column("numbers.parquet", "float32"), opened_column("numbers.parquet", "float64"));
-    let device = Device::simulated(Spec::default());
-    Two::new(&device).unwrap().run(x, y, sink::extend(&mut zx), sink::extend(&mut zy)).unwrap();
+    let device = Device::simulated(Simulation::default());
+    Two::new(&device)
+        .unwrap()
+        .run(x, y, thalweg::io::sink::extend(&mut zx), thalweg::io::sink::extend(&mut zy))
+        .unwrap();
     assert_eq!((zx, zy), (f32::expected(), f64::expected()));
 }
 
-/// Cut anywhere, or with any byte changed: numbers, or an error; never more than an error.
+/// A file may be cut anywhere, or any byte changed: the result is numbers, or an error, and never a panic.
 #[test]
 fn damaged_files() {
     let x: Vec<f32> = (0..60).map(|i| i as f32).collect();
@@ -262,12 +270,12 @@ fn damaged_files() {
         match taken::<f32>(7, source::parquet(whole(&damaged), "z")) {
             Ok(_) => well += 1,
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::Source { .. }), "{error}");
+                assert!(matches!(error.detail(), Detail::Source { .. }), "{error}");
                 failed += 1;
             }
         }
     }
-    // Numbers have no checksum; structure has.
+    // Numbers have no checksum, but the structure has one.
     assert!(well > 100 && failed > 20, "{well} {failed}");
 }
 
@@ -299,7 +307,7 @@ fn damaged_files_have_no_fewer_rows() {
     check::<f32>(&super::bytes("empty.parquet"), "x", 0);
 }
 
-/// However little there is room for: an error, and nothing that is a file.
+/// A disk may have any room: there is an error, and no file that looks complete.
 #[test]
 fn full_disks() {
     let x: Vec<f32> = (0..40).map(|i| i as f32).collect();
@@ -311,14 +319,14 @@ fn full_disks() {
         let left = small.0.into_inner();
         assert!(left.len() <= room && taken::<f32>(7, source::parquet(whole(&left), "z")).is_err());
     }
-    through(7, source::batches([&x]), sink::parquet_with(Small::new(size), "z", groups_of(10)))
+    through(7, thalweg::io::source::batches([&x]), sink::parquet_with(Small::new(size), "z", groups_of(10)))
         .expect("there is room");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_device_that_is_full() {
-    // As much as goes to the device before the end, and so little that only the end does.
+    // With many elements data go to the disk before the end, with few only at the end.
     let many = vec![1.5_f32; 5000];
     for (x, chunk) in [(&many[..], true), (&many[..5], false)] {
         let (kind, said, at) = refuses(100, x, sink::parquet_with(super::full(), "z", groups_of(3000)));
@@ -329,7 +337,7 @@ fn a_device_that_is_full() {
 /// A run that fails elsewhere leaves a file of the chunks that were complete.
 #[test]
 fn what_was_complete_stays_complete() {
-    let fails = source::from_fn(|c, slot: &mut [f32]| {
+    let fails = thalweg::io::source::from_fn(|c, slot: &mut [f32]| {
         slot.fill(c.index as f32);
         if c.index == 3 { Err(io::Error::other("the disk is on fire")) } else { Ok(slot.len()) }
     });
@@ -340,15 +348,15 @@ fn what_was_complete_stays_complete() {
     assert_eq!(left, [[0.0; 5], [1.0; 5], [2.0; 5]].concat());
 }
 
-/// A file is closed once, and a source that could not be opened is no other one's.
+/// A file is closed once, and a source that could not be opened leaves others alone.
 #[test]
 fn what_is_over_is_over() {
     let mut file = Vec::new();
     let mut writer = sink::parquet::<_, f32>(&mut file, "z").0;
-    through(5, source::batches([[1.0_f32; 7]]), Streamed(&mut writer)).expect("a file");
+    through(5, thalweg::io::source::batches([[1.0_f32; 7]]), Streamed(&mut writer)).expect("a file");
     let (_, said, _) = refuses(5, &[1.0_f32], Streamed(&mut writer));
     assert_eq!(said, "the file is closed");
     let mut reader = source::parquet::<_, f32>(opened("numbers.parquet"), "none").0;
     refused::<f32>(5, Streamed(&mut reader));
-    assert_eq!(refused::<f32>(5, Streamed(&mut reader)).0, "the file could not be opened before");
+    assert_eq!(refused::<f32>(5, Streamed(&mut reader)).0, "it has failed before");
 }

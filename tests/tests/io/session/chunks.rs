@@ -1,9 +1,10 @@
-//! A flush makes a short chunk wherever it comes, and everyone is told the chunk that it is.
+//! A flush makes a short chunk wherever it comes, and everyone sees the chunk's true length.
 
 use std::sync::mpsc::{self, Sender};
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{Session, session};
+use thalweg::session::{self, Session};
 use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::axpy_each;
 use thalweg_tests::numbers;
@@ -11,7 +12,7 @@ use thalweg_tests::waiting::everywhere;
 
 use super::{Axpy, Next, Through, Told, next, rest};
 
-/// Flushed after so many items, and so many, and so many.
+/// Flushes after each of these numbers of items.
 #[test]
 fn flushes_everywhere() {
     everywhere(|device, graph| {
@@ -24,7 +25,7 @@ fn flushes_everywhere() {
             let (mut left, x_end) = session::input();
             let (mut right, y_end) = session::input();
             let (z, mut results) = session::output();
-            let job = thalweg::spawn(move || pipeline.run(1.0, told, x_end, y_end, z)).unwrap();
+            let job = thalweg::job::spawn(move || pipeline.run(1.0, told, x_end, y_end, z)).unwrap();
             let (mut start, mut expected, mut z) = (0, Vec::<Told>::new(), Vec::new());
             for part in parts {
                 for (end, data) in [(&mut left, &x), (&mut right, &y)] {
@@ -50,7 +51,7 @@ fn flushes_everywhere() {
     });
 }
 
-/// The length of a chunk is one, of all inputs.
+/// A chunk has one length for all inputs.
 #[test]
 fn flushed_at_different_items() {
     everywhere(|device, graph| {
@@ -58,7 +59,7 @@ fn flushed_at_different_items() {
         let (told, _chunks) = mpsc::channel();
         let ((mut left, x), (mut right, y)) = (session::input(), session::input());
         let (z, mut results) = session::output();
-        let job = thalweg::spawn(move || pipeline.run(1.0, told, x, y, z)).unwrap();
+        let job = thalweg::job::spawn(move || pipeline.run(1.0, told, x, y, z)).unwrap();
         left.push(&[1.0; 6]).unwrap();
         right.push(&[1.0; 7]).unwrap();
         left.flush().unwrap();
@@ -67,11 +68,11 @@ fn flushed_at_different_items() {
         assert_eq!(results.pull(&mut some).unwrap(), 4);
         let pulled = results.pull(&mut some).unwrap_err();
         let error = job.wait().unwrap_err();
-        let ErrorKind::SourcesDiffer { host: "x", items: 6, other: "y", given: 7 } = error.kind() else {
+        let Detail::SourcesDiffer { host: "x", items: 6, other: "y", given: 7 } = error.detail() else {
             panic!("{error}")
         };
         assert_eq!(error.place().chunk, Some(1));
-        // Whoever pushes or pulls is told the same.
+        // Every caller that pushes or pulls sees the same.
         assert_eq!(pulled.to_string(), error.to_string());
         assert_eq!(left.push(&[1.0]).unwrap_err().to_string(), error.to_string());
         assert_eq!(right.flush().unwrap_err().to_string(), error.to_string());
@@ -87,7 +88,7 @@ fn one_ends_where_another_is_flushed() {
             let (told, _chunks) = mpsc::channel();
             let ((mut left, x), (mut right, y)) = (session::input(), session::input());
             let (z, mut results) = session::output();
-            let job = thalweg::spawn(move || pipeline.run(1.0, told, x, y, z)).unwrap();
+            let job = thalweg::job::spawn(move || pipeline.run(1.0, told, x, y, z)).unwrap();
             left.push(&[1.0; 3]).unwrap();
             right.push(&[1.0; 3]).unwrap();
             left.end();
@@ -99,8 +100,8 @@ fn one_ends_where_another_is_flushed() {
             match job.wait() {
                 Ok(report) => assert_eq!((more, report.items), (0, 3)),
                 Err(error) => {
-                    let kind = error.kind();
-                    assert!(matches!(kind, ErrorKind::SourcesDiffer { items: 3, given: 4, .. }), "{error}");
+                    let kind = error.detail();
+                    assert!(matches!(kind, Detail::SourcesDiffer { items: 3, given: 4, .. }), "{error}");
                     assert_eq!(more, 1);
                 }
             }
@@ -115,11 +116,11 @@ fn parts_of_items() {
         let mut pipeline = built_in_mode!(Through<u16>, device, graph);
         let (mut data, x) = session::input();
         let (z, mut results) = session::output();
-        let job = thalweg::spawn(move || pipeline.run(3, x, z)).unwrap();
+        let job = thalweg::job::spawn(move || pipeline.run(3, x, z)).unwrap();
         data.push(&[1_u16, 2, 3, 4]).unwrap();
         let error = data.flush().unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::PartOfItem { host: "x", elements: 1, per_item: 3 }),
+            matches!(error.detail(), Detail::PartOfItem { host: "x", elements: 1, per_item: 3 }),
             "{error}"
         );
         assert_eq!(error.to_string(), "`x` cannot be flushed: its last item has 1 of 3 elements");
@@ -139,14 +140,14 @@ fn parts_of_items() {
     });
 }
 
-/// A sink is given the chunks that there are, and a failed run knows how many items they have.
+/// A sink gets the chunks that were made, and a failed run knows how many items they have.
 #[test]
 fn sinks_are_told_the_chunks() {
     everywhere(|device, graph| {
         let mut pipeline = built_in_mode!(Next, device, graph);
         let (mut data, x) = session::input();
         let (sender, chunks) = mpsc::channel();
-        let job = thalweg::spawn(move || {
+        let job = thalweg::job::spawn(move || {
             pipeline.run(
                 x,
                 sink::for_each(|c, data: &[f32]| {
@@ -163,7 +164,7 @@ fn sinks_are_told_the_chunks() {
         }
         drop(data);
         let error = job.unwrap().wait().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Sink { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Sink { .. }), "{error}");
         assert_eq!((error.complete()[0].chunks, error.complete()[0].items), (3, 8), "{error}");
         assert_eq!(chunks.iter().collect::<Vec<_>>(), [(0, 0, 2), (1, 2, 5), (2, 7, 1), (3, 8, 4)]);
     });
@@ -174,7 +175,7 @@ fn negate(h: &mut [f32]) {
 }
 
 stream_pipeline! {
-    /// A bit of everything: a sum that is carried, a function on the host, a callback, a result for each chunk.
+    /// A carried sum, a function on the host, a callback, and a result for each chunk.
     pipeline All {
         param told: Sender<Told>;
         input x: [f32];
@@ -204,7 +205,7 @@ fn carried_and_by_chunk_and_on_the_host() {
         let (told, chunks) = mpsc::channel();
         let (mut data, x) = session::input();
         let ((z, mut results), (sums, mut by_chunk)) = (session::output(), session::output());
-        let job = thalweg::spawn(move || {
+        let job = thalweg::job::spawn(move || {
             let mut total = [1.0; 4];
             pipeline.run(told, x, z, sums, &mut total)?;
             Ok(total)
@@ -232,13 +233,13 @@ fn carried_and_by_chunk_and_on_the_host() {
     });
 }
 
-/// A slice with a result for each chunk has room for so many chunks.
+/// A slice with a result for each chunk limits the number of chunks.
 #[test]
 fn results_by_chunk_in_a_slice() {
     everywhere(|device, graph| {
         let mut pipeline = built_in_mode!(All, device, graph);
         let (told, _chunks) = mpsc::channel();
-        let job = thalweg::spawn(move || {
+        let job = thalweg::job::spawn(move || {
             let (mut sums, mut total) = ([0.0; 12], [0.0; 4]);
             let (mut data, x) = session::input();
             data_of(&mut data, x, |x| {
@@ -246,7 +247,7 @@ fn results_by_chunk_in_a_slice() {
             })
         });
         let error = job.unwrap().wait().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::PerChunkLength { chunks: 4, .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::PerChunkLength { chunks: 4, .. }), "{error}");
         let sums = error.complete().iter().find(|complete| complete.host == "sums").unwrap();
         assert_eq!((sums.chunks, sums.items), (3, 3));
     });
@@ -274,7 +275,7 @@ fn a_session_flushes_before_it_would_wait() {
         let mut z = [0.0; 20];
         assert_eq!(session.pull(&mut z).unwrap(), 0);
         session.push(&x[..7]).unwrap();
-        // Of the whole chunk before the part of one.
+        // These are the results of the whole chunk before the incomplete one.
         assert_eq!(session.pull(&mut z[..5]).unwrap(), 5);
         session.push(&x[7..9]).unwrap();
         assert_eq!(session.pull(&mut z[5..]).unwrap(), 4);

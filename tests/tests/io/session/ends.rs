@@ -5,9 +5,10 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use thalweg::__private::Detail;
+use thalweg::job::Job;
 use thalweg::prelude::*;
-use thalweg::session::{self, Puller, Pusher};
-use thalweg::{Job, Session};
+use thalweg::session::{self, Puller, Pusher, Session};
 use thalweg_tests::built_in_mode;
 use thalweg_tests::numbers;
 use thalweg_tests::waiting::{everywhere, in_time};
@@ -16,7 +17,7 @@ use super::{Next, next, rest};
 
 const CHUNK: usize = 5;
 
-/// A run of which so many items are pushed and so many pulled.
+/// A run with so many items pushed and so many pulled.
 fn at(
     device: &Device,
     graph: bool,
@@ -34,8 +35,8 @@ fn at(
     (frames, results, job)
 }
 
-/// Nothing, a part of a chunk, a chunk, several of them, and as many as there is surely room for; and pulled of it nothing, a part of a
-/// chunk, whole chunks.
+/// Pushes nothing, a part of a chunk, a chunk, several of them, and as many as there is surely room for;
+/// pulls nothing, a part of a chunk, and whole chunks of it.
 const MOMENTS: [(usize, usize); 9] =
     [(0, 0), (2, 0), (5, 0), (5, 3), (5, 5), (8, 5), (15, 0), (15, 7), (19, 5)];
 
@@ -104,20 +105,21 @@ fn closed_at_each_moment() {
             if pulled == 5 {
                 session.end();
                 let error = session.push(&[1.0]).unwrap_err();
-                assert!(matches!(error.kind(), ErrorKind::SessionOver), "{error}");
+                assert!(matches!(error.detail(), Detail::SessionOver), "{error}");
             }
             assert_eq!(session.close().unwrap().items, pushed);
         }
     });
 }
 
-/// Never drops it, as `std::mem::forget`; but a leak checker finds it.
+/// Never drops the value, like `std::mem::forget`; but a leak checker finds it.
 fn forget<T: Send + 'static>(value: T) {
     static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
     KEPT.lock().expect("no panic").push(Box::new(value));
 }
 
-/// The run waits for what does not come, and can be asked to end. What is forgotten has nothing of its memory.
+/// The run waits for an end that never comes, and can be asked to end. A forgotten end has nothing of its
+/// memory.
 #[test]
 fn forgotten() {
     everywhere(|device, graph| {
@@ -126,7 +128,7 @@ fn forgotten() {
             .flat_map(|moment| [(true, false), (false, true), (true, true)].map(|e| (moment, e)))
         {
             let (frames, results, job) = at(device, graph, pushed, pulled);
-            // What is not forgotten goes on after the run.
+            // The end that is not forgotten goes on after the run.
             let mut frames = Some(frames);
             if one {
                 forget(frames.take());
@@ -138,12 +140,12 @@ fn forgotten() {
             thread::sleep(Duration::from_millis(1));
             job.cancel();
             let error = job.wait().unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+            assert!(matches!(error.detail(), Detail::Cancelled), "{error}");
             if let Some(mut frames) = frames {
                 let error = frames.push(&[1.0; CHUNK]).unwrap_err();
-                // One that has not begun when it is asked to end never does.
-                let never = pushed == 0 && matches!(error.kind(), ErrorKind::SessionOver);
-                assert!(never || matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+                // A run that has not begun when it is asked to end never does.
+                let never = pushed == 0 && matches!(error.detail(), Detail::SessionOver);
+                assert!(never || matches!(error.detail(), Detail::Cancelled), "{error}");
             }
             if let Some(mut results) = results {
                 let mut z = vec![0.0; pushed];
@@ -158,7 +160,7 @@ fn forgotten() {
 #[test]
 fn a_session_that_is_forgotten() {
     in_time(|| {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         for (pushed, pulled) in MOMENTS {
             let mut pipeline = Next::new(&device).unwrap();
             let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
@@ -176,24 +178,24 @@ fn a_session_that_is_forgotten() {
     });
 }
 
-/// An argument that is nobody's, and one that a prediction has taken.
+/// An argument that nobody has, and one that a prediction has taken.
 #[test]
 fn arguments_without_a_run() {
     in_time(|| {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut pipeline = Next::new(&device).unwrap();
         let ((mut frames, x), (z, mut results)) = (session::input(), session::output::<f32>());
         assert_eq!(frames.try_push(&[1.0]).unwrap(), 0);
         assert_eq!(results.try_pull(&mut [0.0]).unwrap(), Some(0));
         frames.flush().unwrap();
         let error = pipeline.predict(x, z).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::UnknownLength { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::UnknownLength { .. }), "{error}");
         assert_eq!(frames.push(&[1.0]).unwrap_err().to_string(), error.to_string());
         assert_eq!(results.pull(&mut [1.0]).unwrap_err().to_string(), error.to_string());
         let ((mut frames, x), (z, mut results)) = (session::input::<f32>(), session::output::<f32>());
         drop((x, z));
-        assert!(matches!(frames.push(&[1.0]).unwrap_err().kind(), ErrorKind::SessionOver));
-        assert!(matches!(results.pull(&mut [1.0]).unwrap_err().kind(), ErrorKind::SessionOver));
+        assert!(matches!(frames.push(&[1.0]).unwrap_err().detail(), Detail::SessionOver));
+        assert!(matches!(results.pull(&mut [1.0]).unwrap_err().detail(), Detail::SessionOver));
         // An end that is gone before the run begins.
         let mut pipeline = Next::new(&device).unwrap();
         let ((frames, x), (z, results)) = (session::input(), session::output());

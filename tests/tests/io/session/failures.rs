@@ -1,11 +1,14 @@
-//! What fails reaches whoever pushes, pulls and closes; what was finished before can be pulled.
+//! An error reaches every caller that pushes, pulls or closes; results that were finished before can be
+//! pulled.
 
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{Effect, Fault, Session, session};
+use thalweg::session::{self, Session};
+use thalweg::sim::{Effect, Fault};
 use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::{REFUSED, add_to, refuses};
 use thalweg_tests::waiting::{everywhere, in_time};
@@ -13,8 +16,8 @@ use thalweg_tests::{numbers, small};
 
 use super::{Next, Through, next};
 
-/// What a source does that fails after two chunks.
-fn fails_at_chunk_2(c: thalweg::Chunk, slot: &mut [f32]) -> std::io::Result<usize> {
+/// The error of a source that fails after two chunks.
+fn fails_at_chunk_2(c: thalweg::plan::Chunk, slot: &mut [f32]) -> std::io::Result<usize> {
     if c.index == 2 {
         return Err(std::io::ErrorKind::ConnectionReset.into());
     }
@@ -22,7 +25,7 @@ fn fails_at_chunk_2(c: thalweg::Chunk, slot: &mut [f32]) -> std::io::Result<usiz
     Ok(slot.len())
 }
 
-/// Pushes and pulls frames until something fails; what was pulled, and the error.
+/// Pushes and pulls frames until something fails; returns what was pulled, and the error.
 fn until_it_fails<T>(session: &mut Session<f32, f32, T>, x: &[f32]) -> (Vec<f32>, Error) {
     let mut z = Vec::new();
     let mut left = x.chunks(5);
@@ -31,7 +34,7 @@ fn until_it_fails<T>(session: &mut Session<f32, f32, T>, x: &[f32]) -> (Vec<f32>
         if let Some(x) = left.next()
             && let Err(error) = session.push(x)
         {
-            // What was finished before is there all the same.
+            // The results that were finished before are there all the same.
             while let Ok(pulled @ 1..) = session.pull(&mut frame) {
                 z.extend_from_slice(&frame[..pulled]);
             }
@@ -45,7 +48,7 @@ fn until_it_fails<T>(session: &mut Session<f32, f32, T>, x: &[f32]) -> (Vec<f32>
     }
 }
 
-/// Devices that were lost, so that a leak checker finds what belongs to them.
+/// Devices that were lost are kept, so that a leak checker finds what belongs to them.
 static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
 
 /// A fault at every operation of every chunk.
@@ -56,7 +59,7 @@ fn faults_of_the_device() {
         for (operation, chunk) in (0..Next::PLAN.operations.len()).flat_map(|o| (0..4).map(move |c| (o, c))) {
             for effect in [Effect::Refused, Effect::Fails, Effect::Lost] {
                 for (seed, graph) in [(0, false), (1, false), (0, true)] {
-                    let spec = Spec::default();
+                    let spec = Simulation::default();
                     let device = small(if seed == 0 { spec } else { spec.adversarial(seed) });
                     device.inject(Fault::operation(&Next::PLAN, operation, chunk, effect)).unwrap();
                     let mut pipeline = built_in_mode!(Next, &device, graph);
@@ -67,7 +70,7 @@ fn faults_of_the_device() {
                         "{chunk}: {}",
                         z.len()
                     );
-                    // It stays over.
+                    // The run stays over.
                     assert_eq!(session.push(&x).unwrap_err().to_string(), told.to_string());
                     assert_eq!(session.flush().unwrap_err().to_string(), told.to_string());
                     assert_eq!(session.pull(&mut [0.0]).unwrap_err().to_string(), told.to_string());
@@ -85,7 +88,7 @@ fn faults_of_the_device() {
     });
 }
 
-fn looks_at(h: &[i32], worst: i32) -> std::result::Result<(), String> {
+fn looks_at(h: &[i32], worst: i32) -> Result<(), String> {
     if h.contains(&worst) { Err("it is the worst".to_owned()) } else { Ok(()) }
 }
 
@@ -107,7 +110,7 @@ stream_pipeline! {
     }
 }
 
-fn by(most: usize, c: thalweg::Chunk) -> u32 {
+fn by(most: usize, c: thalweg::plan::Chunk) -> u32 {
     assert!(c.index < most, "an expression panics");
     c.len as u32
 }
@@ -146,10 +149,10 @@ fn kernels_functions_and_expressions() {
                 assert_eq!(rest.to_string(), told.to_string());
                 assert!(y.len() <= bad / 4 * 4 && y.iter().zip(0..).all(|(y, x)| *y == x + 1), "{y:?}");
                 let error = session.close().unwrap_err();
-                assert!(format!("{:?}", error.kind()).starts_with(kind), "{error:?}");
+                assert!(format!("{:?}", error.detail()).starts_with(kind), "{error:?}");
                 if kind == "Panicked" {
-                    // The run has unwound: its callers know no more than that.
-                    assert!(matches!(told.kind(), ErrorKind::SessionOver), "{told}");
+                    // The run has unwound: its callers know only that.
+                    assert!(matches!(told.detail(), Detail::SessionOver), "{told}");
                 } else {
                     assert_eq!(told.to_string(), error.to_string());
                     assert_eq!(error.place().chunk, Some(bad as u64 / 4));
@@ -175,11 +178,11 @@ stream_pipeline! {
 #[test]
 fn a_run_that_never_begins() {
     in_time(|| {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         // Its arguments are dropped.
         let mut session = Session::<f32, f32, ()>::start(|_, _| Ok(())).unwrap();
         let error = session.push(&[1.0]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::SessionOver), "{error}");
+        assert!(matches!(error.detail(), Detail::SessionOver), "{error}");
         let error = session.pull(&mut [1.0]).unwrap_err();
         assert_eq!(error.to_string(), "the session is over: its run has ended, or was never begun");
         session.close().unwrap();
@@ -188,17 +191,17 @@ fn a_run_that_never_begins() {
         let mut session =
             Session::start(move |x, z| pipeline.run(x, &[1.0, 2.0], &[1.0, 2.0, 3.0], z)).unwrap();
         let error = session.push(&[1.0]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::SessionOver), "{error}");
+        assert!(matches!(error.detail(), Detail::SessionOver), "{error}");
         let error = session.close().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Length { .. }), "{error}");
-        // What it is given only once.
+        assert!(matches!(error.detail(), Detail::Length { .. }), "{error}");
+        // The work panics before it runs a pipeline.
         let mut session = Session::<f32, f32, ()>::start(|_, _| panic!("before the run")).unwrap();
         assert!(session.push(&[1.0]).is_err());
-        assert!(matches!(session.close().unwrap_err().kind(), ErrorKind::Panicked { .. }));
+        assert!(matches!(session.close().unwrap_err().detail(), Detail::Panicked { .. }));
     });
 }
 
-/// Whatever it waits for: for more, for somebody who pulls, or for nothing yet.
+/// The run ends whatever it waits for: for more, for a caller that pulls, or for nothing yet.
 #[test]
 fn cancelled() {
     everywhere(|device, graph| {
@@ -207,7 +210,7 @@ fn cancelled() {
             let (mut frames, mut results, job) =
                 Session::start(move |x, z| pipeline.run(x, z)).unwrap().split();
             let x = numbers(pushed);
-            let (z, told) = thalweg::scope(|scope| {
+            let (z, told) = thalweg::job::scope(|scope| {
                 let pushing = scope.spawn(|| frames.push(&x).and_then(|()| frames.push(&[0.0; 1000])));
                 thread::sleep(Duration::from_millis(5));
                 let mut z = vec![0.0; if pulls { 5 } else { 0 }];
@@ -227,9 +230,9 @@ fn cancelled() {
                 }
             });
             let error = job.wait().unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+            assert!(matches!(error.detail(), Detail::Cancelled), "{error}");
             assert_eq!(told.to_string(), error.to_string());
-            // One that was asked before it began has nothing.
+            // A run that was cancelled before it began has nothing complete.
             assert_eq!(error.complete().first().map_or(0, |complete| complete.items), z.len());
             let mut all = x.clone();
             all.extend([0.0; 1000]);
@@ -238,7 +241,7 @@ fn cancelled() {
     });
 }
 
-/// An error that comes between two calls is the next call's.
+/// An error that comes between two calls is returned by the next call.
 #[test]
 fn a_source_beside_it_fails() {
     everywhere(|device, graph| {
@@ -246,14 +249,15 @@ fn a_source_beside_it_fails() {
         let (told, _chunks) = std::sync::mpsc::channel();
         let (mut left, x) = session::input();
         let (z, mut results) = session::output();
-        let job = thalweg::spawn(move || pipeline.run(1.0, told, x, source::from_fn(fails_at_chunk_2), z));
+        let job =
+            thalweg::job::spawn(move || pipeline.run(1.0, told, x, source::from_fn(fails_at_chunk_2), z));
         let x = numbers(1000);
         let told = left.push(&x).unwrap_err();
         let mut z = [0.0; 9];
         assert_eq!(results.pull(&mut z).unwrap(), 8);
         assert!(z[..8].iter().zip(&x).all(|(z, x)| *z == 2.0 * (x + 1.0)));
         assert_eq!(results.pull(&mut z).unwrap_err().to_string(), told.to_string());
-        assert!(matches!(told.kind(), ErrorKind::Source { host: "y", .. }), "{told}");
+        assert!(matches!(told.detail(), Detail::Source { host: "y", .. }), "{told}");
         assert_eq!(job.unwrap().wait().unwrap_err().to_string(), told.to_string());
     });
 }
@@ -267,7 +271,7 @@ fn a_source_that_fails_ahead_of_a_caller() {
             let (told, _chunks) = std::sync::mpsc::channel();
             let ((mut left, x), (z, mut results)) = (session::input(), session::output());
             let run = move || pipeline.run(1.0, told, x, source::from_fn(fails_at_chunk_2), z);
-            let job = thalweg::spawn(run).unwrap();
+            let job = thalweg::job::spawn(run).unwrap();
             thread::sleep(Duration::from_millis(5));
             let mut z = [0.0; 4];
             left.push(&[1.0; 4]).unwrap();
@@ -275,13 +279,13 @@ fn a_source_that_fails_ahead_of_a_caller() {
             thread::sleep(Duration::from_millis(30));
             if cancels {
                 job.cancel();
-                assert!(matches!(job.wait().unwrap_err().kind(), ErrorKind::Cancelled));
+                assert!(matches!(job.wait().unwrap_err().detail(), Detail::Cancelled));
                 return;
             }
             let _ = left.push(&[1.0; 8]);
             assert_eq!(results.pull(&mut z).unwrap(), 4);
             let error = results.pull(&mut z).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Source { host: "y", .. }), "{error}");
+            assert!(matches!(error.detail(), Detail::Source { host: "y", .. }), "{error}");
             job.wait().unwrap_err();
         });
     }
@@ -291,22 +295,22 @@ fn a_source_that_fails_ahead_of_a_caller() {
 #[test]
 fn an_input_that_ends_within_an_item_while_nobody_pulls() {
     in_time(|| {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut pipeline = built_in_mode!(Through<u16>, &device, false);
         let ((mut data, x), (z, mut results)) = (session::input(), session::output());
-        let job = thalweg::spawn(move || pipeline.run(3, x, z)).unwrap();
+        let job = thalweg::job::spawn(move || pipeline.run(3, x, z)).unwrap();
         data.push(&[7_u16; 3 * 15 + 2]).unwrap();
         thread::sleep(Duration::from_millis(60));
         drop(data);
         let error = job.wait().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Source { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Source { .. }), "{error}");
         let mut all = [0; 45];
         assert_eq!(results.pull(&mut all).unwrap(), 45);
     });
 }
 
 stream_pipeline! {
-    /// Says each chunk to somebody who has to listen.
+    /// Sends each chunk over a channel, which must have a receiver.
     pipeline Says {
         param told: std::sync::mpsc::SyncSender<usize>;
         input x: [f32];
@@ -318,14 +322,14 @@ stream_pipeline! {
     }
 }
 
-/// Results do not wait for callbacks, which may wait for whoever pulls them.
+/// Results do not wait for callbacks, which may wait for the caller that pulls them.
 #[test]
 fn a_callback_that_waits_for_whoever_pulls() {
     everywhere(|device, graph| {
         let mut pipeline = built_in_mode!(Says, device, graph);
         let (told, heard) = std::sync::mpsc::sync_channel(0);
         let ((mut data, x), (z, mut results)) = (session::input(), session::output());
-        let job = thalweg::spawn(move || pipeline.run(told, x, z)).unwrap();
+        let job = thalweg::job::spawn(move || pipeline.run(told, x, z)).unwrap();
         data.push(&[1.0; 3]).unwrap();
         drop(data);
         let mut z = [0.0; 3];
@@ -335,7 +339,7 @@ fn a_callback_that_waits_for_whoever_pulls() {
     });
 }
 
-/// What comes after it in the same call is an error of the next one.
+/// An error that comes later in the same call is returned by the next one.
 #[test]
 fn what_is_pulled_before_a_part_of_an_item_is_not_lost() {
     everywhere(|device, graph| {
@@ -345,7 +349,7 @@ fn what_is_pulled_before_a_part_of_an_item_is_not_lost() {
         let mut z = [0; 20];
         assert_eq!(session.pull(&mut z).unwrap(), 15);
         let error = session.pull(&mut z).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::PartOfItem { .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::PartOfItem { .. }), "{error}");
         session.push(&[7; 2]).unwrap();
         assert_eq!(session.pull(&mut z).unwrap(), 3);
         session.close().unwrap();
@@ -356,11 +360,11 @@ fn what_is_pulled_before_a_part_of_an_item_is_not_lost() {
 #[test]
 fn a_slice_is_held_back_by_whoever_pulls() {
     in_time(|| {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut pipeline = built_in_mode!(Next, &device, false);
         let (z, mut results) = session::output();
         let x = numbers(50);
-        let job = thalweg::spawn({
+        let job = thalweg::job::spawn({
             let x = x.clone();
             move || pipeline.run(&x, z)
         });

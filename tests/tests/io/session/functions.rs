@@ -3,8 +3,9 @@
 
 use std::sync::mpsc::channel;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{Session, session};
+use thalweg::session::{self, Session};
 use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::waiting::everywhere;
@@ -13,7 +14,7 @@ use thalweg_tests::waiting::everywhere;
 const BAD: f32 = -1.0;
 const WORSE: f32 = -2.0;
 
-fn looks_at(h: &[f32]) -> std::result::Result<(), String> {
+fn looks_at(h: &[f32]) -> Result<(), String> {
     assert!(!h.contains(&WORSE), "it is worse");
     if h.contains(&BAD) { Err("it is bad".to_owned()) } else { Ok(()) }
 }
@@ -34,7 +35,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// `z <- x`, after which somebody is told.
+    /// `z <- x`, and then a callback.
     pipeline Told {
         input x: [f32];
         output z: [f32];
@@ -58,7 +59,7 @@ const CASES: [(usize, f32, &str); 6] = [
 /// Expects the error of the function for this chunk, with this number of complete items.
 fn assert_failed(error: &Error, chunk: usize, said: &str, complete: usize) {
     assert!(
-        matches!(error.kind(), ErrorKind::HostFunction { function: "looks_at", message } if message == said),
+        matches!(error.detail(), Detail::HostFunction { function: "looks_at", message } if message == said),
         "{error}"
     );
     assert_eq!(error.place().chunk, Some(chunk as u64));
@@ -120,7 +121,7 @@ fn two_threads_have_the_error() {
             let mut pipeline = built_in_mode!(Checked, device, graph);
             let (mut frames, mut results, job) =
                 Session::start(move |x, z| pipeline.run(x, z)).unwrap().split();
-            thalweg::scope(|scope| {
+            thalweg::job::scope(|scope| {
                 let pulling = scope.spawn(|| {
                     let (mut z, mut pulled) = ([0.0; 4], 0);
                     loop {
@@ -137,7 +138,7 @@ fn two_threads_have_the_error() {
                     frames.push(&[1.0; 4]).unwrap();
                 }
                 frames.push(&[value; 4]).unwrap();
-                // The pusher stays: the input has not ended.
+                // The pusher is kept: the input has not ended.
                 let (pulled, error) = pulling.unwrap().wait().unwrap();
                 assert_failed(&error, good, said, pulled);
             });
@@ -146,13 +147,13 @@ fn two_threads_have_the_error() {
     });
 }
 
-/// A callback holds no result back. The run ends although nothing is pushed.
+/// A callback delays no result. The run ends although nothing is pushed.
 #[test]
 fn a_callback_ends_the_run() {
     everywhere(|device, graph| {
         let mut pipeline = built_in_mode!(Told, device, graph);
         let ((mut frames, x), (z, mut results)) = (session::input(), session::output());
-        let job = thalweg::spawn(move || pipeline.run(x, z)).unwrap();
+        let job = thalweg::job::spawn(move || pipeline.run(x, z)).unwrap();
         let mut z = [0.0; 4];
         for _ in 0..3 {
             frames.push(&[1.0; 4]).unwrap();
@@ -160,7 +161,7 @@ fn a_callback_ends_the_run() {
         }
         let error = job.wait().unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Callback { message } if message == "nobody listens"),
+            matches!(error.detail(), Detail::Callback { message } if message == "nobody listens"),
             "{error}"
         );
         assert_eq!(results.pull(&mut z).unwrap_err().to_string(), error.to_string());
@@ -175,7 +176,7 @@ fn channels_in_a_loop() {
             let mut pipeline = built_in_mode!(Checked, device, graph);
             let ((frames, x), (z, results)) = (channel(), channel());
             let run = move || pipeline.run(source::channel(x), sink::channel(z));
-            let job = thalweg::spawn(run).unwrap();
+            let job = thalweg::job::spawn(run).unwrap();
             for _ in 0..good {
                 frames.send(vec![1.0; 4]).unwrap();
                 assert_eq!(results.recv().unwrap(), [2.0; 4]);

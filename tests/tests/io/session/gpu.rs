@@ -2,8 +2,9 @@
 
 use std::thread;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{Session, session};
+use thalweg::session::{self, Session};
 use thalweg_kernels::saxpy;
 use thalweg_tests::built_in_mode;
 use thalweg_tests::numbers;
@@ -68,7 +69,7 @@ fn two_inputs_on_a_gpu() {
             let mut pipeline = built_in_mode!(Saxpy, &device, graph);
             let ((mut left, x_end), (mut right, y_end)) = (session::input(), session::input());
             let (z, mut results) = session::output();
-            let job = thalweg::spawn(move || pipeline.run(2.0, x_end, y_end, z)).unwrap();
+            let job = thalweg::job::spawn(move || pipeline.run(2.0, x_end, y_end, z)).unwrap();
             let (x, y) = (&x, &y);
             let z = thread::scope(|scope| {
                 scope.spawn(move || x.chunks(777).for_each(|some| left.push(some).unwrap()));
@@ -111,13 +112,13 @@ fn ends_that_go_on_a_gpu() {
                 }
                 2 => {
                     job.cancel();
-                    assert!(matches!(job.wait().unwrap_err().kind(), ErrorKind::Cancelled));
+                    assert!(matches!(job.wait().unwrap_err().detail(), Detail::Cancelled));
                     assert!(data.push(&x).is_err());
                 }
                 _ => {
                     std::mem::forget((data, results));
                     job.cancel();
-                    assert!(matches!(job.wait().unwrap_err().kind(), ErrorKind::Cancelled));
+                    assert!(matches!(job.wait().unwrap_err().detail(), Detail::Cancelled));
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! Endless runs that their caller feeds and drains: results, chunks, back-pressure, errors, ends that go away.
+//! Endless runs that their caller feeds and drains: results, chunks, back-pressure, errors, ends that go
+//! away.
 
 mod chunks;
 mod ends;
@@ -17,7 +18,7 @@ use thalweg_tests::kernels::{add_to, axpy_each, double_all};
 type Told = (usize, usize, usize);
 
 stream_pipeline! {
-    /// `z <- 2 * (y + a*x)`, and says which chunks there were.
+    /// `z <- 2 * (y + a*x)`, and reports its chunks.
     pub pipeline Axpy {
         param a: f32;
         param told: Sender<Told>;
@@ -59,13 +60,13 @@ stream_pipeline! {
     }
 }
 
-/// What [`Next`] gives.
+/// The result of [`Next`].
 fn next(x: &[f32]) -> Vec<f32> {
     x.iter().map(|x| x + 1.0).collect()
 }
 
-/// Everything that is left to pull, in pieces of that size.
-fn rest<T: Pod>(puller: &mut thalweg::session::Puller<T>, piece: usize) -> Result<Vec<T>> {
+/// Pulls everything that is left, in pieces of that size.
+fn rest<T: Pod>(puller: &mut thalweg::session::Puller<T>, piece: usize) -> thalweg::Result<Vec<T>> {
     let (mut all, mut some) = (Vec::new(), vec![T::zeroed(); piece]);
     loop {
         let pulled = puller.pull(&mut some)?;

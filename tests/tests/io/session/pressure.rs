@@ -1,4 +1,4 @@
-//! Who is slow holds the others back, and nothing grows with the number of chunks.
+//! A slow caller holds the others back, and nothing grows with the number of chunks.
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,8 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use thalweg::prelude::*;
-use thalweg::session::{Pulled, Pushed};
-use thalweg::{Session, session};
+use thalweg::session::{self, Pulled, Pushed, Session};
 use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::numbers;
@@ -24,10 +23,10 @@ fn nobody_pulls() {
             let mut pipeline = built_in_mode!(Next, device, graph, depth(depth));
             let (mut frames, x) = session::input();
             let (z, mut results) = session::output();
-            let job = thalweg::spawn(move || pipeline.run(x, z)).unwrap();
+            let job = thalweg::job::spawn(move || pipeline.run(x, z)).unwrap();
             let x = numbers(1000);
             let mut pushed = 0;
-            // Until nothing has gone for a while.
+            // Waits until nothing has gone for a while.
             let mut idle = 0;
             while idle < 20 {
                 match frames.try_push(&x[pushed..]).unwrap() {
@@ -39,7 +38,7 @@ fn nobody_pulls() {
                 }
             }
             assert!((5 * depth..=5 * (depth + 2)).contains(&pushed), "{depth}: {pushed}");
-            // Whoever pulls makes room.
+            // A caller that pulls makes room.
             let mut z = vec![0.0; pushed];
             let pulled = results.pull_some(&mut z[..3]).unwrap();
             assert!(pulled > 0);
@@ -60,7 +59,7 @@ fn nobody_pulls() {
     });
 }
 
-/// A slow thread at the other end.
+/// The thread at the other end is slow.
 #[test]
 fn a_puller_that_is_slow() {
     everywhere(|device, graph| {
@@ -93,7 +92,7 @@ fn a_puller_that_is_slow() {
     });
 }
 
-/// In one thread nothing is held back: what is there is put aside.
+/// In one thread nothing is held back: finished results are put aside.
 #[test]
 fn one_thread_that_pushes_everything_first() {
     everywhere(|device, graph| {
@@ -104,7 +103,7 @@ fn one_thread_that_pushes_everything_first() {
         assert_eq!(session.pull(&mut z[..333]).unwrap(), 333);
         session.push(&x[1000..]).unwrap();
         assert_eq!(session.try_pull(&mut z[333..340]).unwrap(), Some(7));
-        // What was put aside goes with the puller.
+        // The results that were put aside go with the puller.
         let (frames, mut results, job) = session.split();
         drop(frames);
         assert_eq!(results.pull(&mut z[340..]).unwrap(), 1663);
@@ -115,7 +114,7 @@ fn one_thread_that_pushes_everything_first() {
     });
 }
 
-/// A run ends though nobody pulls, and what it has left is there afterwards.
+/// A run ends though nobody pulls, and the results that are left can be pulled afterwards.
 #[test]
 fn results_outlive_the_run() {
     everywhere(|device, graph| {
@@ -141,7 +140,7 @@ fn results_outlive_the_run() {
     });
 }
 
-/// Bytes of this process that are in memory.
+/// The resident memory of this process in bytes.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
     let pages = fs::read_to_string("/proc/self/statm").unwrap();
@@ -149,7 +148,7 @@ fn resident() -> usize {
 }
 
 stream_pipeline! {
-    /// As [`Next`], and what is done is another from chunk to chunk of a slot.
+    /// Like [`Next`], with other work from chunk to chunk of a slot.
     pipeline NextInTurns {
         input x: [f32];
         output z: [f32];
@@ -165,11 +164,11 @@ stream_pipeline! {
     }
 }
 
-/// So many chunks and a few are all the same.
+/// This number of chunks, and a few more, make no difference.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_is_bounded() {
-    // In a process of its own, where nobody else allocates.
+    // The test runs in a process of its own, in which nobody else allocates.
     const ALONE: &str = "THALWEG_TEST_ALONE";
     if std::env::var_os(ALONE).is_none() {
         let exe = std::env::current_exe().unwrap();
@@ -182,7 +181,7 @@ fn memory_is_bounded() {
     }
     in_time(|| {
         for (graph, in_turns) in [(false, false), (true, false), (true, true)] {
-            let device = Device::simulated(Spec::default());
+            let device = Device::simulated(Simulation::default());
             let mut pipeline = built_in_mode!(Next, &device, graph, chunk(2));
             let mut other = built_in_mode!(NextInTurns, &device, graph, chunk(2));
             let run = move |x: Pushed<f32>, z: Pulled<f32>| {
@@ -193,7 +192,7 @@ fn memory_is_bounded() {
                 for index in 0..count {
                     let mut z = [0.0; 2];
                     let frame = [index as f32, 1.0];
-                    // One in four is short.
+                    // One chunk in four is short.
                     let len = if index % 4 == 0 { 1 } else { 2 };
                     session.push(&frame[..len]).unwrap();
                     assert_eq!(session.pull(&mut z[..len]).unwrap(), len);

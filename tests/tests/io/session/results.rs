@@ -1,10 +1,11 @@
-//! What is pulled is what a run over all of it at once would have given.
+//! Callers pull what a run over all of the data at once would have given.
 
 use std::sync::mpsc;
 use std::thread;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{Session, session};
+use thalweg::session::{self, Session};
 use thalweg_tests::built_in_mode;
 use thalweg_tests::numbers;
 use thalweg_tests::random::Random;
@@ -12,7 +13,7 @@ use thalweg_tests::waiting::everywhere;
 
 use super::{Axpy, Next, Through, next, rest};
 
-/// Pushed and pulled in pieces of any length, flushed now and then, in one thread.
+/// Data are pushed and pulled in pieces of any length, flushed now and then, in one thread.
 #[test]
 fn pieces_of_any_length() {
     everywhere(|device, graph| {
@@ -71,7 +72,7 @@ fn two_threads() {
         assert_eq!(z, next(&x));
         let (report, mut pipeline) = job.wait().unwrap();
         assert_eq!((report.items, report.chunks), (2003, 2003_usize.div_ceil(11) * 3 - 2));
-        // The pipeline is as good as new.
+        // The pipeline works as before.
         let mut z = vec![0.0; 2003];
         pipeline.run(&x, &mut z).unwrap();
         assert_eq!(z, next(&x));
@@ -86,7 +87,7 @@ fn a_flush_behind_the_last_item_does_nothing() {
         let mut pipeline = built_in_mode!(Axpy, device, graph);
         let (mut left, ends) = session::input();
         let mut z = vec![0.0; 8];
-        thalweg::scope(|scope| {
+        thalweg::job::scope(|scope| {
             let (right, z) = (&y, &mut z);
             let job = scope.spawn(move || pipeline.run(1.0, mpsc::channel().0, ends, right, z)).unwrap();
             left.push(&x).unwrap();
@@ -94,12 +95,12 @@ fn a_flush_behind_the_last_item_does_nothing() {
         });
         left.flush().unwrap();
         let error = left.push(&[1.0]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::SessionOver), "{error}");
+        assert!(matches!(error.detail(), Detail::SessionOver), "{error}");
         assert_eq!(z, x.iter().zip(&y).map(|(x, y)| 2.0 * (y + x)).collect::<Vec<f32>>());
     });
 }
 
-/// A caller beside a slice, a source of another kind and a sink: each in its place.
+/// A caller beside a slice, a source of another kind and a sink: each argument gets its own data.
 #[test]
 fn beside_other_arguments() {
     everywhere(|device, graph| {
@@ -110,13 +111,13 @@ fn beside_other_arguments() {
             let (told, chunks) = mpsc::channel();
             let (mut left, ends) = session::input();
             let (z, mut results) = session::output();
-            let found = thalweg::scope(|scope| {
+            let found = thalweg::job::scope(|scope| {
                 let (right, pipeline) = (&y, &mut pipeline);
                 let job = scope.spawn(move || match with_length {
                     true => pipeline.run(3.0, told, ends, right, z),
                     false => pipeline.run(3.0, told, ends, source::batches(right.chunks(3)), z),
                 });
-                // Whatever it was flushed at: another argument says how long chunks are.
+                // The flushes make no difference: another argument decides how long chunks are.
                 let x = &x;
                 let pushing = scope.spawn(move || {
                     for some in x.chunks(7) {
@@ -139,11 +140,12 @@ fn beside_other_arguments() {
         let (told, chunks) = mpsc::channel();
         let ((mut left, x_end), (mut right, y_end)) = (session::input(), session::input());
         let mut z = Vec::new();
-        let report = thalweg::scope(|scope| {
+        let report = thalweg::job::scope(|scope| {
             let sink = sink::extend(&mut z);
             let pipeline = &mut pipeline;
             let job = scope.spawn(move || pipeline.run(3.0, told, x_end, y_end, sink)).unwrap();
-            // Two slots hold eight items and one chunk is being filled: one after the other would be a deadlock.
+            // Two slots hold eight items, and one chunk is being filled: pushing all before pulling would be
+            // a deadlock.
             for (x, y) in x.chunks(3).zip(y.chunks(3)) {
                 left.push(x).unwrap();
                 right.push(y).unwrap();
@@ -156,7 +158,7 @@ fn beside_other_arguments() {
     });
 }
 
-/// Elements of other sizes, several of them an item.
+/// Elements of other sizes, several of which make an item.
 #[test]
 fn items_of_several_elements() {
     everywhere(|device, graph| {
@@ -179,7 +181,7 @@ fn items_of_several_elements() {
     });
 }
 
-/// What has no bytes is counted all the same.
+/// Elements without bytes are counted all the same.
 #[test]
 fn elements_without_bytes() {
     everywhere(|device, graph| {
@@ -193,8 +195,8 @@ fn elements_without_bytes() {
 }
 
 // ANCHOR: session
-/// What becomes of two frames, each pulled before the next one is pushed.
-fn two_frames(device: &Device, frames: [[f32; 5]; 2]) -> Result<[[f32; 5]; 2]> {
+/// The results of two frames, each pulled before the next one is pushed.
+fn two_frames(device: &Device, frames: [[f32; 5]; 2]) -> thalweg::Result<[[f32; 5]; 2]> {
     let mut pipeline = Next::new(device)?;
     let mut session = Session::start(move |x, z| pipeline.run(x, z))?;
     let mut results = [[0.0; 5]; 2];
@@ -210,12 +212,12 @@ fn two_frames(device: &Device, frames: [[f32; 5]; 2]) -> Result<[[f32; 5]; 2]> {
 
 // ANCHOR: ends
 /// `z <- 2 * (y + a*x)` of items that come two by two.
-fn pairs(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
+fn pairs(device: &Device, a: f32, x: &[f32], y: &[f32]) -> thalweg::Result<Vec<f32>> {
     let mut axpy = Axpy::new(device)?;
     let ((mut xs, x_end), (mut ys, y_end), (z_end, mut zs)) =
         (session::input(), session::input(), session::output());
     let (told, _chunks) = mpsc::channel();
-    let job = thalweg::spawn(move || axpy.run(a, told, x_end, y_end, z_end))?;
+    let job = thalweg::job::spawn(move || axpy.run(a, told, x_end, y_end, z_end))?;
     let mut z = vec![0.0; x.len()];
     for ((x, y), z) in x.chunks(2).zip(y.chunks(2)).zip(z.chunks_mut(2)) {
         xs.push(x)?;

@@ -1,12 +1,13 @@
-//! Each source with each sink, for every length around a chunk's.
+//! Each source with each sink, for every length around a chunk's length.
 
 use std::io::{self, ErrorKind as IoErrorKind, Read, Write};
 use std::sync::mpsc;
 use std::thread;
 
 use thalweg::bytemuck;
+use thalweg::io::{Sink, Source, Streamed};
+use thalweg::plan::Chunk;
 use thalweg::prelude::*;
-use thalweg::{Chunk, Sink, Source, Streamed};
 use thalweg_tests::built_in_mode;
 use thalweg_tests::waiting::{everywhere, in_time};
 
@@ -56,12 +57,12 @@ impl Write for Sips {
     }
 }
 
-/// Runs with one source or sink and something of a length, or with both.
+/// Runs with one source or sink and an argument with a length, or with both.
 pub fn each_adapter<T: Sample>(pipeline: &mut Through<T>, k: usize, data: &[T]) {
     let bytes = bytemuck::cast_slice::<T, u8>(data);
     let items = data.len() / k;
 
-    // Every source, to a `Vec` that is appended to.
+    // Every source goes to a `Vec` that is appended to.
     macro_rules! from {
         ($source:expr) => {{
             let mut z = Vec::new();
@@ -73,7 +74,7 @@ pub fn each_adapter<T: Sample>(pipeline: &mut Through<T>, k: usize, data: &[T]) 
                 (report.bytes_to_device, report.bytes_to_host, report.bytes_staged),
                 (size, size, 2 * size)
             );
-            // And to one of a length.
+            // Every source also goes to a `Vec` with a length.
             let mut z = vec![T::zeroed(); data.len()];
             assert_eq!(pipeline.run(k, $source, &mut z).unwrap().items, items);
             assert_eq!(z, data, "{}", stringify!($source));
@@ -97,7 +98,7 @@ pub fn each_adapter<T: Sample>(pipeline: &mut Through<T>, k: usize, data: &[T]) 
         Ok(len)
     }));
 
-    // Every sink, from a slice.
+    // Every sink gets a slice.
     let mut sips = Sips::default();
     let report = pipeline.run(k, data, sink::write(&mut sips)).unwrap();
     assert_eq!((&sips.data[..], sips.flushed, report.items), (bytes, 1, items));
@@ -120,7 +121,7 @@ pub fn each_adapter<T: Sample>(pipeline: &mut Through<T>, k: usize, data: &[T]) 
     });
     pipeline.run(k, data, sink).unwrap();
     assert_eq!(seen, data);
-    // Of the same run, once more: nothing is taken for what it was.
+    // The same run again: nothing is mistaken for data of the run before.
     let other: Vec<T> = data.iter().rev().copied().collect();
     let mut z = vec![T::zeroed(); data.len()];
     pipeline.run(k, source::batches([&other[..]]), &mut z).unwrap();
@@ -155,7 +156,7 @@ fn structs_several_an_item() {
 fn an_auto_chunk() {
     in_time(|| {
         for (graph, seed) in [(false, 0), (true, 0), (false, 3)] {
-            let spec = Spec::default();
+            let spec = Simulation::default();
             let device = Device::simulated(if seed > 0 { spec.adversarial(seed) } else { spec });
             let mut pipeline = built_in_mode!(Through<u8>, &device, graph);
             for len in [0, 1, 100_000, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 9_000_000] {
@@ -163,7 +164,7 @@ fn an_auto_chunk() {
                 let mut z = Vec::new();
                 let report = pipeline.run(1, source::read(&x[..]), sink::extend(&mut z)).unwrap();
                 assert!(z == x, "{len}");
-                // As if there was no end.
+                // The run goes on as if there was no end.
                 assert_eq!((report.items, report.chunk), (len, len.clamp(1, 2 << 20)));
                 assert_eq!(report.chunks, len.div_ceil(2 << 20));
                 let mut z = vec![0; len];
@@ -174,7 +175,7 @@ fn an_auto_chunk() {
     });
 }
 
-/// Of elements without bytes there may be any number.
+/// A source may have any number of elements without bytes.
 #[test]
 fn elements_of_no_bytes() {
     everywhere(|device, graph| {
@@ -188,7 +189,7 @@ fn elements_of_no_bytes() {
     });
 }
 
-/// What a run is handed by value or by reference, behind a `dyn` too.
+/// A run takes sources and sinks by value or by reference, behind a `dyn` too.
 #[test]
 fn one_of_your_own() {
     struct Count(u8, u8);
@@ -229,8 +230,9 @@ fn profiles_and_progress() {
         let x = samples::<u8>(23);
         let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let tells = std::sync::Arc::clone(&told);
-        let report =
-            move |progress: thalweg::Progress| tells.lock().unwrap().push((progress.done, progress.total));
+        let report = move |progress: thalweg::report::Progress| {
+            tells.lock().unwrap().push((progress.done, progress.total))
+        };
         let mut pipeline = built_in_mode!(Through<u8>, device, graph, chunk(5), progress_with(report));
         let mut z = Vec::new();
         let timeline = pipeline.profile(1, source::read(&x[..]), sink::extend(&mut z)).unwrap();
@@ -242,7 +244,7 @@ fn profiles_and_progress() {
     });
 }
 
-/// Those who run at the same time, on one device.
+/// Runs that take place at the same time, on one device.
 #[test]
 fn two_threads() {
     everywhere(|device, graph| {

@@ -6,19 +6,19 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use thalweg::Awaited;
 use thalweg::prelude::*;
+use thalweg::report::Awaited;
 use thalweg_tests::book::recorded;
 use thalweg_tests::test_name;
 use thalweg_tests::waiting::in_time;
 
 use super::Through;
 
-/// Longer than a run waits before it says so.
+/// Longer than a run waits before it reports that.
 const LONG: Duration = Duration::from_millis(5500);
 
 fn pipeline() -> Through<u8> {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     Through::<u8>::options(&device).chunk(10).depth(2).build().unwrap()
 }
 

@@ -1,8 +1,10 @@
-//! Errors of sources, of sinks and elsewhere: what is said of them, what is complete, and that nothing hangs.
+//! Errors of sources, of sinks and elsewhere: their texts, which results are complete, and that nothing
+//! hangs.
 
 use std::io;
 use std::sync::mpsc;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::{REFUSED, refuses};
@@ -14,8 +16,8 @@ use super::{Axpy, axpy};
 const LEN: usize = 30;
 const CHUNKS: usize = 8;
 
-/// All of `data`, up to a chunk that fails.
-fn fails_at(data: &[f32], chunk: usize, panics: bool) -> impl thalweg::Source<f32> + '_ {
+/// A source of all of `data`, up to a chunk that fails.
+fn fails_at(data: &[f32], chunk: usize, panics: bool) -> impl thalweg::io::Source<f32> + '_ {
     source::from_fn(move |c, slot: &mut [f32]| {
         if c.index == chunk {
             assert!(!panics, "the source is at its end");
@@ -29,7 +31,7 @@ fn fails_at(data: &[f32], chunk: usize, panics: bool) -> impl thalweg::Source<f3
 }
 
 fn is_source_error(error: &Error, chunk: usize, panics: bool) {
-    let ErrorKind::Source { host: "y", error: of } = error.kind() else { panic!("{error}") };
+    let Detail::Source { host: "y", error: of } = error.detail() else { panic!("{error}") };
     let expected = if panics { "it panicked: the source is at its end" } else { "the disk is on fire" };
     assert_eq!(of.to_string(), expected);
     let place = error.place();
@@ -50,7 +52,7 @@ fn a_source_that_fails_at_each_chunk() {
         for (chunk, panics, known) in
             (0..CHUNKS).flat_map(|chunk| [(chunk, false, true), (chunk, false, false), (chunk, true, false)])
         {
-            let failing = thalweg::Streamed(fails_at(&y, chunk, panics));
+            let failing = thalweg::io::Streamed(fails_at(&y, chunk, panics));
             let mut z = Vec::new();
             let error = match known {
                 true => pipeline.run(2.0, &x, failing, sink::extend(&mut z)),
@@ -62,9 +64,9 @@ fn a_source_that_fails_at_each_chunk() {
             assert_eq!((complete.host, complete.chunks, complete.items), ("z", chunk as u64, 4 * chunk));
             assert_eq!(z, expected[..4 * chunk]);
 
-            // To a slice, which is not touched behind that.
+            // The output is a slice, which is not touched behind that chunk.
             let mut z = vec![f32::NAN; LEN];
-            let failing = thalweg::Streamed(fails_at(&y, chunk, panics));
+            let failing = thalweg::io::Streamed(fails_at(&y, chunk, panics));
             let error = pipeline.run(2.0, &x, failing, &mut z).unwrap_err();
             is_source_error(&error, chunk, panics);
             assert_eq!(error.complete()[0].items, 4 * chunk);
@@ -76,7 +78,7 @@ fn a_source_that_fails_at_each_chunk() {
     });
 }
 
-/// A sink that refuses at a chunk, has room for no more, or panics.
+/// A sink that refuses a chunk, has no more room, or panics.
 #[test]
 fn a_sink_that_fails_at_each_chunk() {
     everywhere(|device, graph| {
@@ -99,7 +101,7 @@ fn a_sink_that_fails_at_each_chunk() {
                     false => pipeline.run(2.0, source::batches([&x]), source::batches([&y]), failing),
                 };
                 let error = error.unwrap_err();
-                let ErrorKind::Sink { host: "z", error: of } = error.kind() else { panic!("{error}") };
+                let Detail::Sink { host: "z", error: of } = error.detail() else { panic!("{error}") };
                 assert_eq!(of.to_string() == "it panicked: no more", panics, "{of}");
                 let place = error.place();
                 assert_eq!((place.stage, place.operation), (Some("store"), Some("copy dy -> z")));
@@ -115,7 +117,7 @@ fn a_sink_that_fails_at_each_chunk() {
     });
 }
 
-/// It has taken everything, and fails when it is to be done with it.
+/// A sink that has taken everything, and fails when it is closed.
 #[test]
 fn a_sink_that_fails_at_the_end() {
     struct Full(bool);
@@ -133,7 +135,7 @@ fn a_sink_that_fails_at_the_end() {
         let x = numbers(LEN);
         for panics in [false, true] {
             let error = pipeline.run(2.0, &x, source::batches([&x]), sink::write(Full(panics))).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Sink { host: "z", .. }), "{error}");
+            assert!(matches!(error.detail(), Detail::Sink { host: "z", .. }), "{error}");
             assert_eq!((error.place().chunk, error.complete()[0].items), (None, LEN));
         }
     });
@@ -152,7 +154,7 @@ fn a_channel_without_a_receiver() {
             "{error}"
         );
         assert_eq!(error.complete()[0].items, 0);
-        // One that goes while the run is under way.
+        // A source that goes away while the run is under way.
         let (sender, receiver) = mpsc::sync_channel(0);
         let (error, first) = std::thread::scope(|scope| {
             let first = scope.spawn(move || receiver.recv().unwrap());
@@ -168,9 +170,9 @@ fn a_channel_without_a_receiver() {
 fn what_sources_must_not_do() {
     everywhere(|device, graph| {
         let mut through = built_in_mode!(super::Through<[f32; 3]>, device, graph, chunk(4));
-        let mut run = |k, source: &mut dyn thalweg::Source<[f32; 3]>| {
+        let mut run = |k, source: &mut dyn thalweg::io::Source<[f32; 3]>| {
             let mut z = Vec::new();
-            let error = through.run(k, thalweg::Streamed(source), sink::extend(&mut z)).unwrap_err();
+            let error = through.run(k, thalweg::io::Streamed(source), sink::extend(&mut z)).unwrap_err();
             assert_eq!(error.complete()[0].items * k, z.len());
             (error.to_string().lines().next().unwrap().to_owned(), error.place().chunk, z.len())
         };
@@ -186,7 +188,7 @@ fn what_sources_must_not_do() {
     });
 }
 
-fn looks_at(h: &[i32], worst: i32) -> std::result::Result<(), String> {
+fn looks_at(h: &[i32], worst: i32) -> Result<(), String> {
     if h.contains(&worst) { Err("it is the worst".to_owned()) } else { Ok(()) }
 }
 
@@ -207,7 +209,7 @@ stream_pipeline! {
     }
 }
 
-/// What is not right does not get to a sink, and a source without an end does not keep the run from ending.
+/// Wrong results do not get to a sink, and a source without an end does not keep the run from ending.
 #[test]
 fn kernels_and_functions_that_fail() {
     everywhere(|device, graph| {
@@ -218,7 +220,7 @@ fn kernels_and_functions_that_fail() {
                 let mut y = Vec::new();
                 let error =
                     pipeline.run(REFUSED + 1, source::iter(endless), sink::extend(&mut y)).unwrap_err();
-                assert!(format!("{:?}", error.kind()).starts_with(kind), "{error:?}");
+                assert!(format!("{:?}", error.detail()).starts_with(kind), "{error:?}");
                 assert_eq!(error.place().chunk, Some(bad as u64 / 4));
                 assert_eq!(error.complete()[0].items, y.len());
                 assert!(

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::mpsc;
 use std::thread;
 
+use thalweg::__private::Detail;
 use thalweg::bytemuck;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -69,7 +70,7 @@ fn large_runs_on_a_gpu() {
                 let mut z = vec![0.0; x.len()];
                 pipeline.run(2.0, source::read(bytes), &y, &mut z).unwrap();
                 assert!(z == expected, "round {round}, graph: {graph}");
-                // One that fails half-way leaves what comes before.
+                // A source that fails half-way leaves the results before that.
                 let failing = source::from_fn(|c, slot: &mut [f32]| {
                     if c.start > 20_000_000 {
                         return Err(io::ErrorKind::TimedOut.into());
@@ -79,7 +80,7 @@ fn large_runs_on_a_gpu() {
                 });
                 let mut z = Vec::new();
                 let error = pipeline.run(2.0, &x, failing, sink::extend(&mut z)).unwrap_err();
-                assert!(matches!(error.kind(), ErrorKind::Source { host: "y", .. }), "{error}");
+                assert!(matches!(error.detail(), Detail::Source { host: "y", .. }), "{error}");
                 assert_eq!(z.len(), error.complete()[0].items);
                 assert!(z.len() > 20_000_000 && z == expected[..z.len()]);
             }

@@ -1,7 +1,9 @@
-//! How many items a run has, and who says so.
+//! The number of items of a run, and what decides it.
 
+use thalweg::__private::Detail;
+use thalweg::io::Streamed;
+use thalweg::plan::Chunk;
 use thalweg::prelude::*;
-use thalweg::{Chunk, Streamed};
 use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::{accumulate, double_all, gather, summarise, weigh};
 use thalweg_tests::numbers;
@@ -9,13 +11,13 @@ use thalweg_tests::waiting::{everywhere, in_time};
 
 use super::{Axpy, axpy};
 
-/// A source that says how many elements were asked of it.
+/// A source that reports how many elements were requested of it.
 struct Counted<'c> {
     data: &'c [f32],
     asked: &'c mut usize,
 }
 
-impl thalweg::Source<f32> for Counted<'_> {
+impl thalweg::io::Source<f32> for Counted<'_> {
     fn read(&mut self, _: Chunk, slot: &mut [f32]) -> std::io::Result<usize> {
         *self.asked += slot.len();
         let len = slot.len().min(self.data.len());
@@ -25,7 +27,7 @@ impl thalweg::Source<f32> for Counted<'_> {
     }
 }
 
-/// What has a length says how much of a source is read: so much, and no more.
+/// An argument with a length decides how much of a source is read: exactly so much.
 #[test]
 fn known_and_unknown() {
     everywhere(|device, graph| {
@@ -47,7 +49,7 @@ fn known_and_unknown() {
             pipeline.run(3.0, source::iter(x.clone()), source::iter(more.iter().copied()), &mut z).unwrap();
             assert_eq!(z[..], axpy(3.0, &x, &more));
 
-            // Nothing has a length but the sources.
+            // Only the sources have a length.
             let mut z = Vec::new();
             let report =
                 pipeline.run(3.0, source::batches(x.chunks(7)), source::batches([&y]), sink::extend(&mut z));
@@ -64,7 +66,7 @@ fn a_source_that_ends_early() {
             let (x, y) = (numbers(len), numbers(18));
             let mut z = vec![f32::NAN; 18];
             let error = pipeline.run(1.0, source::batches([&x]), &y, &mut z).unwrap_err();
-            let &ErrorKind::SourceEnded { host: "x", items, other: "y" | "z", wanted: 18 } = error.kind()
+            let &Detail::SourceEnded { host: "x", items, other: "y" | "z", wanted: 18 } = error.detail()
             else {
                 panic!("{error}")
             };
@@ -92,7 +94,7 @@ fn sources_that_end_at_different_items() {
                 let error = pipeline
                     .run(1.0, source::batches([&x]), source::batches([&y]), sink::extend(&mut z))
                     .unwrap_err();
-                let &ErrorKind::SourcesDiffer { host, items, other, given } = error.kind() else {
+                let &Detail::SourcesDiffer { host, items, other, given } = error.detail() else {
                     panic!("{error}")
                 };
                 assert_eq!((host, other), if swapped { ("y", "x") } else { ("x", "y") });
@@ -108,7 +110,7 @@ fn sources_that_end_at_different_items() {
 #[test]
 fn predictions() {
     in_time(|| {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut pipeline = Axpy::new(&device).unwrap();
         let never =
             || source::from_fn(|_, _: &mut [f32]| -> std::io::Result<usize> { panic!("a prediction reads") });
@@ -118,10 +120,10 @@ fn predictions() {
         assert_eq!((timeline.report.items, timeline.report.chunks), (1000, 250));
         let of_vecs = pipeline.predict(1.0, &y, &y, &mut numbers(1000)).unwrap();
         assert_eq!(timeline.report.time, of_vecs.report.time);
-        // Two hundred of them say nothing.
+        // A message with all two hundred spans would not help.
         assert!(timeline.spans == of_vecs.spans, "{:?}, {:?}", timeline.spans[0], of_vecs.spans[0]);
         let error = pipeline.predict(1.0, never(), never(), silent()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::UnknownLength { host: "x" }), "{error}");
+        assert!(matches!(error.detail(), Detail::UnknownLength { host: "x" }), "{error}");
         assert!(error.place().site.is_some());
     });
 }
@@ -142,7 +144,7 @@ fn nothing_says_how_many() {
     everywhere(|device, graph| {
         let mut pipeline = built_in_mode!(Produces, device, graph);
         let error = pipeline.run(1, sink::extend(&mut Vec::new())).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::UnknownLength { host: "z" }), "{error}");
+        assert!(matches!(error.detail(), Detail::UnknownLength { host: "z" }), "{error}");
         let mut z = vec![0.0; 9];
         pipeline.run(7, &mut z).unwrap();
         assert_eq!(z, [7.0; 9]);
@@ -161,7 +163,7 @@ stream_pipeline! {
     }
 }
 
-/// How many chunks there will be nobody knows: a sink takes them all, a slice as many as it has room for.
+/// Nobody knows how many chunks there will be: a sink takes them all, a slice as many as it has room for.
 #[test]
 fn results_by_chunk() {
     everywhere(|device, graph| {
@@ -182,7 +184,7 @@ fn results_by_chunk() {
                 let error = pipeline.run(source::batches([&x]), &mut room[..short]).unwrap_err();
                 let needed = len.div_ceil(4);
                 assert!(
-                    matches!(error.kind(), ErrorKind::PerChunkLength { host: "summary", chunks, .. } if *chunks == needed),
+                    matches!(error.detail(), Detail::PerChunkLength { host: "summary", chunks, .. } if *chunks == needed),
                     "{error}"
                 );
                 assert_eq!(room[..2 * (needed - 1)], expected[..2 * (needed - 1)]);
@@ -223,7 +225,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// What a source gives is used twice, and by every other chunk once more.
+    /// Uses a source's elements twice, and once more in every other chunk.
     pipeline Twice {
         input x: [f32];
         output y: [f32];
@@ -249,9 +251,9 @@ stream_pipeline! {
 #[test]
 fn what_cannot_be_streamed() {
     everywhere(|device, graph| {
-        let refused = |result: Result<Report>, name: &str, part: &str| {
+        let refused = |result: thalweg::Result<Report>, name: &str, part: &str| {
             let error = result.unwrap_err();
-            let ErrorKind::NotStreamed { host, reason } = error.kind() else { panic!("{error}") };
+            let Detail::NotStreamed { host, reason } = error.detail() else { panic!("{error}") };
             assert!(*host == name && reason.contains(part) && error.place().site.is_some(), "{error}");
         };
         let x = numbers(12);
@@ -265,7 +267,7 @@ fn what_cannot_be_streamed() {
         let mut either = built_in_mode!(Either, device, graph);
         refused(either.run(&x, sink::extend(&mut z)), "z", "leave out");
 
-        // Beside them sources are as good as slices; a halo's result may go to a sink.
+        // Beside these, sources may be used like slices; a halo's result may go to a sink.
         let mut z = Vec::new();
         let (sources, sink) = ((source::iter(index), source::iter([5_i64; 12])), sink::extend(&mut z));
         looks.run(sources.0, &table, &mut total, sources.1, sink).unwrap();

@@ -1,4 +1,5 @@
-//! Sources and sinks as arguments of runs: every adapter, lengths known and not, errors on the way, back-pressure.
+//! Sources and sinks as arguments of runs: every adapter, lengths known and not, errors on the way,
+//! back-pressure.
 
 mod adapters;
 mod awaited;
@@ -13,7 +14,7 @@ use thalweg::prelude::*;
 use thalweg_tests::kernels::{axpy_each, double_all};
 
 stream_pipeline! {
-    /// Through the device and back, whatever it is.
+    /// Copies elements of any type to the device and back.
     pub pipeline Through<T: Pod> {
         param k: usize;
         input x: [T; k];
@@ -40,12 +41,12 @@ stream_pipeline! {
     }
 }
 
-/// What [`Axpy`] gives.
+/// The result of [`Axpy`].
 fn axpy(a: f32, x: &[f32], y: &[f32]) -> Vec<f32> {
     x.iter().zip(y).map(|(x, y)| 2.0 * (y + a * x)).collect()
 }
 
-/// So many different elements.
+/// This number of different elements.
 trait Sample: Pod + Debug + PartialEq + Send + Sync {
     fn sample(i: usize) -> Self;
 }

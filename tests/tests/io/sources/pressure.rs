@@ -1,4 +1,4 @@
-//! Reading ahead has its bounds, whoever is slow.
+//! Reading ahead is bounded, whichever side is slow.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -42,7 +42,7 @@ fn a_source_is_not_read_far_ahead_of_a_sink() {
     });
 }
 
-/// Without a sink the device is what is waited for.
+/// Without a sink the run waits for the device.
 #[test]
 fn a_source_is_not_read_far_ahead_of_the_run() {
     static BEGUN: AtomicUsize = AtomicUsize::new(0);
@@ -77,7 +77,8 @@ fn a_source_is_not_read_far_ahead_of_the_run() {
     });
 }
 
-/// Whoever sends waits for what comes back before sending more: no chunk is kept from the sink because the next is not there.
+/// A sender waits for each result before it sends more: a chunk reaches the sink even if the next chunk is
+/// not there.
 #[test]
 fn answers_come_while_the_source_waits() {
     everywhere(|device, graph| {
@@ -105,7 +106,7 @@ fn answers_come_while_the_source_waits() {
 #[test]
 fn sources_and_sinks_are_slow_at_the_same_time() {
     in_time(|| {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let mut pipeline = built_in_mode!(Through<u8>, &device, false, chunk(10), depth(3));
         let (napping, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let nap = || {
@@ -130,12 +131,12 @@ fn sources_and_sinks_are_slow_at_the_same_time() {
     });
 }
 
-/// The order on the device is any that its events allow, and what comes out is the same.
+/// The order on the device is any that its events allow, and the results are the same.
 #[test]
 fn explored() {
     in_time(|| {
         let (x, y) = (numbers(50), numbers(100).split_off(50));
-        let explored = thalweg::explore(11, 150, |device| {
+        let explored = thalweg::explore::explore(11, 150, |device| {
             let mut z = Vec::new();
             let mut pipeline = Axpy::options(device).depth(3).build()?;
             pipeline.run(
@@ -160,7 +161,7 @@ fn explored() {
 fn virtual_time_is_the_same_each_time() {
     in_time(|| {
         let time = || {
-            let device = Device::simulated(Spec::default());
+            let device = Device::simulated(Simulation::default());
             let mut pipeline = built_in_mode!(Through<u8>, &device, false, chunk(1000), depth(3));
             let x = samples::<u8>(100_000);
             let mut z = Vec::new();

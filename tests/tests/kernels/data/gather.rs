@@ -1,6 +1,7 @@
 //! Gather.
 
 use proptest::prelude::*;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::{gather_f32, gather_u32};
 use thalweg_tests::compare::{Tolerance, assert_same_on_both};
@@ -33,7 +34,7 @@ stream_pipeline! {
     }
 }
 
-/// What is gathered, as the bits of the floats and as words.
+/// The gathered elements, as the bits of the floats and as words.
 fn gathered(
     device: &Device,
     chunk: usize,
@@ -41,7 +42,7 @@ fn gathered(
     rows: u32,
     table: &[f32],
     index: &[u32],
-) -> Result<[Vec<u32>; 2]> {
+) -> thalweg::Result<[Vec<u32>; 2]> {
     let words: Vec<u32> = table.iter().map(|x| !x.to_bits()).collect();
     let len = index.len() * width as usize;
     let (mut y, mut z) = (vec![7.0; len], vec![7; len]);
@@ -50,7 +51,7 @@ fn gathered(
     Ok([y.into_iter().map(f32::to_bits).collect(), z])
 }
 
-/// Indices of which some are out of range, by one and by much.
+/// Indices; some are out of range, by one and by much.
 fn indices(random: &mut Random, len: usize, rows: u32) -> Vec<u32> {
     (0..len)
         .map(|_| match random.below(10) {
@@ -73,7 +74,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut random = Random::new(seed);
-        // An element more than the rows need: it belongs to none.
+        // There is one element more than the rows need: it belongs to none.
         let table = random.any_floats((rows * width) as usize + 1);
         let index = indices(&mut random, len, rows);
         let [y, z] = gathered(&simulated(), chunk.max(len / 20), width, rows, &table, &index).unwrap();
@@ -107,6 +108,6 @@ fn a_table_with_fewer_rows_is_refused() {
     one(3).unwrap();
     for rows in [4, u32::MAX] {
         let error = one(rows).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Requires { kernel: "gather_f32", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Requires { kernel: "gather_f32", .. }), "{error}");
     }
 }

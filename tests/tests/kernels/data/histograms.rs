@@ -1,6 +1,7 @@
 //! Histograms.
 
 use proptest::prelude::*;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::{histogram_f32, histogram_u8};
 use thalweg_tests::compare::{Tolerance, assert_same_on_both, on_gpu_and_simulated};
@@ -9,7 +10,7 @@ use thalweg_tests::random::Random;
 use super::{Dim3, LENGTHS, SHAPES, config, simulated};
 
 stream_pipeline! {
-    /// Of the whole run, and of each chunk.
+    /// Histograms of the whole run, and of each chunk.
     pipeline Bytes {
         param grid: Dim3;
         param block: Dim3;
@@ -29,7 +30,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// Of data that are on the device, so that chunks begin at any address.
+    /// Histograms of data on the device, so that chunks begin at any address.
     pipeline BytesInPlace {
         input x: device [u8];
         carry counts: [u32; 256] = 0;
@@ -59,8 +60,8 @@ stream_pipeline! {
     }
 }
 
-/// All counts, those of the run first.
-fn bytes(device: &Device, chunk: usize, at: usize, x: &[u8]) -> Result<Vec<u32>> {
+/// All counts; those of the run come first.
+fn bytes(device: &Device, chunk: usize, at: usize, x: &[u8]) -> thalweg::Result<Vec<u32>> {
     let (grid, block) = SHAPES[at];
     let (mut all, mut counts) = ([1; 256], vec![1; 256 * x.len().div_ceil(chunk)]);
     Bytes::options(device).chunk(chunk).build()?.run(grid, block, x, &mut all, &mut counts)?;
@@ -73,7 +74,7 @@ fn binned(
     shared: u32,
     at: usize,
     x: &[f32],
-) -> Result<Vec<u32>> {
+) -> thalweg::Result<Vec<u32>> {
     let (grid, block) = SHAPES[at];
     let groups = bins as usize + 3;
     let mut counts = vec![1; 2 * groups];
@@ -90,7 +91,7 @@ fn count_bytes(x: &[u8]) -> Vec<u32> {
     (0..=255).map(|value| x.iter().filter(|&&x| x == value).count() as u32).collect()
 }
 
-/// Bytes of which some are much more frequent than others.
+/// Bytes; some values are much more frequent than others.
 fn skewed(random: &mut Random, len: usize) -> Vec<u8> {
     let mut x = random.bytes(len);
     for x in &mut x {
@@ -101,7 +102,7 @@ fn skewed(random: &mut Random, len: usize) -> Vec<u8> {
     x
 }
 
-/// Dynamic shared memory around what `bins` bins need, in bytes.
+/// Sizes of dynamic shared memory around the size that `bins` bins need, in bytes.
 fn rooms(bins: u32) -> [u32; 7] {
     let copy = 4 * (bins | 1);
     [0, (4 * bins).saturating_sub(4), 4 * bins, 2 * copy - 1, 2 * copy, 8 * copy, 40_000]
@@ -129,8 +130,8 @@ proptest! {
         room in 0..7_usize,
         seed in any::<u64>(),
     ) {
-        // Data and borders on a coarse grid, where a float is in a bin or on its lower edge without doubt: each bin is
-        // `steps` steps wide, of which `1 / steps` has an exact inverse only if it is a power of two.
+        // Data and borders are on a coarse grid, where a float is without doubt in a bin or on its lower
+        // edge: each bin is `steps` steps wide, and `1 / steps` is exact only if `steps` is a power of two.
         let steps = (steps as u16).next_power_of_two();
         let step = 1.0 / 64.0;
         let width = f32::from(steps) * step;
@@ -147,7 +148,7 @@ proptest! {
             let is_in = |x: f32| edge(bin) <= x && (x < edge(bin + 1) || bin + 1 == bins && x == high);
             expected[bin as usize] = x.iter().filter(|&&x| is_in(x)).count() as u32;
         }
-        // With 0 bins the width is any.
+        // With 0 bins the width may be anything.
         let counts = binned(&simulated(), (bins, low, high), rooms(bins)[room], shape, &x).unwrap();
         prop_assert_eq!(counts, expected, "{} bins from {} to {}", bins, low, high);
     }
@@ -171,7 +172,7 @@ fn what_has_no_bins_is_refused() {
         ((1 << 24) + 1, 0.0, 1.0),
     ] {
         let error = one(bins, low, high).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Requires { kernel: "histogram_f32", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Requires { kernel: "histogram_f32", .. }), "{error}");
     }
 }
 

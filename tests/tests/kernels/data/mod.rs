@@ -1,5 +1,5 @@
-//! Histograms, normalisation, gather and Black-Scholes of `thalweg-kernels`: against plain loops on the simulated device,
-//! and a GPU against the simulated device.
+//! Histograms, normalisation, gather and Black-Scholes of `thalweg-kernels`: the simulated device is compared
+//! with plain loops, and a GPU with the simulated device.
 
 mod gather;
 mod histograms;
@@ -11,7 +11,7 @@ use proptest::prelude::ProptestConfig;
 use thalweg::prelude::*;
 
 fn simulated() -> Device {
-    Device::simulated(Spec::default())
+    Device::simulated(Simulation::default())
 }
 
 fn config() -> ProptestConfig {

@@ -48,7 +48,7 @@ stream_pipeline! {
     }
 }
 
-/// Mean and deviation of each channel; a deviation of 0 is among many.
+/// Mean and deviation of each channel; a deviation of 0 is among them.
 fn statistics(random: &mut Random, channels: usize) -> [Vec<f32>; 2] {
     let mean = random.floats(channels, 0.0, 1.0);
     let deviation =
@@ -61,7 +61,7 @@ fn interleaved(
     chunk: usize,
     [mean, deviation]: &[Vec<f32>; 2],
     x: &[u8],
-) -> Result<Vec<f32>> {
+) -> thalweg::Result<Vec<f32>> {
     let mut y = vec![7.0; x.len()];
     let mut pipeline = Interleaved::options(device).chunk(chunk).build()?;
     pipeline.run(mean.len() as u32, mean, deviation, x, &mut y)?;
@@ -74,7 +74,7 @@ fn planes(
     pixels: usize,
     [mean, deviation]: &[Vec<f32>; 2],
     x: &[u8],
-) -> Result<Vec<f32>> {
+) -> thalweg::Result<Vec<f32>> {
     let mut y = vec![7.0; x.len()];
     let mut pipeline = Planes::options(device).chunk(chunk).build()?;
     pipeline.run(pixels as u32, mean.len() as u32, mean, deviation, x, &mut y)?;

@@ -43,14 +43,14 @@ fn prices(
     chunk: usize,
     rate: f32,
     [spot, strike, years, volatility]: &Book,
-) -> Result<[Vec<f32>; 2]> {
+) -> thalweg::Result<[Vec<f32>; 2]> {
     let (mut call, mut put) = (vec![7.0; spot.len()], vec![7.0; spot.len()]);
     let mut pipeline = Prices::options(device).chunk(chunk).build()?;
     pipeline.run(rate, spot, strike, years, volatility, &mut call, &mut put)?;
     Ok([call, put])
 }
 
-/// Options of all kinds: of every eighth the time or the volatility is 0.
+/// Options of all kinds: in one of eight the time or the volatility is 0.
 fn book(random: &mut Random, len: usize) -> Book {
     let zeros = |random: &mut Random, mut values: Vec<f32>| {
         values.iter_mut().filter(|_| random.below(16) == 0).for_each(|value| *value = 0.0);
@@ -94,11 +94,11 @@ fn expected(rate: f64, [spot, strike, years, volatility]: [f64; 4]) -> [f64; 2] 
         let d1 = ((spot / strike).ln() + (rate + volatility * volatility / 2.0) * years) / spread;
         spot * normal(d1) - discounted * normal(d1 - spread)
     };
-    // The parity of calls and puts.
+    // The parity of calls and puts holds.
     [call, call - spot + discounted]
 }
 
-/// What prices may be off by, for an option of this size.
+/// The largest error of a price, for an option of this size.
 fn tolerance(spot: f32, strike: f32) -> Tolerance {
     Tolerance::Within { absolute: 1e-6 * f64::from(spot + strike), relative: 0.0 }
 }
@@ -125,7 +125,7 @@ proptest! {
     }
 }
 
-/// Options that have no price, or none that is uncertain.
+/// Options that have no price, or a certain one.
 const CORNERS: [([f32; 4], [f32; 2]); 14] = [
     ([100.0, 90.0, 0.0, 0.2], [10.0, 0.0]),
     ([90.0, 100.0, 0.0, 0.2], [0.0, 10.0]),
@@ -149,7 +149,7 @@ fn corners(device: &Device) {
     for (i, (option, expected)) in CORNERS.into_iter().enumerate() {
         assert_close(&[call[i], put[i]], &expected, Tolerance::Exact, format_args!("{option:?}"));
     }
-    // An example of the textbooks: J. Hull, "Options, Futures, and Other Derivatives", gives 4.76 and 0.81.
+    // This is a textbook example: J. Hull, "Options, Futures, and Other Derivatives", gives 4.76 and 0.81.
     let [call, put] = prices(device, 1, 0.1, &[42.0, 40.0, 0.5, 0.2].map(|value| vec![value])).unwrap();
     assert!((call[0] - 4.76).abs() < 0.005 && (put[0] - 0.81).abs() < 0.005, "{call:?} {put:?}");
 }
@@ -174,7 +174,7 @@ fn prices_are_the_same_on_a_gpu() {
             let book = book(&mut random, len);
             let (gpu, simulated) =
                 on_gpu_and_simulated(|device| prices(device, len.div_ceil(2).max(1), rate, &book));
-            // By its size each option is a result of its own.
+            // Each option is compared as a result of its own, by its size.
             for (gpu, simulated) in gpu.iter().zip(&simulated) {
                 assert_eq!(gpu.len(), len);
                 for (i, (gpu, simulated)) in gpu.iter().zip(simulated).enumerate() {

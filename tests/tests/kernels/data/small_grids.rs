@@ -1,5 +1,6 @@
 //! Grids that are too small.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::{gather_f32, normalize_chw, normalize_hwc};
 
@@ -64,13 +65,13 @@ fn grids_that_are_too_small(device: &Device) {
                     continue;
                 }
                 let error = result.unwrap_err();
-                let &ErrorKind::Unwritten { kernel, elements, unwritten, first, .. } = error.kind() else {
+                let &Detail::Unwritten { kernel, elements, unwritten, first, .. } = error.detail() else {
                     panic!("{error}");
                 };
                 assert_eq!(kernel, ["normalize_hwc", "normalize_chw", "gather_f32"][which]);
                 let left = 30 * images / needed * (needed - threads);
                 assert_eq!((elements, unwritten), (30 * images, left), "{error}");
-                // For `chw` it is the first channel of the first pixel that no thread has.
+                // For `chw` it is the first channel of the first pixel without a thread.
                 assert_eq!(first, if which == 1 { threads / 10 * 30 + threads % 10 } else { threads });
             }
             continue;

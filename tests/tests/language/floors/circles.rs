@@ -1,10 +1,10 @@
-//! Circles in what needs what.
+//! Cycles in a graph of needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest sets of nodes that all lead to each other, of two nodes or more, each in order.
 pub fn circles<N: Ord + Clone>(leads_to: &BTreeMap<N, BTreeSet<N>>) -> Vec<Vec<N>> {
-    // Only what leads somewhere can be on a circle.
+    // Only a node that leads somewhere can be on a cycle.
     let nodes: Vec<&N> = leads_to.keys().collect();
     let index = |node: &N| nodes.binary_search(&node).ok();
     let next: Vec<Vec<usize>> =

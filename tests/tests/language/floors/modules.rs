@@ -1,4 +1,4 @@
-//! The modules of a crate: which file's text each path leads to.
+//! The modules of a crate, and which file's text each path leads to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,20 +10,21 @@ use super::reader::{Kind, Path, paths};
 pub struct File {
     pub path: PathBuf,
     pub paths: Vec<Path>,
-    /// What its `use`s call what, which may be something that another file has made public: of the name, the whole path.
+    /// The names that its `use`s import, each with the whole path, which may lead to a name that another file
+    /// has made public.
     imports: BTreeMap<String, Vec<String>>,
-    /// The modules, from the crate's root, of which everything is imported here.
+    /// The modules, from the crate's root, from which everything is imported here.
     globs: Vec<Vec<String>>,
 }
 
-/// The files of a crate by the modules that they are, from the crate's root, which is the module without a name.
+/// The files of a crate by their modules, from the crate's root, which is the module without a name.
 pub struct Modules(pub BTreeMap<Vec<String>, File>);
 
 /// Where something is named.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     pub line: usize,
-    /// As it is written.
+    /// The path as it is written.
     pub written: String,
     pub to: Vec<String>,
 }
@@ -52,7 +53,7 @@ impl Modules {
             let mut globs = Vec::new();
             for path in &modules.0[&module].paths {
                 let Kind::Import { name, .. } = &path.kind else { continue };
-                // Of a module inside the file, what is imported is not the file's.
+                // The imports of a module inside the file are not the file's.
                 let Some(to) = modules.absolute(&module, path).filter(|_| path.within.is_empty()) else {
                     continue;
                 };
@@ -67,7 +68,8 @@ impl Modules {
         modules
     }
 
-    /// A path from the crate's root. `None` for one that leads out of the crate, or to a name that is not a module's.
+    /// A path from the crate's root. `None` for one that leads out of the crate, or to a name that is not a
+    /// module's.
     pub fn absolute(&self, module: &[String], path: &Path) -> Option<Vec<String>> {
         let mut base: Vec<String> = module.iter().chain(&path.within).cloned().collect();
         let mut rest = &path.segments[..];
@@ -95,7 +97,7 @@ impl Modules {
         Some(base)
     }
 
-    /// The module of the file that defines what this path from the root names.
+    /// The module of the file that defines the name at this path from the root.
     pub fn definer(&self, path: &[String]) -> Vec<String> {
         self.followed(path, 0)
     }
@@ -108,7 +110,7 @@ impl Modules {
         let module = &path[..length];
         let Some(next) = path.get(length) else { return module.to_vec() };
         let file = &self.0[module];
-        // A name may be imported and defined, and imports may go in a circle.
+        // A name may be imported and defined, and imports may go in a cycle.
         if depth < 8 {
             if let Some(to) = file.imports.get(next).filter(|to| **to != path[..=length]) {
                 let whole: Vec<_> = to.iter().chain(&path[length + 1..]).cloned().collect();
@@ -125,8 +127,8 @@ impl Modules {
         module.to_vec()
     }
 
-    /// For each file, the files that it needs: those that define what it names. What a file only makes public of its own
-    /// folder, it does not need.
+    /// For each file, the files that it needs: those that define the names that it uses. A file does not need
+    /// the names of its own folder that it only makes public.
     pub fn edges(&self) -> BTreeMap<Vec<String>, BTreeSet<Edge>> {
         let mut all = BTreeMap::new();
         for (module, file) in &self.0 {
@@ -200,7 +202,7 @@ mod tests {
             ("high.rs", "use crate::low::{First, Own, renamed}; fn f() { crate::low::Other::new() }"),
         ];
         assert_eq!(edges(&files, "high"), ["low", "low::one"]);
-        // What is only handed on of its own folder is no need of it.
+        // A name of the own folder that is only re-exported is not needed.
         assert_eq!(edges(&files, "low"), [""; 0]);
         assert_eq!(edges(&files, "low::two"), ["low", "low::one"]);
     }

@@ -1,4 +1,5 @@
-//! Which paths a source file names, and where. It reads tokens, not text: comments, string literals and tests do not count.
+//! Which paths a source file names, and where. It reads tokens, not text: comments, string literals and tests
+//! do not count.
 
 /// A piece of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -6,7 +7,7 @@ enum Token {
     Name(String),
     /// `::`, or one character of anything else.
     Mark(&'static str),
-    /// A literal, of which nothing matters.
+    /// A literal, whose content does not matter.
     Literal,
 }
 
@@ -22,9 +23,9 @@ pub struct Path {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Of an expression, a type or an attribute.
+    /// A path of an expression, a type or an attribute.
     Inline,
-    /// Of a `use`, with the name that it gets.
+    /// A path of a `use`, with the name that it gets.
     Import { name: String, public: bool },
 }
 
@@ -67,7 +68,7 @@ fn tokens(source: &str) -> Vec<(Token, usize)> {
     found
 }
 
-/// The length of a comment in `/* */`, which may hold others.
+/// The length of a comment in `/* */`, which may contain others.
 fn block_comment(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < text.len() {
@@ -100,7 +101,7 @@ fn string(text: &str) -> Option<usize> {
     Some(start + until(inside, '"'))
 }
 
-/// The length of the character literal that the text begins with. A lifetime is none.
+/// The length of the character literal that the text begins with. A lifetime is not one.
 fn character(text: &str) -> Option<usize> {
     let inside = text.strip_prefix('\'')?;
     let first = inside.chars().next()?;
@@ -108,7 +109,7 @@ fn character(text: &str) -> Option<usize> {
     closes.then(|| 1 + until(inside, '\''))
 }
 
-/// The length up to and with the first `end` that no backslash stands before.
+/// The length up to and including the first `end` without a backslash before it.
 fn until(text: &str, end: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {
@@ -120,7 +121,7 @@ fn until(text: &str, end: char) -> usize {
     text.len()
 }
 
-/// Leaves out every item behind `#[cfg(test)]`.
+/// Removes every item behind `#[cfg(test)]`.
 fn without_tests(tokens: Vec<(Token, usize)>) -> Vec<(Token, usize)> {
     let attribute = ["#", "[", "cfg", "(", "test", ")", "]"];
     let is = |(token, _): &(Token, usize), text: &str| match token {
@@ -252,11 +253,11 @@ impl Reader<'_> {
         segments
     }
 
-    /// What a `use` names: a path, with what `as` makes of it, or a group of them.
+    /// The content of a `use`: a path, with the name behind `as`, or a group of them.
     fn tree(&mut self, before: &[String], public: bool) {
         let line = self.tokens.get(self.next).map_or(0, |(_, line)| *line);
         if self.is("::") {
-            // Of another crate: `::std`.
+            // The path is another crate's: `::std`.
             self.next += 1;
         }
         let mut segments = before.to_vec();
@@ -288,7 +289,7 @@ impl Reader<'_> {
             self.next += 2;
         }
         if segments.is_empty() {
-            // Nothing that a `use` may hold: a macro's pattern, say.
+            // A `use` cannot contain this; it may be a macro's pattern.
             self.next += 1;
             return;
         }

@@ -1,5 +1,5 @@
-//! Every fault at every operation of every chunk, and at every call: an error that says where, results that are what they are
-//! said to be, and a device that goes on, or says that it is lost.
+//! Every fault at every operation of every chunk, and at every call: the error says where, results are as the
+//! error claims, and the device goes on, or says that it is lost.
 
 mod pipelines;
 mod streams;
@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{DriverCall, Effect, Fault};
+use thalweg::sim::{DriverCall, Effect, Fault};
 use thalweg_kernels::saxpy;
 use thalweg_tests::{PINNED, numbers, small};
 
@@ -28,7 +29,7 @@ use say;
 /// Longer than any run takes, on a busy machine and under a checker too.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Ends the process if the injections do not go on.
+/// Ends the process if the injections stop.
 struct Watchdog {
     done: AtomicU64,
     current: Mutex<String>,
@@ -62,15 +63,15 @@ impl Watchdog {
     }
 }
 
-/// In the order of time, and in two others.
-fn specs() -> [Spec; 3] {
-    [Spec::default(), Spec::default().adversarial(1), Spec::default().adversarial(2)]
+/// Devices in the order of time, and in two other orders.
+fn specs() -> [Simulation; 3] {
+    [Simulation::default(), Simulation::default().adversarial(1), Simulation::default().adversarial(2)]
 }
 
-/// Devices that were lost, so that a leak checker finds what belongs to them.
+/// Devices that were lost are kept, so that a leak checker finds what belongs to them.
 static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
 
-/// The device is as good as new: it runs, and nothing is left allocated.
+/// The device works as before: it runs, and nothing is left allocated.
 fn is_as_good_as_new(device: &Device, trial: &Trial, free: u64) {
     let mut run = (trial.build)(device).unwrap();
     run().unwrap();
@@ -79,9 +80,9 @@ fn is_as_good_as_new(device: &Device, trial: &Trial, free: u64) {
     assert!(PinnedBuf::<u8>::zeroed(device, PINNED).is_ok(), "{}: pinned memory is left", trial.name);
 }
 
-/// The device is lost: so it says, whatever it is asked.
+/// The device is lost, and says so whatever is called.
 fn is_lost(device: &Device, trial: &Trial) {
-    let is_said = |error: &Error| matches!(error.kind(), ErrorKind::Driver(error) if error.code == 700);
+    let is_said = |error: &Error| matches!(error.detail(), Detail::Driver(error) if error.code == 700);
     let Err(error) = (trial.build)(device) else { panic!("{}: a pipeline on a lost device", trial.name) };
     assert!(is_said(&error), "{error}");
     let error = DeviceBuf::<f32>::zeroed(device, 1).unwrap_err();
@@ -123,8 +124,8 @@ fn at_every_operation_of_every_chunk() {
                 if effect == Effect::Lost {
                     let error = run().expect_err(&what);
                     let is_poisoned =
-                        matches!(error.kind(), ErrorKind::PipelinePoisoned | ErrorKind::Poisoned { .. });
-                    let is_driver = matches!(error.kind(), ErrorKind::Driver(error) if error.code == 700);
+                        matches!(error.detail(), Detail::PipelinePoisoned | Detail::Poisoned { .. });
+                    let is_driver = matches!(error.detail(), Detail::Driver(error) if error.code == 700);
                     assert!(is_poisoned || is_driver, "{what}: {error}");
                     drop(run);
                     is_lost(&device, trial);
@@ -144,8 +145,8 @@ fn at_every_operation_of_every_chunk() {
     assert!(COMPLETE.load(Ordering::Relaxed) > 1_000, "failed runs say too little of what is complete");
 }
 
-/// How the steps of a trial went: building it, and two runs.
-fn steps(device: &Device, trial: &Trial) -> Vec<Result<()>> {
+/// The outcomes of a trial's steps: building the pipeline, and two runs.
+fn steps(device: &Device, trial: &Trial) -> Vec<thalweg::Result<()>> {
     let mut run = match (trial.build)(device) {
         Ok(run) => run,
         Err(error) => return vec![Err(error)],
@@ -160,7 +161,7 @@ fn at_every_call() {
     let effects = [Effect::Refused, Effect::Lost, Effect::Slow(Duration::from_millis(7)), Effect::Omitted];
     for (trial, call) in TRIALS.iter().flat_map(|trial| DriverCall::ALL.map(|call| (trial, call))) {
         for effect in effects {
-            // What is not done otherwise gives wrong results, and is to be noticed by tests of results.
+            // Other calls that are left out give wrong results, which tests of results have to notice.
             if effect == Effect::Omitted && call != DriverCall::Wait {
                 continue;
             }
@@ -180,9 +181,9 @@ fn at_every_call() {
                 match effect {
                     Effect::Slow(_) => assert!(failed.is_none(), "{what}: {steps:?}"),
                     Effect::Omitted => {
-                        // Not every wait is one that this depth needs, and the host's own may order the two.
+                        // This depth does not need every wait, and the host's own waits may order the two.
                         for error in steps.iter().filter_map(|step| step.as_ref().err()) {
-                            assert!(matches!(error.kind(), ErrorKind::Race { .. }), "{what}: {error}");
+                            assert!(matches!(error.detail(), Detail::Race { .. }), "{what}: {error}");
                             races += 1;
                         }
                     }
@@ -246,10 +247,10 @@ fn by_name() {
     assert_ne!(of(0), Fault::operation(&Other::PLAN, 0, 3, Effect::Fails));
 }
 
-/// A fault of one pipeline is none of another's on the same device, and strikes once.
+/// A fault of one pipeline does not strike another one on the same device, and strikes once.
 #[test]
 fn other_pipelines_are_left_alone() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let (mut saxpy, mut other) = (Saxpy::new(&device).unwrap(), Other::new(&device).unwrap());
     let fault = device.inject(Fault::at(&Saxpy::PLAN, "load", 1, Effect::Fails).unwrap()).unwrap();
     other.run(&mut numbers(20)).unwrap();
@@ -262,7 +263,7 @@ fn other_pipelines_are_left_alone() {
 
 #[test]
 fn a_device_that_is_lost_is_lost_to_all() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     let (mut saxpy, mut other) = (Saxpy::new(&device).unwrap(), Other::new(&device).unwrap());
     device.inject(Fault::at(&Saxpy::PLAN, "axpy", 1, Effect::Lost).unwrap()).unwrap();
     let (mut y, untouched) =
@@ -270,17 +271,17 @@ fn a_device_that_is_lost_is_lost_to_all() {
     let error = saxpy.run(&numbers(20), &mut y).unwrap_err();
     assert_eq!((error.place().stage, error.place().chunk), (Some("axpy"), Some(1)));
     assert!(y.is_poisoned() && y.is_empty() && !untouched.is_poisoned());
-    // It is not told of an operation that it does not have.
+    // The pipeline does not have the operation that the fault names.
     let error = other.run(&mut numbers(20)).unwrap_err();
     assert_eq!((error.place().pipeline, error.place().operation), (Some("Other"), None), "{error}");
-    assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.code == 700), "{error}");
+    assert!(matches!(error.detail(), Detail::Driver(error) if error.code == 700), "{error}");
     KEPT.lock().unwrap().push(device);
 }
 
 #[test]
 fn slow_operations_take_virtual_time() {
     let time = |faults: &[Fault]| {
-        let spec = faults.iter().fold(Spec::default(), |spec, &fault| spec.with_fault(fault));
+        let spec = faults.iter().fold(Simulation::default(), |spec, &fault| spec.with_fault(fault));
         Saxpy::new(&Device::simulated(spec)).unwrap().run(&numbers(20), &mut numbers(20)).unwrap().time
     };
     let slow = Effect::Slow(Duration::from_secs(3));
@@ -288,25 +289,25 @@ fn slow_operations_take_virtual_time() {
     let plain = time(&[]);
     let seconds = |faults: &[Fault]| (time(faults) - plain).as_secs_f64().round();
     assert_eq!(seconds(&[at("axpy", 2)]), 3.0);
-    // One after another on one stream; at the same time on two.
+    // The runs are one after another on one stream, then at the same time on two.
     assert_eq!(seconds(&[at("axpy", 2), at("axpy", 3)]), 6.0);
     assert_eq!(seconds(&[at("axpy", 2), at("load", 3)]), 3.0);
 }
 
 #[test]
 fn memory_that_is_too_large() {
-    let device = Device::simulated(Spec::default().with_fault(Fault::larger_than(1000)));
+    let device = Device::simulated(Simulation::default().with_fault(Fault::larger_than(1000)));
     assert!(DeviceBuf::<u8>::zeroed(&device, 1000).is_ok());
     for _ in 0..2 {
         let error = DeviceBuf::<u8>::zeroed(&device, 1001).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::OutOfDeviceMemory { requested: 1001, .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::OutOfDeviceMemory { requested: 1001, .. }), "{error}");
     }
 }
 
-/// A test of results notices what was not done.
+/// A test of results notices an operation that was left out.
 #[test]
 fn an_omitted_operation_leaves_its_work_undone() {
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     device.inject(Fault::at(&Saxpy::PLAN, "axpy", 2, Effect::Omitted).unwrap()).unwrap();
     let mut y = numbers(20);
     Saxpy::new(&device).unwrap().run(&numbers(20), &mut y).unwrap();
@@ -333,13 +334,13 @@ stream_pipeline! {
     }
 }
 
-/// What is not called is dropped where its device may be called.
+/// A function that is not called is dropped where its device may be called.
 #[test]
 fn closures_that_are_not_called_are_dropped_outside_of_the_lock() {
     let watchdog = Watchdog::new();
     for effect in [Effect::Refused, Effect::Fails, Effect::Lost, Effect::Omitted] {
         watchdog.next(format!("a closure that is dropped: {effect:?}"));
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let fault = device.inject(Fault::at(&Calling::PLAN, "then", 2, effect).unwrap()).unwrap();
         let outcome = Calling::new(&device).unwrap().run(Calls(device.clone()), &mut numbers(20));
         assert_eq!((outcome.is_ok(), fault.struck()), (effect == Effect::Omitted, true), "{effect:?}");
@@ -353,5 +354,5 @@ fn closures_that_are_not_called_are_dropped_outside_of_the_lock() {
 fn a_gpu_takes_no_faults() {
     let device = Device::cuda(0).unwrap();
     let error = device.inject(Fault::nth(DriverCall::Allocate, 0, Effect::Refused)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::CannotInject), "{error}");
+    assert!(matches!(error.detail(), Detail::CannotInject), "{error}");
 }

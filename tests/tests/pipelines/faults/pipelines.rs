@@ -11,14 +11,14 @@ use thalweg_tests::numbers;
 const LEN: usize = 18;
 pub const CHUNKS: u64 = 5;
 
-/// One run, from the same data each time. It looks at what the run has left.
-pub type Run = Box<dyn FnMut() -> Result<()>>;
+/// One run, from the same data each time. It checks what the run has left.
+pub type Run = Box<dyn FnMut() -> thalweg::Result<()>>;
 
 /// A way to run a pipeline.
 pub struct Trial {
     pub name: &'static str,
     pub plan: &'static Plan,
-    pub build: fn(&Device) -> Result<Run>,
+    pub build: fn(&Device) -> thalweg::Result<Run>,
 }
 
 pub const TRIALS: [Trial; 12] = [
@@ -40,15 +40,18 @@ pub const TRIALS: [Trial; 12] = [
     },
 ];
 
-/// Items that failed runs have said to be complete, and were.
+/// The number of items that failed runs have claimed as complete, and that were.
 pub static COMPLETE: AtomicUsize = AtomicUsize::new(0);
 
-/// What a run says is so: of each output, its name, what is there, and what should be.
-fn judge<const N: usize>(result: Result<Report>, outputs: [(&str, &[f32], &[f32]); N]) -> Result<()> {
+/// The claims of a run: for each output, its name, its content, and the expected content.
+fn judge<const N: usize>(
+    result: thalweg::Result<Report>,
+    outputs: [(&str, &[f32], &[f32]); N],
+) -> thalweg::Result<()> {
     for (name, found, expected) in outputs {
         match &result {
             Ok(_) => assert_eq!(found, expected, "{name}"),
-            // What is left to the device is nobody's.
+            // Memory that is left to the device belongs to nobody.
             Err(_) if found.is_empty() => {}
             Err(error) => {
                 let complete = error.complete().iter().find(|complete| complete.host == name);
@@ -84,7 +87,7 @@ fn options(device: &Device, graph: bool) -> thalweg::Options<Axpy> {
     if graph { options.graph() } else { options }
 }
 
-fn staged(device: &Device, graph: bool) -> Result<Run> {
+fn staged(device: &Device, graph: bool) -> thalweg::Result<Run> {
     let mut pipeline = options(device, graph).build()?;
     let (x, start) = (numbers(LEN), numbers(2 * LEN).split_off(LEN));
     let expected = axpy(2.0, &x, &start);
@@ -95,7 +98,7 @@ fn staged(device: &Device, graph: bool) -> Result<Run> {
     }))
 }
 
-fn on_pinned(device: &Device, graph: bool) -> Result<Run> {
+fn on_pinned(device: &Device, graph: bool) -> thalweg::Result<Run> {
     let mut pipeline = options(device, graph).build()?;
     let start = numbers(2 * LEN).split_off(LEN);
     let x = PinnedBuf::from_slice(device, &numbers(LEN))?;
@@ -127,7 +130,7 @@ stream_pipeline! {
     }
 }
 
-fn carried(device: &Device) -> Result<Run> {
+fn carried(device: &Device) -> thalweg::Result<Run> {
     let mut pipeline = Carried::new(device)?;
     let (x, w) = (numbers(LEN), [0.5, 1.0, 1.5, 2.0]);
     let z_expected: Vec<f32> = x.iter().enumerate().map(|(i, x)| x + w[i % 4]).collect();
@@ -136,7 +139,7 @@ fn carried(device: &Device) -> Result<Run> {
     Ok(Box::new(move || {
         let (mut z, mut total) = (vec![0.0; LEN], [10.0; 4]);
         let result = pipeline.run(&x, &mut z, &w, &mut total);
-        // What is carried is given back by a run that went well, and else left as it was.
+        // A carry is given back by a run that succeeds, and otherwise left as it was.
         assert!(
             total == if result.is_ok() { totals } else { [10.0; 4] } || result.is_err() && total == totals
         );
@@ -148,7 +151,7 @@ fn negate(x: &mut [f32]) {
     x.iter_mut().for_each(|x| *x = -*x);
 }
 
-fn added(queue: &Enqueue<'_>, by: f32, x: DeviceSliceMut<'_, f32>) -> Result<()> {
+fn added(queue: &Enqueue<'_>, by: f32, x: DeviceSliceMut<'_, f32>) -> thalweg::Result<()> {
     queue.simulate((x,), move |(x,)| x.iter_mut().for_each(|x| *x += by))
 }
 
@@ -166,7 +169,7 @@ stream_pipeline! {
     }
 }
 
-fn functions(device: &Device, graph: bool) -> Result<Run> {
+fn functions(device: &Device, graph: bool) -> thalweg::Result<Run> {
     let options = Functions::options(device);
     let mut pipeline = if graph { options.graph() } else { options }.build()?;
     let x = numbers(LEN);
@@ -198,7 +201,7 @@ stream_pipeline! {
     }
 }
 
-fn per_slot(device: &Device) -> Result<Run> {
+fn per_slot(device: &Device) -> thalweg::Result<Run> {
     let mut pipeline = PerSlot::new(device)?;
     let start = numbers(2 * LEN).split_off(LEN);
     let x = numbers(LEN);
@@ -226,7 +229,7 @@ stream_pipeline! {
     }
 }
 
-fn in_place(device: &Device) -> Result<Run> {
+fn in_place(device: &Device) -> thalweg::Result<Run> {
     let mut pipeline = InPlace::new(device)?;
     let start = numbers(2 * LEN).split_off(LEN);
     let x = PinnedBuf::from_slice(device, &numbers(LEN))?;
@@ -260,14 +263,14 @@ stream_pipeline! {
     }
 }
 
-/// The data of [`Streams`], and what it gives.
+/// The data of [`Streams`], and its result.
 pub fn streams_data() -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     let (x, y) = (numbers(LEN), numbers(2 * LEN).split_off(LEN));
     let z = axpy(2.0, &x, &y);
     (x, y, z)
 }
 
-fn streamed(device: &Device, graph: bool, known: bool) -> Result<Run> {
+fn streamed(device: &Device, graph: bool, known: bool) -> thalweg::Result<Run> {
     let options = Streams::options(device);
     let mut pipeline = if graph { options.graph() } else { options }.build()?;
     let (x, y, expected) = streams_data();
@@ -279,7 +282,7 @@ fn streamed(device: &Device, graph: bool, known: bool) -> Result<Run> {
             false => pipeline.run(of_x, of_y, sink::extend(&mut z)),
         };
         if let Err(error) = &result {
-            // Exactly that is complete.
+            // Exactly these items are complete.
             let complete = error.complete().first().map_or(0, |complete| complete.items);
             assert_eq!(z.len(), complete, "{error}");
         }

@@ -1,15 +1,16 @@
-//! Sources and sinks that fail, while the device fails too: whatever comes first is said, and everything ends.
+//! Sources and sinks that fail, while the device fails too: the first error is reported, and everything ends.
 
 use std::io;
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{Effect, Fault};
+use thalweg::sim::{Effect, Fault};
 use thalweg_tests::{leaves_nothing, small};
 
 use super::pipelines::{CHUNKS, Streams, streams_data};
 use super::{KEPT, Watchdog, say, specs};
 
-/// What fails beside the device, or alone.
+/// The part that fails beside the device, or alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Source,
@@ -20,8 +21,8 @@ enum End {
 
 const ENDS: [End; 4] = [End::Source, End::Ends, End::Panics, End::Sink];
 
-/// One run in which something fails at a chunk: what the sink has taken, and what the run says.
-fn run(pipeline: &mut Streams, end: End, chunk: u64) -> (Vec<f32>, Result<Report>) {
+/// One run in which something fails at a chunk: returns what the sink has taken, and the run's error.
+fn run(pipeline: &mut Streams, end: End, chunk: u64) -> (Vec<f32>, thalweg::Result<Report>) {
     let (x, y, _) = streams_data();
     let chunk = chunk as usize;
     let of_y = source::from_fn(|c, slot: &mut [f32]| {
@@ -47,14 +48,14 @@ fn run(pipeline: &mut Streams, end: End, chunk: u64) -> (Vec<f32>, Result<Report
     (z, result)
 }
 
-/// It is that end's error, at its chunk.
+/// Checks that the error is that end's, at its chunk.
 fn is_of(error: &Error, end: End, chunk: u64) -> bool {
-    let (stage, kind) = match (end, error.kind()) {
-        (End::Source | End::Panics, ErrorKind::Source { host, .. }) => ("load", *host == "y"),
-        (End::Ends, &ErrorKind::SourceEnded { host, items, wanted, .. }) => {
+    let (stage, kind) = match (end, error.detail()) {
+        (End::Source | End::Panics, Detail::Source { host, .. }) => ("load", *host == "y"),
+        (End::Ends, &Detail::SourceEnded { host, items, wanted, .. }) => {
             ("load", host == "y" && items == 4 * chunk as usize + 1 && wanted == 18)
         }
-        (End::Sink, ErrorKind::Sink { host, .. }) => ("store", *host == "z"),
+        (End::Sink, Detail::Sink { host, .. }) => ("store", *host == "z"),
         _ => return false,
     };
     kind && error.place().stage == Some(stage) && error.place().chunk == Some(chunk)
@@ -92,7 +93,7 @@ fn ends_alone_and_beside_faults() {
                     if is_of(&error, end, at) {
                         assert_eq!(complete, 4 * at as usize, "{what}: {error}");
                     } else {
-                        // The device came first.
+                        // The device failed first.
                         assert!(fault.is_some_and(|fault| fault.struck()), "{what}: {error}");
                         let place = error.place();
                         let of = (place.operation, place.chunk);
@@ -104,7 +105,7 @@ fn ends_alone_and_beside_faults() {
                         injected += 1;
                     }
                     if !lost {
-                        // What is left of the fault strikes now or never.
+                        // A fault that is left strikes now or never.
                         let _ = run(&mut pipeline, End::Sink, CHUNKS);
                         let (z, result) = run(&mut pipeline, End::Sink, CHUNKS);
                         result.unwrap_or_else(|error| panic!("{what}, again: {error}"));

@@ -1,4 +1,4 @@
-//! Chunks, as far as the protocols know them.
+//! Chunks, as far as the protocols need them.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunk {

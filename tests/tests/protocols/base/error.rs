@@ -1,19 +1,19 @@
 //! Errors, as far as the protocols make or carry them.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Error(pub(crate) ErrorKind);
+pub(crate) struct Error(pub(crate) Detail);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(dead_code, reason = "what they say is read where they are printed")]
-pub(crate) enum ErrorKind {
+pub(crate) enum Detail {
     PartOfItem { host: &'static str, elements: usize, per_item: usize },
     SessionOver,
     Forked,
 }
 
-impl From<ErrorKind> for Error {
-    fn from(kind: ErrorKind) -> Self {
-        Self(kind)
+impl From<Detail> for Error {
+    fn from(detail: Detail) -> Self {
+        Self(detail)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the protocols use of the runtime's lowest floor.
+//! The parts of the runtime's lowest floor that the protocols use.
 
 pub(crate) mod chunk;
 pub(crate) mod error;

@@ -1,4 +1,4 @@
-//! `base::sync` of the runtime, with loom's types. What loom has no counterpart of is made of what it has.
+//! `base::sync` of the runtime, with loom's types. Types that loom lacks are made of those that it has.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -12,34 +12,34 @@ pub(crate) use std::sync::PoisonError;
 
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
-// The threads of a model are coroutines of one thread, so that these are theirs together.
+// The threads of a model are coroutines of one thread, so they share these.
 std::thread_local! {
-    /// So many waits with a time limit end by that.
+    /// The number of waits with a time limit that end by it.
     static TIMEOUTS: Cell<usize> = const { Cell::new(0) };
-    /// Whether a wait with a time limit that is notified comes to its limit in the same moment.
+    /// Whether a wait with a time limit that is notified reaches its limit at the same moment.
     static LATE: Cell<bool> = const { Cell::new(false) };
-    /// So many threads are there before the system gives no more.
+    /// The number of threads that the system gives before it refuses.
     static THREADS: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Each execution begins like this: the clock stands still, and there are threads.
+/// The start of each execution: the clock stands still, and there are threads.
 pub(crate) fn reset() {
     TIMEOUTS.set(0);
     LATE.set(false);
     THREADS.set(usize::MAX);
 }
 
-/// The next so many waits with a time limit end by that.
+/// The next waits with a time limit end by it, this number of them.
 pub(crate) fn expire(timeouts: usize) {
     TIMEOUTS.set(timeouts);
 }
 
-/// Waits with a time limit that are notified come to their limit in the same moment.
+/// Waits with a time limit that are notified reach their limit at the same moment.
 pub(crate) fn be_late() {
     LATE.set(true);
 }
 
-/// The system gives so many threads more.
+/// The system gives this number of further threads.
 pub(crate) fn give_threads(threads: usize) {
     THREADS.set(threads);
 }
@@ -52,7 +52,7 @@ fn take(left: &Cell<usize>) -> bool {
     })
 }
 
-/// A lock whose guards know it, so that a wait can give it away and take it again.
+/// A lock whose guards refer to it, so that a wait can release it and take it again.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -87,7 +87,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-/// With waits that can come to their time limit.
+/// A condition variable with waits that can reach their time limit.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(loom::sync::Condvar);
 
@@ -122,7 +122,8 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// As `wait`, unless the time limit comes first: then it takes no notification from others, or it is late and takes one.
+    /// Like `wait`, unless the time limit comes first: then it takes no notification from others, or it is
+    /// late and takes one.
     pub(crate) fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -165,7 +166,7 @@ impl Condvar {
     }
 }
 
-/// Set once, by one thread.
+/// A cell that one thread sets once.
 #[derive(Debug)]
 pub(crate) struct OnceLock<T> {
     is_set: AtomicBool,
@@ -192,7 +193,7 @@ impl<T> OnceLock<T> {
         if !self.is_set.load(Ordering::Acquire) {
             return None;
         }
-        // SAFETY: it is set, and not changed any more.
+        // SAFETY: it is set, and no longer changes.
         unsafe { (*self.value.get()).as_ref() }
     }
 }
@@ -211,7 +212,7 @@ impl Instant {
     }
 }
 
-/// One for each thread.
+/// A value for each thread.
 macro_rules! local {
     (static $name:ident: $type:ty = const $value:block;) => {
         loom::thread_local! {
@@ -237,15 +238,15 @@ pub(crate) fn spin(_: u32, mut is_so: impl FnMut() -> bool) -> bool {
     is_so()
 }
 
-/// What a thread unwinds with at the end of an execution whose threads would go on for ever.
+/// The payload with which a thread unwinds at the end of an execution whose threads would go on for ever.
 pub(crate) struct Over;
 
-/// Ends the calling thread, which has a [`Builder`]'s.
+/// Ends the calling thread, which a [`Builder`] has started.
 pub(crate) fn end_thread() -> ! {
     resume_unwind(Box::new(Over))
 }
 
-/// Starts threads, unless there are to be no more.
+/// Starts threads, unless the system gives no more.
 pub(crate) struct Builder;
 
 impl Builder {

@@ -1,4 +1,4 @@
-//! A panic in a model is one of the model's: nothing contains it.
+//! A panic in a model is the model's own: nothing contains it.
 
 pub(crate) fn contain(work: impl FnOnce()) {
     work();

@@ -1,4 +1,5 @@
-//! A run and a caller that pushes or pulls: each slot is one's or the other's, and what goes through does so once and in order.
+//! A run and a caller that pushes or pulls: each slot belongs to one of them, and the data go through once
+//! and in order.
 
 use loom::thread;
 
@@ -7,7 +8,7 @@ use super::slot_exchange::{Moved, SlotExchange};
 use super::slots::Slot;
 use crate::check;
 
-/// What a `Pusher` does. How many elements there was room for before it was over.
+/// The work of a `Pusher`. Returns the number of elements that had room before it was over.
 fn push(exchange: &SlotExchange, data: &[u8]) -> usize {
     let mut pushed = 0;
     while pushed < data.len() {
@@ -22,7 +23,7 @@ fn push(exchange: &SlotExchange, data: &[u8]) -> usize {
     pushed
 }
 
-/// What a `Puller` does, so many elements at a time, until it is over.
+/// The work of a `Puller`, with this number of elements at a time, until it is over.
 fn pull(exchange: &SlotExchange, at_once: usize) -> Vec<u8> {
     let mut pulled = Vec::new();
     loop {
@@ -58,7 +59,7 @@ fn what_is_pushed_arrives_once_and_in_order() {
     });
 }
 
-/// What was pushed goes through at once, as a shorter chunk; what has no slot yet is waited for.
+/// Pushed data go through at once, as a shorter chunk; the caller waits if there is no slot yet.
 #[test]
 fn what_is_flushed_goes_through() {
     check(2, || {
@@ -78,7 +79,7 @@ fn what_is_flushed_goes_through() {
     });
 }
 
-/// A run that unwinds takes its slots back, and lets their memory go, whatever the caller is doing.
+/// A run that unwinds takes its slots back and frees their memory, whatever the caller is doing.
 #[test]
 fn slots_are_taken_back_from_who_pushes() {
     check(2, || {
@@ -90,13 +91,13 @@ fn slots_are_taken_back_from_who_pushes() {
         run.end(false);
         slots.iter().for_each(|slot| slot.set([9; 2]));
         let pushed = pusher.join().expect("no panic");
-        // What is pushed into no whole chunk is nobody's.
+        // Elements that were pushed into no whole chunk belong to nobody.
         assert!(pushed <= 4 && run.exchange.done() == pushed / 2, "{pushed} pushed");
         assert!(!run.give(2, &slots[0], false));
     });
 }
 
-/// The same of results that nobody has pulled.
+/// The same for results that nobody has pulled.
 #[test]
 fn slots_are_taken_back_from_who_pulls() {
     check(2, || {
@@ -112,7 +113,7 @@ fn slots_are_taken_back_from_who_pulls() {
     });
 }
 
-/// Two results go through one slot, which the run writes as soon as the caller has them.
+/// Two results go through one slot, which the run writes as soon as the caller has taken the first.
 #[test]
 fn what_is_pulled_is_each_result_once() {
     check(2, || {
@@ -150,7 +151,7 @@ fn what_is_kept_is_each_result_once() {
     });
 }
 
-/// Who discards results has no slot any more, and the run goes on.
+/// A caller that discards results no longer has a slot, and the run goes on.
 #[test]
 fn what_is_discarded_holds_no_slot() {
     check(2, || {
@@ -172,7 +173,7 @@ fn what_is_discarded_holds_no_slot() {
     });
 }
 
-/// A run that has not given a result is told when somebody waits for it.
+/// A run that has not given a result is notified when a caller waits for it.
 #[test]
 fn a_run_hears_of_who_waits() {
     check(2, || {
@@ -188,7 +189,7 @@ fn a_run_hears_of_who_waits() {
     });
 }
 
-/// Whoever waits for slots when the run ends is woken: in this model both callers are at one exchange.
+/// Callers that wait for slots when the run ends are woken: in this model both are at one exchange.
 #[test]
 fn the_end_of_a_run_wakes_everybody() {
     check(2, || {
@@ -200,7 +201,7 @@ fn the_end_of_a_run_wakes_everybody() {
     });
 }
 
-/// What a caller has done before a run begins, the run sees: nothing tells it of that later.
+/// The run sees what a caller has done before it begins: nothing notifies it later.
 #[test]
 fn a_run_sees_an_end_before_it() {
     check(2, || {
@@ -215,7 +216,7 @@ fn a_run_sees_an_end_before_it() {
     });
 }
 
-/// The same of a caller that waits for a result already.
+/// The same for a caller that already waits for a result.
 #[test]
 fn a_run_sees_who_waited_before_it() {
     check(2, || {

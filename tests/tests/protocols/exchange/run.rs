@@ -8,7 +8,7 @@ use super::wakeup::Wakeup;
 use crate::base::chunk::Chunk;
 use crate::base::error::Error;
 
-/// The elements of a chunk, which are its items and bytes too.
+/// The elements of a chunk; there are as many items and bytes.
 const ELEMENTS: usize = 2;
 
 /// A run, and what it shares with one other thread.
@@ -24,7 +24,7 @@ impl Run {
         run
     }
 
-    /// One that has not begun.
+    /// A run that has not begun.
     pub(super) fn before() -> Self {
         Self { wakeup: Arc::default(), exchange: SlotExchange::new(Arc::default()) }
     }
@@ -37,7 +37,7 @@ impl Run {
     pub(super) fn give(&self, index: usize, slot: &Slot, in_order: bool) -> bool {
         let chunk = Chunk { index, len: ELEMENTS };
         let job = Job { chunk, elements: ELEMENTS, bytes: ELEMENTS, slot: slot.address(), more: Vec::new() };
-        // SAFETY: whether anybody else accesses it is what the model finds out.
+        // SAFETY: the model finds out whether anybody else accesses it.
         unsafe { self.exchange.give(job, in_order) }
     }
 
@@ -45,7 +45,7 @@ impl Run {
         self.exchange.items(Chunk { index, len: ELEMENTS })
     }
 
-    /// Waits until the exchange is like that.
+    /// Waits until the exchange is in this state.
     pub(super) fn wait_until(&self, is_so: impl Fn(&SlotExchange) -> bool) {
         loop {
             let version = self.wakeup.version();
@@ -56,7 +56,7 @@ impl Run {
         }
     }
 
-    /// As a run ends that went well, or that has unwound.
+    /// Ends the run like one that succeeded, or that has unwound.
     pub(super) fn end(&self, went_well: bool) {
         self.exchange.close();
         self.exchange.take_back();

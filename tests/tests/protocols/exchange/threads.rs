@@ -9,7 +9,7 @@ use super::slot_exchange::SlotExchange;
 use super::slots::{self, Slot};
 use crate::check;
 
-/// What the thread of a source does, which has so many chunks.
+/// The work of a source's thread, which has this number of chunks.
 fn read(exchange: &SlotExchange, chunks: usize) {
     while let Some(job) = exchange.wait_for_job(false) {
         let index = job.chunk.index;
@@ -24,7 +24,7 @@ fn read(exchange: &SlotExchange, chunks: usize) {
     exchange.finished();
 }
 
-/// What the thread of a sink does, which fails at a chunk.
+/// The work of a sink's thread, which fails at a chunk.
 fn write(exchange: &SlotExchange, fails_at: usize) {
     while let Some(job) = exchange.wait_for_job(true) {
         if job.chunk.index == fails_at {
@@ -59,7 +59,7 @@ fn a_source_fills_each_slot_once() {
     });
 }
 
-/// A run that has no use for a source any more has its slots when the thread is over.
+/// A run that no longer needs a source has its slots back when the thread is over.
 #[test]
 fn a_source_is_closed_at_any_time() {
     check(2, || {
@@ -70,7 +70,7 @@ fn a_source_is_closed_at_any_time() {
             assert!(run.give(index, slot, false));
         }
         run.exchange.close();
-        // Without a wakeup, which would order what it is to order by itself.
+        // There is no wakeup, which would order more than the exchange itself does.
         while !run.exchange.is_over() {
             thread::yield_now();
         }
@@ -82,7 +82,7 @@ fn a_source_is_closed_at_any_time() {
     });
 }
 
-/// What a sink was given it writes, though nothing more comes.
+/// A sink writes the results that it was given, even if nothing more comes.
 #[test]
 fn a_sink_writes_all_that_it_was_given() {
     check(2, || {

@@ -1,4 +1,4 @@
-//! Nobody sleeps though something has changed.
+//! Nobody sleeps if something has changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use super::wakeup::Wakeup;
 use crate::base::sync::expire;
 use crate::check;
 
-/// Something that changes, and what tells of it.
+/// A value that changes, and the wakeup that reports it.
 #[derive(Default)]
 struct Shared {
     wakeup: Wakeup,
-    /// Relaxed: it is the wakeup that orders it.
+    /// The order is relaxed: the wakeup orders it.
     value: AtomicUsize,
 }
 
@@ -40,7 +40,7 @@ fn shared() -> [Arc<Shared>; 2] {
     [Arc::clone(&shared), shared]
 }
 
-/// One waits for two changes, by two threads.
+/// One thread waits for two changes, by two threads.
 #[test]
 fn one_sleeper_hears_of_every_change() {
     check(2, || {
@@ -52,7 +52,7 @@ fn one_sleeper_hears_of_every_change() {
     });
 }
 
-/// Both who sleep are woken by one change.
+/// One change wakes both sleeping threads.
 #[test]
 fn every_sleeper_is_woken() {
     check(2, || {
@@ -64,7 +64,7 @@ fn every_sleeper_is_woken() {
     });
 }
 
-/// Who looks before it sleeps, and who sleeps for a while only, misses nothing either.
+/// A thread that looks before it sleeps, or sleeps only for a while, misses nothing either.
 #[test]
 fn who_looks_or_sleeps_for_a_while_misses_nothing() {
     for timeouts in 0..2 {

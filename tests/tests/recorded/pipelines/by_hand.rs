@@ -1,4 +1,4 @@
-//! The calls of `saxpy-expanded.rs`, which does by hand what `saxpy.rs` has the macro do.
+//! The calls of `saxpy-expanded.rs`, which does by hand what the macro does in `saxpy.rs`.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ fn either(device: &Device) {
     }
 }
 
-/// The calls of two runs: from the first copy to the last wait of the host, of which each has one for each stream.
+/// The calls of two runs: from the first copy to the last wait of the host. Each run has one wait for each
+/// stream.
 fn calls(record: &str) -> Vec<&str> {
     let mut waits = 0;
     let calls = record.lines().skip_while(|line| !line.starts_with("cuMemcpyHtoDAsync"));
@@ -54,7 +55,8 @@ fn the_expanded_example_makes_the_calls_of_the_pipeline() {
     for call in calls(&by_hand) {
         *kinds.entry(call.split(' ').next().unwrap_or_default()).or_insert(0) += 1;
     }
-    // In each of the two runs, of six chunks the last three wait for the two operations that had their slots before.
+    // In each of the two runs of six chunks, the last three wait for the two operations that had their slots
+    // before.
     let expected = [
         ("cuEventRecord", 2 * 18),
         ("cuLaunchKernel", 2 * 6),

@@ -1,6 +1,7 @@
 //! The calls of graph mode.
 
 use cudarc::driver::sys;
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
 
 use super::{PerSlot, STUBS, Saxpy};
@@ -28,7 +29,7 @@ stream_pipeline! {
     }
 }
 
-/// The lines about graphs, and what stands between them.
+/// The lines about graphs, and the lines between them.
 fn launches(record: &str) -> Vec<&str> {
     let from_graphs = record.lines().skip_while(|line| !line.starts_with("cuGraph"));
     from_graphs.take_while(|line| !line.starts_with("cuMemFreeHost")).collect()
@@ -43,15 +44,15 @@ fn a_run_in_graph_mode_is_one_call_when_it_is_repeated() {
         let mut other = PinnedBuf::from_slice(device, &[5.0; 2500]).expect("pinned memory");
         saxpy.run(3.0, &x, &mut y).expect("a run");
         saxpy.run(3.0, &x, &mut y).expect("the same again");
-        // Another parameter changes the kernels, other memory the copies.
+        // Another parameter changes the kernels, other memory changes the copies.
         saxpy.run(4.0, &x, &mut y).expect("a run");
         saxpy.run(4.0, &x, &mut other).expect("a run");
-        // The stub's kernels do nothing: what comes back is what went in.
+        // The stub's kernels do nothing: the data come back unchanged.
         assert!(y.iter().all(|y| *y == 2.0) && other.iter().all(|y| *y == 5.0));
     });
     let Some(record) = record else { return };
-    // n3 comes after n2, and so after n1; n5, in the other slot, after nothing but the stream's n2. n9 and n10 take the
-    // slots of what n3 has read and n4 has copied.
+    // n3 comes after n2, and so after n1; n5, in the other slot, after nothing but the stream's n2. n9 and
+    // n10 take the slots of what n3 has read and n4 has copied.
     assert_eq!(
         launches(&record),
         [
@@ -91,7 +92,7 @@ fn a_run_in_graph_mode_is_one_call_when_it_is_repeated() {
     assert!(record.contains("cuGraphExecDestroy x1\ncuGraphDestroy g1\n"), "{record}");
 }
 
-/// The device is to begin before the host has recorded everything.
+/// The device should begin before the host has recorded everything.
 #[test]
 fn a_long_run_is_a_short_graph_and_then_long_ones() {
     let record = recorded("a_long_run_is_a_short_graph_and_then_long_ones", &[], |device| {
@@ -103,7 +104,7 @@ fn a_long_run_is_a_short_graph_and_then_long_ones() {
         saxpy.run(3.0, &x, &mut y).expect("the same again");
     });
     let Some(record) = record else { return };
-    // Of four operations a chunk.
+    // A chunk has four operations.
     let mut nodes = [0; 5];
     for line in record.lines().filter(|line| line.starts_with("cuGraphAdd")) {
         let graph: usize = line
@@ -120,7 +121,7 @@ fn a_long_run_is_a_short_graph_and_then_long_ones() {
     assert_eq!(launches, expected.repeat(2));
 }
 
-/// Where there is one stream to wait for.
+/// This is the case of a single stream to wait for.
 #[test]
 fn the_end_of_a_graph_is_seen_in_a_word() {
     const WRITES: Stubs = Stubs {
@@ -157,14 +158,15 @@ fn the_end_of_a_graph_is_seen_in_a_word() {
     );
 }
 
-/// A graph knows the allocations that it copies from and to. Where one is gone, another at its address is not the same.
+/// A graph knows the allocations of its copies. If one of them is freed, another at its address is not the
+/// same.
 #[test]
 fn a_graph_of_memory_that_was_freed_is_not_launched_again() {
     let record = recorded("a_graph_of_memory_that_was_freed_is_not_launched_again", &[], |device| {
         let mut saxpy = Saxpy::options(device).graph().build().expect("the pipeline");
         let mut y = PinnedBuf::from_slice(device, &[2.0; 900]).expect("pinned memory");
         for _ in 0..2 {
-            // What nobody uses may come and go.
+            // Memory that no graph uses may come and go.
             drop(PinnedBuf::from_slice(device, &[1.0; 900]).expect("pinned memory"));
             saxpy.run(3.0, &y.to_vec(), &mut y).expect("a run");
         }
@@ -182,7 +184,8 @@ fn a_graph_of_memory_that_was_freed_is_not_launched_again() {
     assert_eq!(
         graphs,
         [
-            // Staged, and again; then from pinned memory, anew when that was freed, and again.
+            // The data are staged, and again; then from page-locked memory, anew when that was freed, and
+            // again.
             "cuGraphInstantiateWithFlags x1",
             "cuGraphLaunch x1",
             "cuGraphLaunch x1",
@@ -220,8 +223,8 @@ fn staged_chunks_are_graphs_of_their_slots() {
             format!("cuGraphAddMemcpyNode {graph} n{} {c} d2{room} 4000 after n{}", first + 3, first + 2),
         ]
     };
-    // h1 and h2, h3 and h4, h5 and h6 are the two slots of each staged copy; s3 and s4 the streams of the graphs. The
-    // third chunk waits for the first one, whose graph it takes.
+    // h1 and h2, h3 and h4, h5 and h6 are the two slots of each staged copy; s3 and s4 the streams of the
+    // graphs. The third chunk waits for the first one, whose graph it takes.
     let mut expected = chunk(1, "g1", "", ["h1", "h3", "h5"]);
     expected.extend(
         ["cuGraphInstantiateWithFlags x1 g1", "cuGraphLaunch x1 s3", "cuEventRecord e1 s3"]
@@ -245,7 +248,7 @@ fn staged_chunks_are_graphs_of_their_slots() {
         ]
         .map(str::to_owned),
     );
-    // The slots' own events are made and not used; those of the graphs have other numbers.
+    // The slots' own events are made and not used; the graphs' events have other numbers.
     let events: Vec<_> = record.lines().filter(|line| line.starts_with("cuEventRecord")).collect();
     let [first, second] = [events[0], events[1]].map(|line| line.split(' ').nth(1).expect("an event"));
     let lines: Vec<_> = launches(&record).into_iter().take(expected.len()).map(str::to_owned).collect();
@@ -290,7 +293,7 @@ fn fills_in_a_graph() {
     };
     let mut expected = build(1, 1, "3fc00000", 1);
     expected.extend(["cuGraphLaunch x1 s2", "cuGraphLaunch x1 s2"].map(str::to_owned));
-    // A fill of several words cannot be changed: all is built anew.
+    // A fill of several words cannot be changed: the graph is built anew.
     expected.extend(build(2, 8, "40800000", 4));
     expected.push("cuGraphLaunch x2 s2".to_owned());
     expected.extend(["cuGraphExecDestroy x1", "cuGraphDestroy g1"].map(str::to_owned));
@@ -318,7 +321,7 @@ fn a_node_that_cannot_be_changed_makes_another_graph() {
         .filter(|line| !line.starts_with("cuGraphAdd") && !line.starts_with("cuStream"))
         .map(|line| line.split_once(" saxpy").map_or(line, |(before, _)| before))
         .collect();
-    // The one that was half changed goes once nothing is under way.
+    // The half-changed graph is destroyed once nothing is under way.
     assert_eq!(
         calls[..14],
         [
@@ -354,7 +357,7 @@ fn a_node_that_is_refused_names_its_operation_and_chunk() {
             let error = saxpy.run(3.0, &x, &mut y).expect_err("a refused graph");
             assert_eq!((error.place().pipeline, error.place().stage), (Some("Saxpy"), None), "{error}");
             assert!(
-                matches!(error.kind(), ErrorKind::Driver(error) if error.call == "cuGraphInstantiateWithFlags"),
+                matches!(error.detail(), Detail::Driver(error) if error.call == "cuGraphInstantiateWithFlags"),
                 "{error}"
             );
             saxpy.run(3.0, &x, &mut y).expect("the next run works");
@@ -367,7 +370,7 @@ fn a_node_that_is_refused_names_its_operation_and_chunk() {
     assert!(record.trim_end().ends_with("cuDevicePrimaryCtxRelease 0"), "{record}");
 }
 
-/// Where each operation is waited for, a graph would hide which one failed.
+/// If each operation is waited for, a graph would hide which one failed.
 #[test]
 fn thalweg_sync_does_without_graphs() {
     let variables = [("THALWEG_SYNC", "1"), ("THALWEG_FAIL", "cuStreamSynchronize:700:4+")];
@@ -386,8 +389,8 @@ fn thalweg_sync_does_without_graphs() {
     assert!(!record.contains("cuGraph"), "{record}");
 }
 
-/// Adds nothing, by itself.
-fn clears(queue: &Enqueue<'_>, total: DeviceSliceMut<'_, f32>) -> Result<()> {
+/// Adds nothing by itself.
+fn clears(queue: &Enqueue<'_>, total: DeviceSliceMut<'_, f32>) -> thalweg::Result<()> {
     let stream = queue.cuda_stream().expect("the stub's device");
     // SAFETY: the range is the slice's, and the run's until the stream has got past this.
     let code = unsafe { sys::cuMemsetD8Async(total.address(), 0, 4 * total.len(), stream.cast()) };

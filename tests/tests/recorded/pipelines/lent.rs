@@ -1,14 +1,16 @@
 //! Memory that is lent more than once: each use of a part waits for all operations on its bytes.
 
+use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::{DeviceBuf, PinnedBuf, Stream};
+use thalweg::streams::Stream;
+use thalweg::{DeviceBuf, PinnedBuf};
 
 const TWICE: &str = "THALWEG_LENT_TWICE";
 const N: usize = 1000;
 
 /// Lends memory of `theirs`, which lives for the whole test. Only the lent buffers access it.
 fn lend(theirs: &DeviceBuf<f32>, from: usize, len: usize) -> DeviceBuf<f32> {
-    // SAFETY: the elements are within the buffer, which outlives what is lent.
+    // SAFETY: the elements are within the buffer, which outlives the lent buffers.
     unsafe { DeviceBuf::from_raw(theirs.device(), theirs.address() + 4 * from as u64, len, ()) }
         .expect("memory")
 }
@@ -41,9 +43,9 @@ fn what_is_lent_twice_is_waited_for() {
 }
 
 #[track_caller]
-fn is_race(result: Result<()>) {
+fn is_race(result: thalweg::Result<()>) {
     let error = result.expect_err("nothing orders them");
-    assert!(matches!(error.kind(), ErrorKind::Race { .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::Race { .. }), "{error}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ fn recorded(test: &str, variables: &[(&str, &str)], body: fn(&Device)) -> Option
     super::recorded(&format!("repeated::{test}"), variables, body)
 }
 
-/// Gives another value each time.
+/// Returns another value each time.
 fn next() -> f32 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed) as f32
@@ -52,7 +52,7 @@ fn what_a_function_says_is_asked_in_every_run() {
     assert_eq!(record.lines().filter(|line| line.starts_with("cuGraphExecMemsetNodeSetParams")).count(), 2);
 }
 
-/// Whatever differs from the run before, and in whichever order.
+/// Each difference from the run before, in any order.
 #[test]
 fn a_run_that_is_not_like_the_one_before_does_what_it_is_to_do() {
     recorded("a_run_that_is_not_like_the_one_before_does_what_it_is_to_do", &[], |device| {

@@ -1,17 +1,17 @@
-//! What the book's page on checking a pipeline shows.
+//! The program of the book's page on checking a pipeline.
 
 mod mended;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use thalweg::explore::Explore;
+use thalweg::explore::{Explore, explore};
 use thalweg::prelude::*;
-use thalweg::{Effect, Fault, explore};
+use thalweg::sim::{Effect, Fault};
 use thalweg_tests::book::recorded;
 use thalweg_tests::kernels::plus_one;
 
 // ANCHOR: relies
-/// The next number to give.
+/// The next number of the sequence.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 fn number(rows: &mut [u32]) {
@@ -29,7 +29,7 @@ stream_pipeline! {
     }
 }
 
-fn rows_are_numbered(device: &Device) -> Result<()> {
+fn rows_are_numbered(device: &Device) -> thalweg::Result<()> {
     NEXT.store(0, Ordering::Relaxed);
     let mut rows = [0; 12];
     Numbered::new(device)?.run(&mut rows)?;
@@ -40,7 +40,7 @@ fn rows_are_numbered(device: &Device) -> Result<()> {
 
 #[test]
 fn a_function_that_relies_on_the_order_of_chunks() {
-    rows_are_numbered(&Device::simulated(Spec::default())).unwrap();
+    rows_are_numbered(&Device::simulated(Simulation::default())).unwrap();
     let error = explore(1, 100, rows_are_numbered).unwrap_err();
     recorded("checking-order.txt", &error.to_string());
 }
@@ -58,8 +58,8 @@ stream_pipeline! {
 }
 
 // ANCHOR: resumes
-/// Adds 1. Where a run fails, the next one goes on after what is complete.
-fn add_one(pipeline: &mut PlusOne, x: &[f32], y: &mut [f32]) -> Result<()> {
+/// Adds 1. If a run fails, the next one goes on behind the complete items.
+fn add_one(pipeline: &mut PlusOne, x: &[f32], y: &mut [f32]) -> thalweg::Result<()> {
     let mut done = 0;
     for _ in 0..3 {
         match pipeline.run(&x[done..], &mut y[done..]) {
@@ -71,10 +71,10 @@ fn add_one(pipeline: &mut PlusOne, x: &[f32], y: &mut [f32]) -> Result<()> {
 }
 
 #[test]
-fn work_goes_on_after_a_failure() -> Result<()> {
+fn work_goes_on_after_a_failure() -> thalweg::Result<()> {
     for chunk in 0..5 {
         let fails = Fault::at(&PlusOne::PLAN, "store", chunk, Effect::Fails)?;
-        Explore::new(chunk, 20).spec(Spec::default().with_fault(fails)).run(|device| {
+        Explore::new(chunk, 20).simulation(Simulation::default().with_fault(fails)).run(|device| {
             let (x, mut y) = (vec![1.0; 20], vec![0.0; 20]);
             add_one(&mut PlusOne::new(device)?, &x, &mut y)?;
             assert_eq!(y, [2.0; 20]);
@@ -87,18 +87,15 @@ fn work_goes_on_after_a_failure() -> Result<()> {
 
 // ANCHOR: lost
 #[test]
-fn a_lost_device_is_reported() -> Result<()> {
-    let device = Device::simulated(Spec::default());
+fn a_lost_device_is_reported() -> thalweg::Result<()> {
+    let device = Device::simulated(Simulation::default());
     let mut pipeline = PlusOne::new(&device)?;
     let lost = device.inject(Fault::at(&PlusOne::PLAN, "add", 2, Effect::Lost)?)?;
 
     let error = pipeline.run(&[1.0; 20], &mut [0.0; 20]).unwrap_err();
     assert!(lost.struck());
     assert_eq!((error.place().stage, error.place().chunk), (Some("add"), Some(2)));
-    assert!(matches!(
-        pipeline.run(&[1.0; 20], &mut [0.0; 20]).unwrap_err().kind(),
-        ErrorKind::PipelinePoisoned
-    ));
+    assert!(matches!(pipeline.run(&[1.0; 20], &mut [0.0; 20]).unwrap_err().kind(), ErrorKind::DeviceLost(_)));
     Ok(())
 }
 // ANCHOR_END: lost

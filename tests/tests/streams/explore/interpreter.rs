@@ -1,12 +1,13 @@
-//! A random program through the runtime, as the macro's code would run it.
+//! Carries out a random program through the runtime, as the macro's code would do it.
 
 use std::cell::Cell;
 
 use thalweg::__private::{
     self as private, Build, ChunkSize, Operation, Options, Pipeline, Purpose, Run, Settings,
 };
+use thalweg::Plan;
+use thalweg::plan::Distance;
 use thalweg::prelude::*;
-use thalweg::{Distance, Plan};
 
 use super::program::{CARRIED, OPERATIONS, Program, STREAMS, Shape, Storage, What, work};
 
@@ -16,13 +17,13 @@ thread_local!(static PLAN: Cell<Option<&'static Plan>> = const { Cell::new(None)
 struct Interpreted(Pipeline);
 
 impl Build for Interpreted {
-    fn build(settings: Settings<'_>) -> Result<Self> {
+    fn build(settings: Settings<'_>) -> thalweg::Result<Self> {
         let plan = PLAN.get().expect("a plan is set before");
         Pipeline::new(settings, plan, 3).map(Self)
     }
 }
 
-/// What a run is given for a storage.
+/// The argument that a run gets for a storage.
 enum Given {
     Nothing,
     Pageable(Vec<u32>),
@@ -30,7 +31,7 @@ enum Given {
     Device(DeviceBuf<u32>),
 }
 
-/// Calls `$enqueue` with a tuple of these operands, of which so many are read and so many written.
+/// Calls `$enqueue` with a tuple of these operands: this number of them are read, and this number written.
 macro_rules! with_views {
     ($op:ident, $reads:ident, $writes:ident, $read:ident, $write:ident, |$views:ident, $body:ident| $enqueue:expr) => {
         match ($reads, $writes) {
@@ -55,14 +56,15 @@ macro_rules! with_views {
     (mut $name:ident) => { &mut [u32] };
 }
 
-/// Runs the program and gives what is in each storage then; `without`: the wait of the plan that is left out.
+/// Runs the program and returns the content of each storage; `without` is the wait of the plan that is left
+/// out.
 pub fn run(
     device: &Device,
     program: &Program,
     plan: &'static Plan,
     shape: Shape,
     without: Option<usize>,
-) -> Result<Vec<Vec<u32>>> {
+) -> thalweg::Result<Vec<Vec<u32>>> {
     PLAN.set(Some(plan));
     let options = Options::<Interpreted>::new(device).chunk(shape.chunk).depth(shape.depth);
     let Interpreted(mut pipeline) = if shape.graph { options.graph() } else { options }.build()?;
@@ -76,7 +78,7 @@ pub fn run(
         })
     };
     let given = program.storages.iter().zip(program.start(shape)).map(given);
-    let mut given: Vec<Given> = given.collect::<Result<_>>()?;
+    let mut given: Vec<Given> = given.collect::<thalweg::Result<_>>()?;
     {
         let mut call = pipeline.call(Purpose::Run);
         let (mut hosts, mut buffers) = (Vec::new(), Vec::new());
@@ -114,7 +116,7 @@ fn enqueue(
     hosts: &[private::Host<u32>],
     buffers: &[private::Buffer<u32>],
     without: Option<usize>,
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let (streams, events) = (run.streams::<STREAMS>(), run.events::<OPERATIONS>());
     for c in run.chunks() {
         for (index, (stream, what)) in program.ops.iter().enumerate() {
@@ -128,6 +130,7 @@ fn enqueue(
                     Distance::Same => operation.wait(event)?,
                     Distance::Previous => operation.wait_previous(event)?,
                     Distance::Reuse => operation.wait_reuse(event)?,
+                    other => unreachable!("no plan here waits at {other:?}"),
                 }
             }
             perform(&operation, index, program, what, hosts, buffers)?;
@@ -146,7 +149,7 @@ fn perform(
     what: &What,
     hosts: &[private::Host<u32>],
     buffers: &[private::Buffer<u32>],
-) -> Result<()> {
+) -> thalweg::Result<()> {
     let host = |storage: &usize| hosts[program.place(*storage)];
     let buffer = |storage: &usize| buffers[program.place(*storage)];
     match what {

@@ -1,4 +1,4 @@
-//! Programs in many orders: what exploring reports, and random pipelines in a hundred thousand orders.
+//! Programs in many orders: the reports of exploring, and random pipelines in a hundred thousand orders.
 
 mod checking;
 mod failures;
@@ -11,8 +11,11 @@ mod program;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use thalweg::__private::Detail;
+use thalweg::Device;
+use thalweg::error::Place;
 use thalweg::explore::Explore;
-use thalweg::{Device, ErrorKind, Place, Spec};
+use thalweg::sim::Simulation;
 use thalweg_compiler::schedule::{StreamKind, schedule};
 use thalweg_tests::random::Random;
 
@@ -29,7 +32,7 @@ macro_rules! say {
 const PROGRAMS: u64 = 2_500;
 const ORDERS: u64 = 40;
 
-/// Programs of which each wait is left out.
+/// The number of programs whose waits are left out one by one.
 const MUTATED: u64 = 1_000;
 
 /// Calls `check` with the numbers `0..count`, on as many threads as there are cores.
@@ -76,13 +79,14 @@ fn random_pipelines_are_loops_in_every_order() {
     assert!(orders > 50_000, "{orders} orders");
 }
 
-/// The operation and the chunk.
+/// An operation and its chunk.
 fn instance(place: &Place) -> (usize, usize) {
     let operation = place.operation.and_then(|text| text.strip_prefix("operation ")?.parse().ok());
     (operation.expect("an operation"), place.chunk.expect("a chunk") as usize)
 }
 
-/// No wait can be spared: without it there is a depth at which two operations race, and the error names two that do.
+/// No wait is superfluous: without it there is a depth at which two operations race, and the error names two
+/// that do.
 #[test]
 fn every_wait_that_is_left_out_is_a_race() {
     const DEPTHS: std::ops::RangeInclusive<usize> = 1..=3;
@@ -93,8 +97,8 @@ fn every_wait_that_is_left_out_is_a_race() {
         let described = program.to_schedule();
         let plan = program.plan(&schedule(&described));
         let run = |depth, without| {
-            // What orders nothing is found in any order.
-            let spec = Spec::default();
+            // Operations that nothing orders are found in any order.
+            let spec = Simulation::default();
             let spec = if number % 2 == 0 { spec.adversarial(number) } else { spec };
             interpreter::run(&Device::simulated(spec), &program, plan, Shape::bare(depth), without)
         };
@@ -107,7 +111,7 @@ fn every_wait_that_is_left_out_is_a_race() {
             planted.fetch_add(1, Ordering::Relaxed);
             let races = DEPTHS.filter(|&depth| {
                 let Err(error) = run(depth, Some(wait)) else { return false };
-                let ErrorKind::Race { earlier, later } = error.kind() else {
+                let Detail::Race { earlier, later } = error.detail() else {
                     panic!("program {number} without wait {wait}: {error}\n{program:#?}")
                 };
                 assert_eq!(*error.place(), later.place);
@@ -137,7 +141,7 @@ fn a_race_names_both_operations() {
         ops: vec![(0, What::Upload { from: 1, to: 0 }), (1, What::Call { reads: vec![], writes: vec![0] })],
     };
     let plan = program.plan(&schedule(&program.to_schedule()));
-    let device = Device::simulated(Spec::default());
+    let device = Device::simulated(Simulation::default());
     // The first wait is the one within a chunk, the second that of the slot.
     let run = |without| interpreter::run(&device, &program, plan, Shape::bare(2), without);
     run(None).unwrap();
@@ -150,9 +154,9 @@ fn a_race_names_both_operations() {
          nothing of `host0` has arrived"
     );
     let error = run(Some(1)).unwrap_err();
-    let ErrorKind::Race { earlier, later } = error.kind() else { panic!("{error}") };
+    let Detail::Race { earlier, later } = error.detail() else { panic!("{error}") };
     assert_eq!([instance(&earlier.place), instance(&later.place)], [(1, 0), (0, 2)]);
     assert_eq!((earlier.place.site.unwrap().line, later.place.site.unwrap().line), (11, 10));
-    // The device is as good as new.
+    // The device works as before.
     run(None).unwrap();
 }

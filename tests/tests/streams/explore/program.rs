@@ -1,8 +1,9 @@
-//! Random pipelines, what a plain loop makes of them, and the plan that the scheduler's waits give.
+//! Random pipelines, their results by a plain loop, and the plan with the scheduler's waits.
 
-use thalweg::{
+use thalweg::Plan;
+use thalweg::plan::{
     AccessPlan, BufferKind, BufferPlan, Distance, EventPlan, HostPlan, Memory, OperationKind, OperationPlan,
-    Plan, Priority, StreamPlan, WaitPlan,
+    Priority, StreamPlan, WaitPlan,
 };
 use thalweg_compiler::schedule::{
     self, Access, Op, OpId, Schedule, StorageId, StorageKind, StreamId, StreamKind,
@@ -12,13 +13,13 @@ use thalweg_tests::random::Random;
 /// Elements of a carry.
 pub const CARRIED: usize = 3;
 
-/// Operations of a program, at most.
+/// The largest number of operations of a program.
 pub const OPERATIONS: usize = 8;
 
-/// Streams of a program, at most.
+/// The largest number of streams of a program.
 pub const STREAMS: usize = 4;
 
-/// Where data is.
+/// The place of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
     /// `device t: [u32];`
@@ -49,7 +50,7 @@ impl Storage {
     }
 }
 
-/// What an operation does. Numbers are those of storages.
+/// The work of an operation. Numbers are those of storages.
 #[derive(Debug, Clone)]
 pub enum What {
     Upload {
@@ -88,7 +89,7 @@ pub struct Program {
     pub ops: Vec<(usize, What)>,
 }
 
-/// How it is run.
+/// The way in which a program runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub items: usize,
@@ -100,7 +101,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Any, with chunks enough to use each slot three times, or fewer.
+    /// Any way, with enough chunks to use each slot three times, or fewer.
     pub fn any(random: &mut Random) -> Self {
         let depth = 1 + random.below(3) as usize;
         let chunk = 1 + random.below(2) as usize;
@@ -109,7 +110,7 @@ impl Shape {
         Self { items, chunk, depth, staged: random.below(4) == 0, graph: random.below(4) == 0 }
     }
 
-    /// Nothing but the waits orders anything, and each slot is used again and again.
+    /// Only the waits order anything, and each slot is used again and again.
     pub fn bare(depth: usize) -> Self {
         Self { items: 3 * depth + 3, chunk: 1, depth, staged: false, graph: false }
     }
@@ -119,7 +120,7 @@ impl Program {
     pub fn any(random: &mut Random) -> Self {
         let stream =
             |random: &mut Random| if random.below(2) == 0 { StreamKind::Fixed } else { StreamKind::PerSlot };
-        // One stream alone leaves nothing to choose.
+        // One stream alone leaves no choice.
         let count = if random.below(16) == 0 { 1 } else { 2 + random.below(STREAMS as u64 - 1) };
         let streams: Vec<_> = (0..count).map(|_| stream(random)).collect();
         let mut storages = vec![Storage::Ring, Storage::Host];
@@ -144,7 +145,7 @@ impl Program {
         program
     }
 
-    /// One of the storages of such a kind; there is one.
+    /// One of the storages of such a kind; there is at least one.
     fn some(&self, random: &mut Random, wanted: impl Fn(Storage) -> bool) -> usize {
         let all: Vec<usize> =
             (0..self.storages.len()).filter(|&index| wanted(self.storages[index])).collect();
@@ -185,7 +186,7 @@ impl Program {
         What::Call { reads, writes }
     }
 
-    /// Up to two that are read and up to two others that are written, which are some.
+    /// Up to two storages that are read and up to two others that are written; at least one in all.
     fn arguments(&self, random: &mut Random, usable: impl Fn(Storage) -> bool) -> (Vec<usize>, Vec<usize>) {
         let mut all: Vec<usize> =
             (0..self.storages.len()).filter(|&index| usable(self.storages[index])).collect();
@@ -197,7 +198,7 @@ impl Program {
         (reads.into_iter().take(random.below(3) as usize).collect(), all)
     }
 
-    /// What the scheduler sees of it.
+    /// The program as the scheduler sees it.
     pub fn to_schedule(&self) -> schedule::Program {
         let access =
             |&storage: &usize, reads, writes| Access { storage: StorageId(storage as u32), reads, writes };
@@ -228,7 +229,7 @@ impl Program {
         self.storages[..storage].iter().filter(|other| is_host(other) == own).count()
     }
 
-    /// The plan that such a pipeline has, for as long as the process.
+    /// The plan of such a pipeline, for as long as the process.
     pub fn plan(&self, scheduled: &Schedule) -> &'static Plan {
         let memory = |storage: usize| match self.storages[storage] {
             Storage::Host => Memory::Host(self.place(storage)),
@@ -237,29 +238,16 @@ impl Program {
         let described = self.to_schedule();
         let operation = |(index, op): (usize, &Op)| {
             let (stream, what) = &self.ops[index];
-            let accesses = op.accesses.iter().map(|access| AccessPlan {
-                memory: memory(access.storage.0 as usize),
-                reads: access.reads,
-                writes: access.writes,
+            let accesses = op.accesses.iter().map(|access| {
+                AccessPlan::new(memory(access.storage.0 as usize), access.reads, access.writes)
             });
-            OperationPlan {
-                stage: index,
-                stream: *stream,
-                text: String::leak(format!("operation {index}")),
-                kind: self.kind(what),
-                conditional: false,
-                repeat: None,
-                accesses: leaked(accesses),
-                line: 10 + index as u32,
-                column: 9,
-            }
+            let text = String::leak(format!("operation {index}"));
+            let (kind, line) = (self.kind(what), 10 + index as u32);
+            OperationPlan::new(index, *stream, text, kind, false, None, leaked(accesses), line, 9)
         };
-        let stream = |(index, kind): (usize, &StreamKind)| StreamPlan {
-            name: String::leak(format!("stream{index}")),
-            priority: Priority::Default,
-            per_slot: *kind == StreamKind::PerSlot,
-            null: false,
-            placed: false,
+        let stream = |(index, kind): (usize, &StreamKind)| {
+            let name = String::leak(format!("stream{index}"));
+            StreamPlan::new(name, Priority::Default, *kind == StreamKind::PerSlot, false, false)
         };
         let buffer = |(index, storage): (usize, &Storage)| {
             let in_place = |mapped| BufferKind::InPlace { mapped, reads: true, writes: true };
@@ -271,42 +259,38 @@ impl Program {
                 Storage::Mapped => in_place(true),
                 Storage::Host => return None,
             };
-            Some(BufferPlan { name: String::leak(format!("buffer{index}")), kind, line: 2, column: 1 })
+            Some(BufferPlan::new(String::leak(format!("buffer{index}")), kind, 2, 1))
         };
-        let host = |index: usize| {
-            let name = String::leak(format!("host{index}"));
-            HostPlan { name, reads: true, writes: true, line: 2, column: 1 }
-        };
+        let host = |index: usize| HostPlan::new(String::leak(format!("host{index}")), true, true, 2, 1);
         let hosts = self.storages.iter().filter(|storage| **storage == Storage::Host).count();
         let event = |record: OpId| scheduled.records.iter().position(|other| *other == record).unwrap();
-        let waits = scheduled.waits.iter().map(|wait| WaitPlan {
-            operation: wait.to.0 as usize,
-            event: event(wait.from),
-            distance: match wait.distance {
+        let waits = scheduled.waits.iter().map(|wait| {
+            let distance = match wait.distance {
                 schedule::Distance::Same => Distance::Same,
                 schedule::Distance::Previous => Distance::Previous,
                 schedule::Distance::Reuse => Distance::Reuse,
-            },
-            hazards: &[],
+            };
+            WaitPlan::new(wait.to.0 as usize, event(wait.from), distance, &[])
         });
-        let events = scheduled.records.iter().map(|record| EventPlan {
-            name: String::leak(format!("event{}", record.0)),
-            operation: record.0 as usize,
-        });
+        let events = scheduled
+            .records
+            .iter()
+            .map(|record| EventPlan::new(String::leak(format!("event{}", record.0)), record.0 as usize));
         let stages = (0..self.ops.len()).map(|index| &*String::leak(format!("stage{index}")));
-        Box::leak(Box::new(Plan {
-            pipeline: "Random",
-            file: "random.rs",
-            line: 1,
-            column: 1,
-            streams: leaked(self.streams.iter().enumerate().map(stream)),
-            stages: leaked(stages),
-            hosts: leaked((0..hosts).map(host)),
-            buffers: leaked(self.storages.iter().enumerate().filter_map(buffer)),
-            operations: leaked(described.ops.iter().enumerate().map(operation)),
-            events: leaked(events),
-            waits: leaked(waits),
-        }))
+        let plan = Plan::new(
+            "Random",
+            "random.rs",
+            1,
+            1,
+            leaked(self.streams.iter().enumerate().map(stream)),
+            leaked(stages),
+            leaked((0..hosts).map(host)),
+            leaked(self.storages.iter().enumerate().filter_map(buffer)),
+            leaked(described.ops.iter().enumerate().map(operation)),
+            leaked(events),
+            leaked(waits),
+        );
+        Box::leak(Box::new(plan))
     }
 
     fn kind(&self, what: &What) -> OperationKind {
@@ -338,12 +322,12 @@ fn leaked<T>(items: impl IntoIterator<Item = T>) -> &'static [T] {
     Vec::leak(items.into_iter().collect())
 }
 
-/// What a storage holds at first: something else at each place.
+/// The initial content of a storage: a different value at each place.
 pub fn initial(storage: usize, len: usize) -> Vec<u32> {
     (0..len).map(|index| (storage * 1000 + index) as u32).collect()
 }
 
-/// What operation `op` makes of data that it writes, and of those that it reads.
+/// The result of operation `op` for data that it writes, and data that it reads.
 pub fn work(op: usize, reads: &[&[u32]], writes: &mut [&mut [u32]]) {
     for (number, write) in writes.iter_mut().enumerate() {
         for (index, value) in write.iter_mut().enumerate() {
@@ -357,7 +341,8 @@ pub fn work(op: usize, reads: &[&[u32]], writes: &mut [&mut [u32]]) {
 }
 
 impl Program {
-    /// What is in each storage after a run, one chunk after another; empty for those that a run does not give back.
+    /// The content of each storage after a run, one chunk after another; empty for those that a run does not
+    /// give back.
     pub fn expected(&self, shape: Shape) -> Vec<Vec<u32>> {
         // New device memory is poisoned, new page-locked memory is zero.
         let slots = |storage: &Storage| match storage {
@@ -418,7 +403,7 @@ impl Program {
         whole
     }
 
-    /// What is in each storage before a run; empty for those that it is not given.
+    /// The content of each storage before a run; empty for those that it does not get.
     pub fn start(&self, shape: Shape) -> Vec<Vec<u32>> {
         let len = |storage: &Storage| match storage {
             Storage::Ring | Storage::Scratch => 0,

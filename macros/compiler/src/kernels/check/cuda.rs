@@ -17,12 +17,12 @@ use crate::diagnostics::{count, similar};
 use crate::kernels::errors::{Errors, error, listed};
 use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::kernels::syntax::Kernel;
-use crate::kernels::text::{text, unraw};
+use crate::text::{text, unraw};
 
 /// Static shared memory that a block may have, in bytes.
 const MOST_SHARED: i128 = 48 << 10;
 
-/// Checks one kernel, and gives what the source says of it.
+/// Checks one kernel, and gives the facts about it in the source.
 pub(super) fn kernel(source: &Cuda, kernel: &Kernel, errors: &mut Errors) -> Facts {
     let mut facts = Facts::default();
     symbols::in_cuda(source, kernel, &mut facts, errors);
@@ -86,7 +86,7 @@ impl Cuda {
         if let Some(made) = made.iter().find(of_this).or(made.first()) {
             let by = &made.by;
             let note = format!(
-                "{}: `{by}(…)` may make it, and what a macro with parameters makes is not read",
+                "{}: `{by}(…)` may make it, but macros with parameters are not expanded",
                 self.place(made.file, made.line)
             );
             let help =
@@ -182,7 +182,7 @@ impl Cuda {
         }
     }
 
-    /// Compares one parameter, and gives what rustc is to check of its type.
+    /// Compares one parameter, and gives the check of rustc on its type.
     fn parameter(
         &self,
         at: usize,

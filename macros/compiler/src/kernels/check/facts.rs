@@ -1,27 +1,27 @@
-//! What the comparison finds out for the generated code.
+//! The facts that the comparison finds for the generated code.
 
 use syn::Type;
 
-/// What the source says of a kernel.
+/// The facts about a kernel in its source.
 #[derive(Default, Clone)]
 pub(crate) struct Facts {
     /// The first value of `__launch_bounds__`, in threads.
     pub(crate) max_threads_per_block: Option<u32>,
     /// Whether the source gives the size of its clusters, so that launches need not.
     pub(crate) has_cluster: bool,
-    /// What must hold of the sizes of its types.
+    /// The conditions on the sizes of its types.
     pub(crate) layouts: Vec<LayoutCheck>,
     /// The bytes of each of its symbols' variables, in order, where the source tells.
     pub(crate) symbol_bytes: Vec<Option<u64>>,
 }
 
-/// A type of Rust, of which only rustc knows how it lies in memory.
+/// A type of Rust, whose layout only rustc knows.
 #[derive(Clone)]
 pub(crate) struct LayoutCheck {
     pub(crate) ty: Type,
     /// The layouts of which one must fit, since the branches of an `#if` may differ.
     pub(crate) layouts: Vec<Expected>,
-    /// What messages call the type of the source.
+    /// The words in messages for the type of the source.
     pub(crate) there: String,
     /// The file and the line of that, where there is one.
     pub(crate) place: Option<String>,

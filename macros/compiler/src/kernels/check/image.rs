@@ -9,9 +9,9 @@ use crate::diagnostics::{count, similar};
 use crate::kernels::errors::{Errors, error, listed};
 use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::kernels::syntax::Kernel;
-use crate::kernels::text::{text, unraw};
+use crate::text::{text, unraw};
 
-/// Checks one kernel, and gives what the image says of it.
+/// Checks one kernel, and gives the facts about it in the image.
 pub(super) fn kernel(image: &Image, file: &str, kernel: &Kernel, errors: &mut Errors) -> Facts {
     let name = unraw(&kernel.name);
     let symbol_bytes = symbols::in_image(image, file, kernel, errors);
@@ -46,8 +46,10 @@ fn parameters(there: &ImageKernel, file: &str, kernel: &Kernel, facts: &mut Fact
         );
         let bytes: Vec<_> = sizes.iter().map(|parameter| parameter.size.to_string()).collect();
         let mut notes: Vec<_> = place(file, there.line).into_iter().collect();
-        notes.extend((!bytes.is_empty()).then(|| format!("theirs have {} bytes", bytes.join(", "))));
-        let help = "declare as many; a pointer has 8 bytes".to_owned();
+        notes.extend(
+            (!bytes.is_empty()).then(|| format!("those of the source have {} bytes", bytes.join(", "))),
+        );
+        let help = "declare as many parameters; a pointer has 8 bytes".to_owned();
         errors.push(error(&kernel.name, "TW0404", &what, &notes, Some(help)));
         return;
     }

@@ -40,7 +40,7 @@ pub(super) fn instances(source: &Cuda, of: &Instantiate, errors: &mut Errors) ->
     let why = results.iter().find_map(|result| result.as_ref().err().copied());
     let instances: Vec<_> = results.into_iter().filter_map(Result::ok).collect();
     if let (true, Some(why)) = (instances.is_empty(), why) {
-        let what = format!("`{}` is no instance of `{}`", instance.text, first.path());
+        let what = format!("`{}` is not an instance of `{}`", instance.text, first.path());
         let help = format!("write `{}`", written(first));
         let notes = [source.place(first.file, first.line), reason(why)];
         errors.push(error(at, "TW0420", &what, &notes, Some(help)));
@@ -52,7 +52,7 @@ pub(super) fn instances(source: &Cuda, of: &Instantiate, errors: &mut Errors) ->
 fn reason(why: NoInstance) -> String {
     match why {
         NoInstance::WithoutArguments => "it is a template, and no arguments are given".to_owned(),
-        NoInstance::NoTemplate => "it is no template".to_owned(),
+        NoInstance::NoTemplate => "it is not a template".to_owned(),
         NoInstance::Count { parameters, arguments } => {
             let given = if arguments == 1 { "1 is".to_owned() } else { format!("{arguments} are") };
             format!("the template has {}, and {given} given", count(parameters, "parameter"))

@@ -13,7 +13,7 @@ use super::source::Source;
 use super::syntax::{Block, Kernel};
 pub(super) use facts::{Facts, LayoutCheck};
 
-/// Checks each sound kernel, and gives what the source says of it.
+/// Checks each sound kernel, and gives the facts about it in the source.
 pub(super) fn check(block: &Block, file: &str, source: &Source, errors: &mut Errors) -> Vec<Facts> {
     let kernel = |kernel: &Kernel| match source {
         _ if !kernel.sound => Facts::default(),

@@ -12,7 +12,7 @@ use crate::kernels::attributes::Symbol;
 use crate::kernels::errors::{Errors, error, listed};
 use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::kernels::syntax::Kernel;
-use crate::kernels::text::text;
+use crate::text::text;
 
 /// The parameters that stand for variables.
 fn symbols(kernel: &Kernel) -> impl Iterator<Item = (&Parameter, &Symbol)> {
@@ -32,7 +32,7 @@ pub(super) fn in_cuda(source: &Cuda, kernel: &Kernel, facts: &mut Facts, errors:
     }
 }
 
-/// What rustc is to check of a symbol's elements, and the bytes of its variable, where the source tells.
+/// The check of rustc on a symbol's elements, and the bytes of its variable, if the source tells.
 fn variable(
     source: &Cuda,
     parameter: &Parameter,

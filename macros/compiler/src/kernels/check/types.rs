@@ -8,7 +8,7 @@ use crate::cuda_source::known::{Known, Layout, Numbers};
 use crate::cuda_source::layout::Resolved;
 use crate::diagnostics::count;
 use crate::kernels::parameter::{Parameter, ParameterKind, peel};
-use crate::kernels::text::text;
+use crate::text::text;
 
 pub(super) struct Mismatch {
     pub(super) code: &'static str,
@@ -58,7 +58,7 @@ pub(super) fn mismatch(here: &Parameter, there: &Resolved) -> Option<Mismatch> {
     let is_out = is_write && !constant;
     let ty = if is_out { format!("Out<[{}]>", pointee.rust()) } else { there.rust() };
     let help = if pointee.base.text.ends_with('*') {
-        "pass one slice, and where in it each part begins".to_owned()
+        "pass one slice, and the places where its parts begin".to_owned()
     } else {
         declare(ty)
     };
@@ -183,8 +183,8 @@ pub(super) fn primitive(ty: &Type) -> Option<Primitive> {
     Primitive::from_rust(&path.path.segments.last()?.ident.to_string())
 }
 
-/// What rustc is to check of the Rust type that stands for one of the source. It is used at `used`; `place` writes a file
-/// and a line.
+/// The check of rustc on the Rust type that stands for one of the source. It is used at `used`; `place`
+/// writes a file and a line.
 pub(super) fn layout(
     here: &Type,
     there: &Known,

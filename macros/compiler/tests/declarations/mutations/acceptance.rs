@@ -1,5 +1,5 @@
-//! Whether a declaration passes: without an error of the macro's, and of rustc's for what the macro hands on
-//! to it.
+//! Whether a declaration passes: without an error of the macro, or of rustc in a check that the macro hands
+//! on to it.
 
 use thalweg_compiler::kernels::{Files, expand};
 
@@ -16,7 +16,7 @@ pub enum Verdict {
 
 /// Expands a declaration against the file `path`.
 pub fn verdict(declaration: &str, path: &str, files: &dyn Files) -> Verdict {
-    // Functions that say nothing may be the host's, and builds look for `<x>` beside the source, too.
+    // Functions without a mark may be the host's, and builds look for `<x>` beside the source, too.
     let attr = tokens(&format!("\"{path}\", include(\".\"), options(\"-default-device\")"));
     let expanded = expand(attr, tokens(&format!("unsafe extern \"CUDA\" {{ {declaration} }}")), files);
     let (errors, _) = errors_and_rest(expanded.clone());

@@ -1,5 +1,5 @@
-//! The declaration that is right for a kernel, found without the code under test but for its reader of
-//! prototypes.
+//! The right declaration for a kernel. Of the code under test, only the reader of prototypes is used to find
+//! it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,7 @@ pub enum Sort {
     Vector,
     /// `void*`.
     Untyped,
-    /// A struct, or what only a header of the toolkit tells.
+    /// A struct, or a type that only a header of the toolkit tells.
     Struct,
 }
 
@@ -71,14 +71,14 @@ impl fmt::Display for Declaration {
 }
 
 impl Declaration {
-    /// Whether another one says the same, whatever it calls the parameters.
+    /// Whether another declaration says the same, whatever it calls the parameters.
     pub fn says(&self, other: &Self) -> bool {
         let of = |one: &Self| one.parameters.iter().map(|p| (p.pass, p.ty.clone())).collect::<Vec<_>>();
         of(self) == of(other)
     }
 }
 
-/// The stand-in for a struct of the source: it lies in memory as that does.
+/// The stand-in for a struct of the source, with the same layout.
 pub const STRUCT: &str = "Same";
 
 const FUNCTION: &str = "(*)";

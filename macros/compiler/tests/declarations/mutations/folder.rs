@@ -12,8 +12,8 @@ use super::acceptance::{Verdict, verdict};
 use super::declaration::{Names, names, right};
 use super::mutation::mutations;
 
-/// The files of a folder, found by their path or else by their name: where a build looks for headers is not
-/// known.
+/// The files of a folder, found by their path or else by their name: the folders where a build looks for
+/// headers are not known.
 struct Folder<'a> {
     /// The folder of the source.
     folder: PathBuf,
@@ -43,7 +43,7 @@ impl Files for Folder<'_> {
     }
 }
 
-/// A source without code that NVRTC does not compile and that is refused for any declaration: headers for
+/// A source without the code that NVRTC does not compile, which is refused for any declaration: headers for
 /// hosts, launches, and marks of host functions. Each line stays where it is.
 fn for_the_device(text: &str) -> String {
     let (_, for_hosts) = headers();

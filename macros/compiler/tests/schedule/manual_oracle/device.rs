@@ -1,14 +1,14 @@
 //! The model: CUDA's queues and events, carried out for a number of chunks at a given depth.
 //!
-//! A stream is a queue: what is enqueued waits for all that was enqueued before it. An event is an object, one for each
-//! name and ring slot: a record makes it mean what its queue holds at that moment, a wait takes what it means at that
-//! moment, which is nothing at all before the first record.
+//! A stream is a queue: each operation waits for all that were enqueued before it. An event is an object, one
+//! for each name and ring slot: a record makes it stand for what its queue holds at that moment, and a wait
+//! waits for what it stands for at that moment, which is nothing before the first record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pipeline::{Kind, Line, Of, Pipeline};
 
-/// What the host enqueues for a chunk, in this order.
+/// A call of the host for a chunk; calls are made in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     Op { op: usize, stream: usize },
@@ -38,7 +38,7 @@ impl Set {
     }
 }
 
-/// What was enqueued: for each instance, all that is complete before it starts.
+/// The result of enqueuing: for each instance, all that is complete before it starts.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Execution {
     ops: usize,
@@ -99,7 +99,7 @@ pub fn chunks(depth: usize) -> usize {
     3 * depth + 3
 }
 
-/// Which operations touch the same data such that one of them writes.
+/// The pairs of operations that touch the same data such that one of them writes.
 pub struct Conflicts {
     /// For each two operations, the data.
     of: Vec<Vec<Vec<usize>>>,
@@ -129,7 +129,7 @@ impl Conflicts {
         self.of[first][second].iter().any(|&data| self.is_same_memory(data, apart, depth))
     }
 
-    /// Likewise, at this data.
+    /// Whether these two, so many chunks apart, touch the same memory of this data.
     pub fn clash_at(&self, data: usize, first: usize, second: usize, apart: usize, depth: usize) -> bool {
         self.of[first][second].contains(&data) && self.is_same_memory(data, apart, depth)
     }
@@ -151,7 +151,7 @@ impl Conflicts {
         for chunk in 0..run.chunks {
             for (op, others) in self.of.iter().enumerate() {
                 for earlier in 0..=chunk {
-                    // Of the same chunk, what is enqueued before it.
+                    // In the same chunk, only the operations enqueued before it count.
                     let count = if earlier == chunk { op } else { others.len() };
                     let race = (0..count).find(|&other| {
                         self.clash(other, op, chunk - earlier, depth)

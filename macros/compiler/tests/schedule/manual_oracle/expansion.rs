@@ -1,6 +1,5 @@
-//! What the macro makes of a pipeline, read from the tokens that it emits.
+//! The calls and waits of a pipeline's expansion, read from its tokens.
 
-use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use proc_macro2::TokenStream;
@@ -108,43 +107,48 @@ pub fn auto_waits(pipeline: &Pipeline) -> Vec<(usize, usize, Of)> {
     let file: syn::File = syn::parse2(expansion.tokens).expect("the expansion is Rust");
     let mut plan = Plan::default();
     plan.visit_file(&file);
-    let wait = |fields: &BTreeMap<String, String>| {
-        let number = |name: &str| fields[name].parse::<usize>().expect("a number");
-        let of = match fields["distance"].as_str() {
-            "Same" => Of::This,
-            "Previous" => Of::Previous,
-            "Reuse" => Of::Reuse,
-            other => panic!("a distance, found {other}"),
-        };
-        (plan.events[number("event")], number("operation"), of)
-    };
-    plan.waits.iter().map(wait).collect()
+    assert_eq!(plan.waits.is_empty(), plan.events.is_empty(), "the plan is read in full");
+    plan.waits.iter().map(|&(operation, event, of)| (plan.events[event], operation, of)).collect()
 }
 
 #[derive(Default)]
 struct Plan {
     /// The operation of each event.
     events: Vec<usize>,
-    waits: Vec<BTreeMap<String, String>>,
+    /// The operation, the event and the chunk of each wait.
+    waits: Vec<(usize, usize, Of)>,
 }
 
 impl<'ast> Visit<'ast> for Plan {
-    fn visit_expr_struct(&mut self, value: &'ast syn::ExprStruct) {
-        let mut fields = BTreeMap::new();
-        for field in &value.fields {
-            let syn::Member::Named(name) = &field.member else { continue };
-            let text = match &field.expr {
-                syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) => number.to_string(),
-                syn::Expr::Path(path) => path.path.segments.last().expect("a path").ident.to_string(),
-                _ => continue,
-            };
-            fields.insert(name.to_string(), text);
-        }
-        match value.path.segments.last().expect("a type").ident.to_string().as_str() {
-            "EventPlan" => self.events.push(fields["operation"].parse().expect("a number")),
-            "WaitPlan" => self.waits.push(fields),
+    /// Reads `EventPlan::new(name, operation)` and
+    /// `WaitPlan::new(operation, event, Distance::Reuse, hazards)`.
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let names = |value: &syn::Expr| match value {
+            syn::Expr::Path(path) => {
+                path.path.segments.iter().map(|segment| segment.ident.to_string()).collect()
+            }
+            _ => Vec::new(),
+        };
+        let number = |index: usize| match &call.args[index] {
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) => {
+                number.base10_parse::<usize>().expect("a number")
+            }
+            _ => panic!("a number"),
+        };
+        let function = names(&call.func);
+        match &*function.iter().rev().take(2).map(String::as_str).collect::<Vec<_>>() {
+            ["new", "EventPlan"] => self.events.push(number(1)),
+            ["new", "WaitPlan"] => {
+                let of = match names(&call.args[2]).last().expect("a distance").as_str() {
+                    "Same" => Of::This,
+                    "Previous" => Of::Previous,
+                    "Reuse" => Of::Reuse,
+                    other => panic!("a distance, found {other}"),
+                };
+                self.waits.push((number(0), number(1), of));
+            }
             _ => {}
         }
-        visit::visit_expr_struct(self, value);
+        visit::visit_expr_call(self, call);
     }
 }

@@ -10,7 +10,7 @@ const OPS: usize = 7;
 struct Builder<'r> {
     random: &'r mut Random,
     pipeline: Pipeline,
-    /// What was written so far, by index of the data.
+    /// The data written so far, by index.
     written: Vec<bool>,
     /// Whether the rules of the data flow may be broken.
     careless: bool,
@@ -29,7 +29,7 @@ pub fn pipeline(random: &mut Random) -> Pipeline {
 
 impl Builder<'_> {
     fn declare(&mut self) {
-        // Streams by slot order the least: some pipelines have hardly any other.
+        // Streams for each slot order the least, so some pipelines have hardly any others.
         let per_slot = *self.random.pick(&[10, 30, 95]);
         for index in 0..1 + self.random.below(4) {
             let per_slot = self.random.chance(per_slot);
@@ -186,7 +186,7 @@ impl Builder<'_> {
         What::Launch(arguments)
     }
 
-    /// What no stage has written yet is copied out at the end.
+    /// Copies out, at the end, the data that no stage has written yet.
     fn download(&mut self) {
         for to in 0..self.pipeline.data.len() {
             let kind = self.pipeline.data[to].kind;
@@ -272,7 +272,7 @@ fn conflict_waits(pipeline: &Pipeline) -> Vec<(usize, usize, Of)> {
 /// Writes these waits, each before its operation, and the records that they need.
 fn add(pipeline: &mut Pipeline, waits: &[(usize, usize, Of)], random: &mut Random) {
     let ops: Vec<_> = pipeline.ops().iter().map(|placed| (placed.at, placed.op.on)).collect();
-    // From the last on, so that the places before stay what they are.
+    // From the last on, so that the places before stay valid.
     for (index, &(at, on)) in ops.iter().enumerate().rev() {
         let event = format!("e{index}");
         let records = waits.iter().any(|&(from, ..)| from == index);
@@ -292,7 +292,7 @@ fn add(pipeline: &mut Pipeline, waits: &[(usize, usize, Of)], random: &mut Rando
                 waits.into_iter().for_each(|wait| pipeline.insert(at, wait));
             }
             Some(stream) => {
-                // A mark is its stage's stream's.
+                // A mark belongs to its stage's stream.
                 let marks = |name: &str, lines| Stage { name: format!("{name}{index}"), stream, lines };
                 if records {
                     let stage = marks("record", vec![Line::Record(event)]);

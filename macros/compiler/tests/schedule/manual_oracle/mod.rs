@@ -1,8 +1,9 @@
 //! `sync = manual` as a whole, against a brute-force model of CUDA that shares no code with the compiler.
 //!
-//! Random pipelines are written as source text and expanded. The model carries out their calls at concrete depths and
-//! looks at every two instances that touch the same memory: what is ordered at every depth must be accepted, all else
-//! refused. Programs that other rules refuse are predicted from those rules.
+//! Random pipelines are written as source text and expanded. The model carries out their calls at concrete
+//! depths and looks at every two instances that touch the same memory: a program that orders them at every
+//! depth must be accepted, and every other one refused. Programs that other rules refuse are predicted from
+//! those rules.
 //!
 //! `THALWEG_ORACLE=100000` tries more programs, `THALWEG_SEED=7` begins with another seed.
 
@@ -34,10 +35,11 @@ use rules::{Bound, Wait};
 
 const PROGRAMS: u64 = 4_000;
 const DEPTHS: RangeInclusive<usize> = 1..=4;
-/// Where the model finds more order than the compiler, it looks at these as well: the compiler's order is for all.
+/// If the model finds more order than the compiler, it also looks at these depths, since the compiler's order
+/// holds for all.
 const MORE_DEPTHS: RangeInclusive<usize> = 5..=8;
 
-/// What was found, and how often.
+/// The results, and how often each occurred.
 #[derive(Default)]
 struct Tally {
     counts: BTreeMap<String, usize>,
@@ -139,7 +141,8 @@ fn judge(pipeline: &Pipeline, correct: bool, seed: u64, tally: &mut Tally) {
     let race = race(pipeline, &conflicts, &calls, DEPTHS);
     let literal = self::race(pipeline, &conflicts, &device::as_written(pipeline), DEPTHS);
     if literal.is_some() != race.is_some() {
-        // A wait between an operation and its record, or marks far from their operations.
+        // This happens with a wait between an operation and its record, or with marks far from their
+        // operations.
         let safer = if race.is_some() { "as written" } else { "as bound" };
         tally.count(format!("ordered {safer} only"));
     }
@@ -205,7 +208,7 @@ impl Model<'_> {
         if unused != self.bound.unused.iter().copied().map(Some).collect() {
             tally.fail("another record is unused", expansion, seed, format!("{unused:?}"));
         }
-        // A stage of marks alone does something.
+        // A stage that has only marks does something.
         if !expansion.warnings("TW0208").is_empty()
             && self.pipeline.stages.iter().all(|stage| !stage.lines.is_empty())
         {
@@ -214,7 +217,8 @@ impl Model<'_> {
         self.redundant(expansion, seed, tally);
     }
 
-    /// Without the waits that are called redundant all is ordered that was, and each other wait orders its two ends.
+    /// Without the waits that are called redundant, the order is the same, and each other wait orders its two
+    /// ends.
     fn redundant(&self, expansion: &Expansion, seed: u64, tally: &mut Tally) {
         let said: Vec<_> = expansion.warnings("TW0806");
         let redundant: BTreeSet<_> = said.iter().flatten().copied().collect();
@@ -250,7 +254,7 @@ impl Model<'_> {
         })
     }
 
-    /// What the error says is true: these two touch this data in no order.
+    /// The error is true: these two touch this data in no order.
     fn rejected(&self, error: &Said, calls: &[Call], expansion: &Expansion, seed: u64, tally: &mut Tally) {
         tally.count("races reported");
         let Some(Race { data, from, to, of }) = Race::read(error, expansion, self.pipeline) else {
@@ -306,7 +310,7 @@ fn mend(pipeline: &Pipeline, expansion: &Expansion, seed: u64, tally: &mut Tally
     let mut pipeline = pipeline.clone();
     let mut errors = expansion.errors.iter().map(|error| error.text.clone()).collect::<Vec<_>>();
     let mut first = Race::read(&expansion.errors[0], expansion, &pipeline);
-    // Each round orders one more conflict, of which there are not that many.
+    // Each round orders one more conflict, and there are not that many.
     for _ in 0..40 {
         let Some((race, error)) = first.take().zip(errors.first()) else { break };
         if follow(&mut pipeline, &race, error).is_none() {
@@ -357,7 +361,7 @@ fn follow(pipeline: &mut Pipeline, race: &Race, error: &str) -> Option<()> {
         let ops = pipeline.ops();
         (ops[race.from].at, ops[race.to].at)
     };
-    // The later place first, so that the other stays what it is.
+    // The later place first, so that the other stays valid.
     let wait = (to, Line::Wait(event.to_owned(), of));
     let mut lines = vec![wait];
     if let Some(event) = written("record") {

@@ -121,7 +121,7 @@ pub enum Mode {
 }
 
 impl What {
-    /// What it touches: the data, whether it reads, whether it writes.
+    /// Its accesses: the data, whether it reads, whether it writes.
     pub fn accesses(&self) -> Vec<(usize, bool, bool)> {
         match self {
             Self::Copy { from, to } => vec![(*from, true, false), (*to, false, true)],

@@ -1,4 +1,5 @@
-//! The language's rules beside the absence of races, each as it stands in the book, and which operation a mark is bound to.
+//! The language's rules beside the absence of races, each as it stands in the book, and which operation a
+//! mark is bound to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,7 @@ pub fn bind(pipeline: &Pipeline) -> Bound {
     for (at, stream, line) in marks(|line| matches!(line, Line::Record(_))) {
         let Line::Record(event) = line else { continue };
         if !written.insert(event.clone()) {
-            // An event is recorded once.
+            // An event must be recorded only once.
             bound.broken.insert(&["TW0803"]);
             continue;
         }
@@ -64,7 +65,7 @@ pub fn bind(pipeline: &Pipeline) -> Bound {
         waited.insert(event);
         let Some(&from) = bound.records.get(event) else {
             if !written.contains(event) {
-                // What is waited for is recorded.
+                // An event that is waited for must be recorded.
                 bound.broken.insert(&["TW0802"]);
             }
             continue;
@@ -76,7 +77,7 @@ pub fn bind(pipeline: &Pipeline) -> Bound {
         };
         let in_time = match of {
             Of::This => from < to,
-            // Right before an operation, an event of that operation still is the one of an earlier chunk.
+            // Right before an operation, its event still stands for an earlier chunk.
             Of::Previous | Of::Reuse => from >= to,
         };
         match (in_time, of) {
@@ -96,7 +97,8 @@ pub fn bind(pipeline: &Pipeline) -> Bound {
 }
 
 impl Bound {
-    /// What is enqueued: "a record stands for the operation before it, a wait holds back those after it".
+    /// The calls that are enqueued: "a record stands for the operation before it, a wait holds back those
+    /// after it".
     pub fn calls(&self, pipeline: &Pipeline, keep: impl Fn(usize) -> bool) -> Vec<Call> {
         let mut calls = Vec::new();
         for (op, placed) in pipeline.ops().iter().enumerate() {

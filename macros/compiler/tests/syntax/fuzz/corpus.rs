@@ -1,4 +1,4 @@
-//! The programs to start from: everything that the repository hands to the two macros.
+//! The programs to start from: all inputs of the two macros in the repository.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 #[derive(Default)]
 pub struct Corpus {
-    /// What stands in `stream_pipeline! { … }`.
+    /// The tokens in `stream_pipeline! { … }`.
     pub pipelines: Vec<Vec<TokenTree>>,
     /// `(attribute) item` of `#[kernels(attribute)] item`.
     pub kernels: Vec<Vec<TokenTree>>,
@@ -19,7 +19,7 @@ pub struct Corpus {
 pub fn read() -> Corpus {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = vec![root.join("README.md")];
-    for folder in ["tests", "examples", "book/src", "runtime/src", "kernels"] {
+    for folder in ["tests", "examples", "book/src", "runtime", "kernels"] {
         list(&root.join(folder), &mut files);
     }
     files.sort();

@@ -1,5 +1,5 @@
-//! Both macros on programs of this repository with a few tokens changed: no panic, what they expand to is Rust, and each
-//! problem is an error in the project's style at a place of the input.
+//! Both macros on programs of this repository with a few tokens changed: no panic, the expansion is Rust, and
+//! each problem is an error in the project's style at a place of the input.
 //!
 //! `THALWEG_FUZZ=1000000` tries more inputs, `THALWEG_SEED=7` begins with another seed.
 
@@ -33,11 +33,11 @@ struct Target<'c> {
     expand: &'c dyn Fn(TokenStream) -> TokenStream,
     /// Whether a sound input defines something.
     defines: bool,
-    /// Whether an error may be one of the input as a whole, which the macro's call stands for.
+    /// Whether an error may be about the input as a whole, at the macro's call.
     of_the_whole: fn(&str, &TokenStream) -> bool,
 }
 
-/// What became of the inputs.
+/// The results for the inputs.
 #[derive(Default)]
 struct Tally {
     sound: u64,
@@ -92,7 +92,7 @@ fn fuzz(count: u64, target: &Target<'_>) -> Tally {
     tally
 }
 
-/// What holds for any input.
+/// Checks what holds for any input.
 fn check(
     text: &str,
     tokens: &TokenStream,
@@ -147,12 +147,12 @@ fn pipelines() {
         others: corpus.pipelines.iter().chain(&corpus.kernels).cloned().collect(),
         expand: &thalweg_compiler::stream_pipeline,
         defines: true,
-        // Of nothing there is nothing to point at.
+        // An empty input has no token to point at.
         of_the_whole: |_, tokens| tokens.is_empty(),
     };
     let tally = fuzz(count, &target);
     if count >= PIPELINES {
-        // Else what is tried is always refused for the same few reasons.
+        // Otherwise all inputs would be refused for the same few reasons.
         assert!(tally.sound * 20 >= count && tally.codes.len() >= 40, "too much of the same");
     }
 }
@@ -182,7 +182,7 @@ fn kernels() {
         expand: &expand,
         // A block may be empty.
         defines: false,
-        // Also what is missing among the attribute's arguments, for which the attribute stands.
+        // A missing argument of the attribute is also reported at the attribute as a whole.
         of_the_whole: |error, tokens| error.contains("#[kernels(") || !ends_with_a_body(tokens),
     };
     let count = setting("THALWEG_FUZZ", KERNELS);

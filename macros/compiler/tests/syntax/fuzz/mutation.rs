@@ -6,7 +6,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 
 use super::random::Random;
 
-/// Stands before a brace group that is an invisible one, which no text has.
+/// Stands before a brace group that stands for an invisible one, which no text has.
 const INVISIBLE: &str = "an_invisible_group";
 
 const DELIMITERS: [Delimiter; 4] =

@@ -2,8 +2,8 @@
 
 use super::values;
 
-/// What `operand` stands for with each of its macro's definitions in `texts`, as `<name>` or `"name"`; `None` if that
-/// cannot be told.
+/// The names, as `<name>` or `"name"`, that `operand` gives with each definition of its macro in `texts`;
+/// `None` if that cannot be told.
 pub(super) fn expanded(operand: &str, texts: &[String], options: &[&str]) -> Option<Vec<String>> {
     let (name, argument) = used(operand)?;
     if values(options, &["--define-macro", "-D"]).any(|defined| identifier(defined) == name) {
@@ -32,8 +32,8 @@ fn used(operand: &str) -> Option<(&str, Option<&str>)> {
     (!name.is_empty() && argument.is_none_or(is_plain)).then_some((name, argument))
 }
 
-/// What a line defines a macro of this name as, with the argument in the parameter's place; `None` if it does no such
-/// thing, `Some(None)` if that is no plain file name.
+/// The body with which a line defines a macro of this name, with the argument in the parameter's place.
+/// `None` if the line does not define it, `Some(None)` if the body is no plain file name.
 fn definition(line: &str, name: &str, argument: Option<&str>) -> Option<Option<String>> {
     let line = line.trim_start();
     let rest =

@@ -32,7 +32,7 @@ fn directives_of_joined_lines_and_questions_are_found() {
     assert_eq!(directives("#ifdef __has_include\n").next(), None);
 }
 
-/// A kernel that is in the cache may be another one when there is such a file.
+/// A kernel in the cache may be a different one if such a file exists.
 #[test]
 fn a_file_that_is_asked_for_is_hashed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -72,7 +72,7 @@ fn embedded_files_are_followed_and_others_are_noted() {
     assert!(!Includes::follow(&module, "#include NAME").are_known());
 }
 
-/// The compiler must find it there, and what is in it is followed already.
+/// The compiler must find the source there. Its content is followed already.
 #[test]
 fn a_source_that_is_included_is_written_beside_its_headers() {
     static HEADERS: [Header; 1] = [Header { path: "include/a.h", text: "#include \"../src/k.cu\"\n" }];
@@ -100,7 +100,7 @@ fn a_file_that_a_macro_names_is_followed() {
     ];
     let module = KernelModule::cuda("k.cu", "").including("k.cu", &HEADERS, &["include"]);
     let includes = Includes::follow(&module, "#include <std.h>");
-    // `std/b` is not embedded: the compiler may find it elsewhere.
+    // `std/b` is not embedded, so the compiler may find it elsewhere.
     assert!(includes.are_known() && includes.go_beyond());
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -165,7 +165,7 @@ fn headers_of_c_stand_for_those_that_nvrtc_lacks() {
     // The value of `NAME` is not known, so all headers are there.
     let all = names(&Includes::follow(&module, "#include NAME\n")).len();
     assert_eq!(all, language::HEADERS.len());
-    // A program's own goes first.
+    // A program's own header comes first.
     static OWN: [Header; 1] = [Header { path: "include/stdint.h", text: "" }];
     let module = KernelModule::cuda("k.cu", "").including("src/k.cu", &OWN, &["include"]);
     assert_eq!(names(&Includes::follow(&module, "#include <stdint.h>\n")), [""; 0]);

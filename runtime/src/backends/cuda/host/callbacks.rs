@@ -1,8 +1,9 @@
-//! What the driver is to call, and may never call.
+//! The callbacks that the driver is to call, and may never call.
 //!
-//! A function handed to `cuLaunchHostFunc` is called once, or, after an error in the context, not at all, and the driver
-//! does not say which. So it gets no pointer that it would own: it gets a number, under which the work is found here as
-//! long as it is wanted. Whoever takes it out, the driver's thread or its owner, is the one who drops it.
+//! A function that is passed to `cuLaunchHostFunc` is called once, or, after an error in the context, not at
+//! all, and the driver does not say which. So it gets no pointer that it would own. It gets a number, under
+//! which the work is found here as long as it is needed. Whoever takes out the work, the driver's thread or
+//! its owner, drops it.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -12,11 +13,11 @@ use crate::base::sync::{Mutex, MutexGuard, PoisonError, global};
 use crate::base::unwind::contain;
 use crate::driver::HostJob;
 
-/// Where one device's callbacks stand.
+/// The owner of one device's callbacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner(usize);
 
-/// The number of one callback, never given twice.
+/// The number of one callback, which is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(usize);
 
@@ -31,7 +32,8 @@ struct Registry {
 }
 
 global! {
-    /// One for the process: a driver that calls late finds it whatever has become of the device.
+    /// There is one registry for the process, so that a driver that calls late finds it whatever has happened
+    /// to the device.
     static REGISTRY: Mutex<Registry> = Mutex::new(Registry { numbers: 0, pending: BTreeMap::new() });
 }
 
@@ -60,7 +62,7 @@ impl Owner {
         ticket
     }
 
-    /// Drops everything whose callback has not come: it will not, or nobody cares any more.
+    /// Drops all work whose callback has not come. It will not come, or is not needed any more.
     pub(super) fn forget_all(self) {
         let mut registry = registry();
         let mine = |pending: &Pending| pending.owner == self;
@@ -84,7 +86,7 @@ impl Ticket {
     }
 }
 
-/// What the driver calls.
+/// The function that the driver calls.
 pub(super) unsafe extern "C" fn called(argument: *mut c_void) {
     if let Some(work) = Ticket(argument.addr()).take() {
         contain(work);

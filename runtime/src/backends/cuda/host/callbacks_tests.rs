@@ -1,4 +1,4 @@
-//! Work is done once or dropped once; the interleavings are in the tests' `protocols`.
+//! Work is done once or dropped once. The interleavings are in the tests' `protocols`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ fn call(ticket: Ticket) {
     unsafe { called(ticket.argument()) };
 }
 
-/// Work that counts its calls, and by its strong count tells whether it is there.
+/// Work that counts its calls. Its strong count tells whether it still exists.
 fn counting(calls: &Arc<AtomicUsize>) -> HostJob {
     let calls = Arc::clone(calls);
     Box::new(move || {

@@ -1,4 +1,4 @@
-//! [`HostFunctions`]: how a stream is given a job, and waits for it.
+//! [`HostFunctions`]: gives jobs to streams, and makes the streams wait for them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ pub(crate) struct HostFunctions {
     lanes: Mutex<BTreeMap<u64, Arc<StreamWord>>>,
     /// Jobs that had begun when their stream could not be made to wait for them, by stream.
     stray: Mutex<Vec<(u64, Arc<Done>)>>,
-    /// Whether there are any, to look at without the lock, under which it is written.
+    /// Whether there are any. It is read without the lock, and written under it.
     has_stray: AtomicBool,
-    /// The device has said so.
+    /// Whether the device has said that it cannot wait for memory.
     cannot_wait_for_memory: AtomicBool,
 }
 
-/// A stream that has had jobs.
+/// The word of a stream that has had jobs.
 struct StreamWord {
     word: Word,
-    /// What the word holds when all its jobs have returned. Locked while one is enqueued: the stream must get to the
-    /// jobs in the order of their values.
+    /// The value of the word when all its jobs have returned. It is locked while a job is enqueued: the
+    /// stream must get to the jobs in the order of their values.
     issued: Mutex<u32>,
 }
 
@@ -50,8 +50,8 @@ impl HostFunctions {
         }
     }
 
-    /// An error if the calling thread runs a job, because the job's stream waits for the job and `call` might
-    /// wait for that stream. It is also an error in a forked process.
+    /// An error if the calling thread runs a job: the job's stream waits for the job, and `call` might wait
+    /// for that stream. It is also an error in a forked process.
     #[inline]
     pub(crate) fn may_call(call: &'static str) -> DriverResult<()> {
         if fork::is_child() {
@@ -64,7 +64,7 @@ impl HostFunctions {
         Err(DriverError::new(call, 800, "CUDA_ERROR_NOT_PERMITTED", description))
     }
 
-    /// Has the stream call `signal`.
+    /// Makes the stream call `signal`.
     ///
     /// # Safety
     /// The stream is live, and its context is current.
@@ -76,7 +76,7 @@ impl HostFunctions {
         enqueued.map(drop)
     }
 
-    /// Has the stream run `job` on a thread of ours, and wait for it.
+    /// Makes the stream run `job` on a thread of this crate, and wait for it.
     ///
     /// # Safety
     /// The stream is live, and its context is current.
@@ -84,12 +84,12 @@ impl HostFunctions {
         let mut unused = None;
         // SAFETY: the caller's promise.
         let outcome = unsafe { self.enqueue_job(api, stream, job, &mut unused) };
-        // Not under the lane's lock: what it has captured is the user's, and may use the stream.
+        // This is not done under the lane's lock: the captured values are the user's, and may use the stream.
         contain(|| drop(unused));
         outcome
     }
 
-    /// `unused` is the work if the stream does not get it.
+    /// If the stream does not get the work, it is put into `unused`.
     ///
     /// # Safety
     /// The stream is live, and its context is current.
@@ -101,7 +101,7 @@ impl HostFunctions {
         unused: &mut Option<HostJob>,
     ) -> DriverResult<()> {
         self.pool.start().map_err(no_thread)?;
-        // The handle of a thread's own stream is that of every thread's.
+        // The handle of a thread's own stream is the same for every thread.
         let has_word = stream.0 != PER_THREAD_STREAM && api.has_wait_value();
         let lane = if has_word && !self.cannot_wait_for_memory.load(Ordering::Relaxed) {
             Some(self.lane(api, stream)?)
@@ -128,7 +128,7 @@ impl HostFunctions {
         let waiting = unsafe { self.make_wait(api, stream, target, &done, unused) };
         if waiting.is_err() {
             if let Some(work) = ticket.take() {
-                // The stream has not got there: the job is as if it had never been.
+                // The stream has not got there, so the job is as if it had never existed.
                 *unused = Some(work);
                 return waiting;
             }
@@ -142,7 +142,7 @@ impl HostFunctions {
         waiting
     }
 
-    /// `unused` is the work if the stream does not get it.
+    /// If the stream does not get the work, it is put into `unused`.
     ///
     /// # Safety
     /// The stream is live, and its context is current.
@@ -164,7 +164,7 @@ impl HostFunctions {
         enqueued.map(|()| ticket)
     }
 
-    /// Makes the stream wait until the job is done that it has just been given.
+    /// Makes the stream wait until the job that it has just been given is done.
     ///
     /// # Safety
     /// The stream is live, and its context is current.
@@ -196,11 +196,11 @@ impl HostFunctions {
         }
         let (word, value) = self.words.take(api)?;
         let lane = Arc::new(StreamWord { word, issued: Mutex::new(value) });
-        // If another thread was faster, its lane is the one, and this word goes unused.
+        // If another thread was faster, its lane is used, and this word is not.
         Ok(Arc::clone(locked(&self.lanes).entry(stream.0).or_insert(lane)))
     }
 
-    /// The stream is being destroyed. Its word serves another unless jobs are outstanding.
+    /// The stream is being destroyed. Its word serves another stream unless jobs are outstanding.
     pub(crate) fn forget_stream(&self, stream: RawStream) {
         let lane = locked(&self.lanes).remove(&stream.0);
         if let Some(lane) = lane {
@@ -209,19 +209,19 @@ impl HostFunctions {
         }
     }
 
-    /// The host has waited for a stream, or for an event, with this outcome.
+    /// Notes that the host has waited for a stream, or for an event, with this outcome.
     pub(crate) fn waited(&self, stream: Option<RawStream>, outcome: &DriverResult<()>) {
         match outcome {
             Ok(()) => stream.into_iter().for_each(|stream| self.wait_for_stray(stream)),
-            // The context is lost, and calls nothing any more. Whoever waits for a job or a signal learns it from what
-            // they had captured.
+            // The context is lost, and calls nothing any more. Whoever waits for a job or a signal learns it
+            // from the values that these had captured.
             Err(error) if error.is_asynchronous() => self.owner.forget_all(),
             Err(_) => {}
         }
     }
 
     fn wait_for_stray(&self, stream: RawStream) {
-        // Nearly always. Every wait for a stream comes by here.
+        // This is nearly always so, and every wait for a stream comes by here.
         if !self.has_stray.load(Ordering::Acquire) {
             return;
         }
@@ -237,7 +237,8 @@ impl HostFunctions {
         self.has_stray.store(!stray.is_empty(), Ordering::Release);
     }
 
-    /// The device is going. Jobs that have not begun are dropped; of those that have, nothing is waited for.
+    /// The device is going. Jobs that have not begun are dropped, and those that have begun are not waited
+    /// for.
     pub(crate) fn close(&self, api: Option<&Api>) {
         self.pool.close();
         self.owner.forget_all();
@@ -246,7 +247,7 @@ impl HostFunctions {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing of the user's runs under these locks, so that a panic cannot leave anything half-changed.
+    // No code of the user's runs under these locks, so a panic cannot leave anything half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -273,7 +274,7 @@ impl Done {
     }
 }
 
-/// Sets it when it is dropped.
+/// Marks the job as done when it is dropped.
 struct Finished(Arc<Done>);
 
 impl Drop for Finished {

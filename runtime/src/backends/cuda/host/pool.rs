@@ -22,10 +22,12 @@ pub(super) fn is_inside() -> bool {
     IS_INSIDE.with(Cell::get)
 }
 
-/// Threads that run jobs, as many at a time as there are: a job may wait for another that comes later.
+/// The threads that run jobs. All jobs run at the same time, since a job may wait for another one that comes
+/// later.
 ///
-/// One thread always waits for the next job, if the system gives threads. Whoever takes a job and leaves no one waiting
-/// starts a thread first. So [`push`](Self::push), which the driver's own thread calls, never starts one itself.
+/// One thread always waits for the next job, if the system gives threads. Whoever takes a job and leaves no
+/// thread waiting starts a thread first. So [`push`](Self::push), which the driver's own thread calls, never
+/// starts one itself.
 pub(super) struct Pool {
     state: Mutex<PoolState>,
     changed: Condvar,
@@ -52,18 +54,19 @@ impl Pool {
     /// Makes sure that there is a thread.
     ///
     /// # Errors
-    /// The system gives none.
+    /// The system gives no thread.
     pub(super) fn start(self: &Arc<Self>) -> io::Result<()> {
         let mut state = self.state();
         if state.threads == 0 {
-            // Under the lock: else another thread could be told of one that the system does not give.
+            // This is done under the lock. Otherwise another thread could rely on a thread that the system
+            // does not give.
             self.spawn()?;
             state.threads = 1;
         }
         Ok(())
     }
 
-    /// Has a job run. It is dropped if the pool is closed.
+    /// Makes a thread run a job. The job is dropped if the pool is closed.
     pub(super) fn push(&self, job: HostJob) {
         let mut state = self.state();
         if state.closed {
@@ -75,8 +78,8 @@ impl Pool {
         self.changed.notify_one();
     }
 
-    /// Drops the jobs that no thread has begun, and lets the threads end. Nothing waits for them: one of them may be the
-    /// caller.
+    /// Drops the jobs that no thread has begun, and lets the threads end. Nothing waits for them, since one
+    /// of them may be the caller.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -86,7 +89,7 @@ impl Pool {
         queue.into_iter().for_each(|job| contain(|| drop(job)));
     }
 
-    /// The threads that there are, and how many of them wait for a job.
+    /// The number of threads, and how many of them wait for a job.
     #[cfg(test)]
     pub(super) fn threads(&self) -> (usize, usize) {
         let state = self.state();
@@ -98,7 +101,7 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a thread, which the caller counts.
+    /// Starts a thread. The caller counts it.
     fn spawn(self: &Arc<Self>) -> io::Result<()> {
         let pool = Arc::clone(self);
         Builder::new().name("thalweg-host".to_owned()).spawn(move || pool.work()).map(drop)
@@ -115,7 +118,7 @@ impl Pool {
                 }
                 drop(state);
                 if alone && self.spawn().is_err() {
-                    // What comes next has to wait for this job.
+                    // The next job has to wait for this one.
                     self.state().threads -= 1;
                 }
                 contain(job);

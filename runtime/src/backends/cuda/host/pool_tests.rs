@@ -1,4 +1,4 @@
-//! The threads of host functions, as their users see them; their interleavings are in the tests' `protocols`.
+//! The threads of host functions, as their users see them. Their interleavings are in the tests' `protocols`.
 
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -24,7 +24,7 @@ fn a_job_may_wait_for_those_after_it() {
     let (done, all_done) = mpsc::channel();
     let mut before: Option<mpsc::Receiver<()>> = None;
     let mut jobs: Vec<HostJob> = Vec::new();
-    // Each waits for the one that is pushed after it; the last waits for nothing.
+    // Each job waits for the one that is pushed after it. The last waits for nothing.
     for index in (0..20).rev() {
         let (ready, wait) = mpsc::channel();
         let (after, done) = (before.replace(wait), done.clone());
@@ -32,7 +32,7 @@ fn a_job_may_wait_for_those_after_it() {
             if let Some(after) = after {
                 after.recv().expect("the one after it runs");
             }
-            // The first has nobody who waits for it.
+            // Nobody waits for the first job.
             let _ = ready.send(());
             done.send(index).expect("the test waits");
         }));

@@ -1,4 +1,4 @@
-//! What NVRTC has in `nvrtc.h`.
+//! The parts of `nvrtc.h` that are used.
 
 use crate::backends::cuda::bindings::bindings;
 

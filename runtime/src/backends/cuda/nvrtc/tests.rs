@@ -12,17 +12,17 @@ extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) 
 
 const MODULE: KernelModule = KernelModule::cuda("saxpy.cu", SAXPY);
 
-/// Without the cache, whatever the environment says.
+/// Compiles without the cache, whatever the environment says.
 fn compiled(module: &KernelModule, architecture: &str) -> Result<Compiled> {
     let crate::base::kernel::KernelSource::Cuda(source) = module.source else { panic!("no source") };
     let includes = Includes::follow(module, source);
     compile(&Compiler::get(module.file)?, module, source, architecture, &includes)
 }
 
-/// What the compiler says of a module that does not compile.
+/// The compiler's messages about a module that does not compile.
 fn log(module: &KernelModule) -> String {
     let error = compiled(module, "sm_80").expect_err("it is wrong");
-    let ErrorKind::Compile { log, .. } = error.kind() else { panic!("{error}") };
+    let Detail::Compile { log, .. } = error.detail() else { panic!("{error}") };
     log.clone()
 }
 
@@ -69,13 +69,13 @@ fn an_architecture_is_one_that_nvrtc_lists() {
     );
 }
 
-/// A bad architecture is no fault of the source.
+/// A bad architecture is not an error of the source.
 #[test]
 #[ignore = "needs NVRTC"]
 fn what_nvrtc_does_not_know_is_an_error_of_the_architecture() {
     for name in ["sm80", "sm_50", "sm_80a", "8.0", ""] {
         let error = compiled(&MODULE, name).expect_err(name);
-        let ErrorKind::Architecture { file: "saxpy.cu", architecture, supported } = error.kind() else {
+        let Detail::Architecture { file: "saxpy.cu", architecture, supported } = error.detail() else {
             panic!("{error}")
         };
         assert_eq!(architecture, name);
@@ -86,7 +86,7 @@ fn what_nvrtc_does_not_know_is_an_error_of_the_architecture() {
     assert!(error.to_string().contains("is it `sm_80`?"), "{error}");
 }
 
-/// What C has in headers needs them, and the error says which.
+/// Names that C defines in headers need these headers, and the error names them.
 #[test]
 fn what_headers_define_is_told_by_its_header() {
     let log = "k.cu(1): error: identifier \"INFINITY\" is undefined\nk.cu(2): error: identifier \"NAN\" is undefined\n\
@@ -156,12 +156,12 @@ fn errors_carry_file_and_line() {
     let source = SAXPY.replace("a * x[i]", "a * z[i]");
     let module = KernelModule::cuda("kernels/saxpy.cu", source.leak());
     let error = compiled(&module, "sm_80").expect_err("`z` is unknown");
-    let ErrorKind::Compile { file, architecture, log } = error.kind() else { panic!("{error}") };
+    let Detail::Compile { file, architecture, log } = error.detail() else { panic!("{error}") };
     assert_eq!((*file, architecture.as_str()), ("kernels/saxpy.cu", "sm_80"));
     assert!(log.starts_with("kernels/saxpy.cu(4): error: "), "{log}");
 }
 
-/// Relative to the including file, up and down, and in include folders.
+/// The includes are relative to the including file, up and down, and in include folders.
 static HEADERS: [Header; 4] = [
     Header { path: "src/beside.h", text: "#include \"../include/from_above.h\"\n" },
     Header { path: "include/from_above.h", text: "#pragma once\n#include \"detail/deep.h\"\n" },
@@ -181,7 +181,7 @@ fn headers_are_found_as_files_would_be() {
     let with = compiled(&module, "compute_80").expect("it compiles").image;
     let text = String::from_utf8(with).expect("PTX");
     assert!(text.contains(" 7;"), "{text}");
-    // What is not embedded is not found, even in the process's folder.
+    // A file that is not embedded is not found, even in the process's folder.
     let folder = std::env::current_dir().expect("a folder");
     assert!(folder.join("Cargo.toml").is_file());
     let log = log(&KernelModule::cuda("k.cu", "#include \"Cargo.toml\"\n"));
@@ -230,13 +230,13 @@ fn options_come_after_ours() {
     compiled(&module, "sm_90").expect("it compiles");
     let log = log(&KernelModule::cuda("k.cu", source).options(&["--no-such-option"]));
     assert!(log.contains("unrecognized option --no-such-option"), "{log}");
-    // Refused before anything is compiled.
+    // The option is refused before anything is compiled.
     let refused = KernelModule::cuda("k.cu", source).options(&["-arch=sm_70"]);
     let error = compile_for(&refused, "sm_90").expect_err("not ours");
-    assert!(matches!(error.kind(), ErrorKind::CompileOption { option: "-arch=sm_70", .. }), "{error}");
+    assert!(matches!(error.detail(), Detail::CompileOption { option: "-arch=sm_70", .. }), "{error}");
 }
 
-/// NVRTC is from PyPI here, and so are the headers beside it.
+/// NVRTC comes from PyPI here, and so do the headers beside it.
 #[test]
 #[ignore = "needs NVRTC"]
 fn the_toolkits_headers_are_found_beside_nvrtc() {
@@ -270,7 +270,7 @@ fn a_source_may_include_itself() {
         let module = KernelModule::cuda("k.cu", source.leak()).including("src/k.cu", headers, &[]);
         assert_eq!(kernels_in(&compiled(&module, "sm_90").expect("it compiles").image), ["k"]);
     }
-    // Its lines are counted as ever.
+    // The lines of the source are counted as usual.
     let source =
         "#ifndef TWICE\n#define TWICE\n#include \"k.cu\"\n#else\n__device__ int x = absent;\n#endif\n";
     let log = log(&KernelModule::cuda("../k.cu", source).including("k.cu", &[], &[]));
@@ -336,7 +336,7 @@ fn headers_of_c_and_cpp_are_there() {
     ];
     assert_eq!(uses.len(), language::HEADERS.len());
     let all: String = uses.iter().map(|(header, _)| format!("#include <{header}>\n")).collect();
-    // CUDA's own, before and behind: both define what is in the others.
+    // CUDA's own headers, before and after the others: both define names of the others.
     let cuda: String =
         ["cstdint", "climits", "cfloat", "cstddef", "cmath", "cstring", "cstdlib", "cassert", "limits"]
             .iter()
@@ -357,7 +357,7 @@ fn headers_of_c_and_cpp_are_there() {
     for standard in ["-std=c++14", "-std=c++17", "-std=c++20"] {
         compile(&all, &kernels, standard);
     }
-    // CUDA's own need C++17.
+    // CUDA's own headers need C++17.
     for before in [format!("{all}{cuda}{others}"), format!("{others}{cuda}{all}")] {
         compile(&before, &kernels, "-std=c++17");
     }

@@ -1,4 +1,4 @@
-//! What only a GPU can show.
+//! The tests that need a GPU.
 
 use std::ffi::c_void;
 use std::process;
@@ -17,7 +17,8 @@ static REVERSE: KernelInfo = kernel(&SOURCE, "reverse").parameters(&[4, 8]);
 
 /// A device with one stream, `LEN` elements of device memory, and as many of page-locked memory.
 ///
-/// Dropped, it leaves all three to the process's end: a test that fails must not free what the GPU may still use.
+/// When it is dropped, all three stay until the process ends: a test that fails must not free memory that the
+/// GPU may still use.
 struct Bench {
     device: Arc<dyn Driver>,
     stream: RawStream,
@@ -40,7 +41,8 @@ impl Bench {
     }
 
     fn host(&mut self) -> &mut [u32] {
-        // SAFETY: the memory is initialised, aligned to 64 bytes and not shared; every test has waited for its copies.
+        // SAFETY: the memory is initialised, aligned to 64 bytes and not shared; every test has waited for
+        // its copies.
         unsafe { std::slice::from_raw_parts_mut(self.pinned.as_ptr().cast(), LEN) }
     }
 
@@ -83,7 +85,7 @@ impl Bench {
         }
     }
 
-    /// Launches a kernel whose parameters are these.
+    /// Launches a kernel with these parameters.
     fn launch(&self, info: &'static KernelInfo, shared: u32, params: &mut [*mut c_void]) {
         let function = self.device.load(info).expect("a kernel").function;
         let blocks = if shared > 0 { 1 } else { LEN.div_ceil(256) as u32 };
@@ -222,7 +224,7 @@ fn a_job_reads_and_writes_between_copies() {
     bench.upload();
     let host = bench.pinned.as_ptr().expose_provenance();
     for _ in 0..ROUNDS {
-        // SAFETY: everything is live, and stays so; the host's side is touched by the job alone.
+        // SAFETY: everything is live, and stays so; only the job accesses the host's side.
         unsafe {
             let to = bench.pinned.as_ptr();
             bench
@@ -238,7 +240,7 @@ fn a_job_reads_and_writes_between_copies() {
         };
         bench.run_on_host(bench.stream, Box::new(job));
         bench.upload();
-        // What was uploaded must come from the device.
+        // The values must come from the device.
         let wipe = move || {
             let host = ptr::with_exposed_provenance_mut::<u32>(host);
             // SAFETY: as above.
@@ -273,7 +275,8 @@ fn jobs_and_signals_come_in_their_streams_order() {
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_job_may_wait_for_one_on_another_stream() {
-    // Apart: another test that loads a module would wait for the job, and hold up what the job waits for.
+    // This runs in a process of its own: another test that loads a module would wait for the job, and delay
+    // the thread that the job waits for.
     apart("a_job_may_wait_for_one_on_another_stream", || {
         let bench = Bench::new();
         let other = bench.stream();
@@ -305,7 +308,8 @@ fn the_null_stream_takes_everything() {
     assert!(bench.host().iter().all(|&value| value == 3));
 }
 
-/// Prints what one costs the host to enqueue, and the stream to get past: run it alone to read the numbers.
+/// Prints the host's cost of enqueuing a function, and the stream's cost of getting past it. Run it alone to
+/// read the numbers.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn every_host_function_is_called_once() {
@@ -359,7 +363,7 @@ fn a_fault_drops_the_jobs_behind_it() {
     apart("a_fault_drops_the_jobs_behind_it", || {
         let bench = Bench::new();
         let other = bench.stream();
-        // To load a module waits for the device, and so for the job.
+        // Loading a module waits for the device, and so for the job.
         bench.device.load(&SLOW_FILL).expect("a kernel");
         let (release, held) = mpsc::channel::<()>();
         let holds = move || {
@@ -398,7 +402,7 @@ fn a_device_that_goes_waits_for_no_job() {
         bench.run_on_host(bench.stream, Box::new(holds));
         let (alive, watch) = mpsc::channel::<()>();
         bench.run_on_host(bench.stream, Box::new(move || alive.send(()).expect("the test watches")));
-        // The first job has begun, the second waits behind it.
+        // The first job has begun, and the second waits behind it.
         std::thread::sleep(Duration::from_millis(100));
         let start = Instant::now();
         drop(bench);

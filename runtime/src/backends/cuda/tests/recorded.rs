@@ -13,7 +13,7 @@ use super::{SAXPY, SOURCE, TAG, kernel, launch};
 use crate::backends::cuda::api::Api;
 use crate::backends::cuda::context::Context;
 use crate::backends::cuda::{Cuda, device_count};
-use crate::base::error::ErrorKind;
+use crate::base::error::Detail;
 use crate::base::kernel::{KernelInfo, KernelModule};
 use crate::device::Device;
 use crate::driver::command::recording::Recording;
@@ -22,7 +22,8 @@ use crate::driver::{Command, DriverResult, RawStream};
 /// Set in a process that has the stubs.
 const CHILD: &str = "THALWEG_STUB_CHILD";
 
-/// Runs `body` in a process of its own that finds the stubs in CUDA's place, and returns what they recorded.
+/// Runs `body` in a process of its own that finds the stubs in CUDA's place, and returns the calls that they
+/// recorded.
 ///
 /// The process is this same test, run again: there `body` runs, and the answer is `None`. `flags` are for the
 /// compiler of the driver stub.
@@ -53,18 +54,18 @@ fn recorded(test: &str, flags: &[&str], variables: &[(&str, &str)], body: fn()) 
 /// The folder with the stubs, built on first use.
 fn stubs(flags: &[&str]) -> PathBuf {
     static BUILT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    // Beside the test binary, where `cargo clean` finds it.
+    // The folder is beside the test binary, where `cargo clean` finds it.
     let binary = std::env::current_exe().expect("the test's own path");
     let name = if flags.is_empty() { "plain".to_owned() } else { flags.concat() };
     let folder = binary.with_file_name("recording-stubs").join(name);
-    // Held until they are there.
+    // The lock is held until the stubs are there.
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if !built.contains(&folder) {
         fs::create_dir_all(&folder).expect("a folder for the stubs");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/stubs");
         for library in ["libcuda", "libnvrtc"] {
-            // The first name that is looked for, so that it comes before any real library. Renamed into place, since
-            // another process may be using the one there.
+            // This is the first name that is looked for, so it comes before any real library. The file is
+            // renamed into place, since another process may be using the one there.
             let unfinished = folder.join(format!("{library}.{}", process::id()));
             let status = process::Command::new("cc")
                 .args(["-shared", "-fPIC", "-pthread", "-Wall", "-Werror", "-o"])
@@ -80,7 +81,7 @@ fn stubs(flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// Unwraps, with the error's own words.
+/// Unwraps the result, and panics with the error's own text.
 fn ok<T>(result: DriverResult<T>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -103,13 +104,13 @@ fn one_chunk_makes_exactly_these_calls() {
         let (x, y) = (ok(device.allocate(4096)), ok(device.allocate(4096)));
         assert_eq!(ok(device.free_memory()), (1 << 30) - 8192);
         let pinned = ok(device.allocate_pinned(8192));
-        // SAFETY: all of it is initialised, says the trait, and nothing else uses it yet.
+        // SAFETY: by the trait's promise all of it is initialised, and nothing else uses it yet.
         let host = unsafe { std::slice::from_raw_parts_mut(pinned.as_ptr(), 8192) };
         assert!(host.iter().all(|&byte| byte == 0));
         host[..4096].fill(7);
         let (from, to) = (pinned.as_ptr(), pinned.as_ptr().wrapping_add(4096));
 
-        // Another thread, where no context is current yet.
+        // No context is current on another thread yet.
         let from = from.addr();
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -189,7 +190,7 @@ fn an_index_is_one_device_while_it_is_held() {
         drop(devices);
         Device::cuda(1).expect("a device again");
         let error = Device::cuda(2).expect_err("there are two");
-        assert!(matches!(error.kind(), ErrorKind::NoSuchDevice { index: 2, count: 2 }), "{error}");
+        assert!(matches!(error.detail(), Detail::NoSuchDevice { index: 2, count: 2 }), "{error}");
     });
     let Some(calls) = calls else { return };
     let expected = "\
@@ -228,7 +229,7 @@ fn no_gpu_is_none_and_no_error() {
     recorded("no_gpu_is_none_and_no_error", &[], &variables, || {
         assert_eq!(device_count().expect("a driver"), 0);
         let error = Cuda::open(0).expect_err("there is none");
-        assert!(matches!(error.kind(), ErrorKind::NoSuchDevice { index: 0, count: 0 }), "{error}");
+        assert!(matches!(error.detail(), Detail::NoSuchDevice { index: 0, count: 0 }), "{error}");
     });
 }
 
@@ -238,7 +239,7 @@ fn a_driver_that_lacks_a_function_is_too_old() {
     let flags = ["-DcuEventRecord=cuEventRecordGone"];
     recorded("a_driver_that_lacks_a_function_is_too_old", &flags, &[], || {
         let error = device_count().expect_err("a function is missing");
-        let ErrorKind::CudaDriverTooOld { symbol } = error.kind() else { panic!("{error}") };
+        let Detail::CudaDriverTooOld { symbol } = error.detail() else { panic!("{error}") };
         assert_eq!(*symbol, "cuEventRecord");
     });
 }
@@ -267,7 +268,7 @@ fn a_driver_of_cuda_11_has_graphs_of_the_first_version() {
         let params = [ptr::null_mut(); 4];
         let recording = |grid| {
             let mut recording = Recording::default();
-            // SAFETY: there are no sizes, so that nothing is read of the parameters.
+            // SAFETY: there are no sizes, so nothing of the parameters is read.
             unsafe { recording.push(TAG, &[], &Command::Launch(&launch(saxpy, grid, 0, &params))) }
                 .expect("a graph has kernels");
             recording
@@ -377,7 +378,7 @@ fn a_source_that_does_not_compile_gives_the_compilers_log() {
     recorded(test, &[], &[], || {
         let device = Cuda::open(0).expect("the stub's device");
         let error = device.load(&KERNEL).expect_err("an `#error`");
-        let ErrorKind::Compile { file, architecture, log } = error.kind() else { panic!("{error}") };
+        let Detail::Compile { file, architecture, log } = error.detail() else { panic!("{error}") };
         assert_eq!((*file, architecture.as_str()), ("broken.cu", "sm_90"));
         assert!(log.starts_with("broken.cu(2): error: #error \"no such thing\"\n"), "{log}");
     });

@@ -6,7 +6,7 @@ use super::*;
 /// one  [ 0 ][ 1 ]--e
 /// two  [ 2 ]        \--[ 3 ]
 /// ```
-fn order(spec: Spec) -> Vec<u32> {
+fn order(spec: Simulation) -> Vec<u32> {
     let rig = Rig::with(spec);
     let (one, two, event, log) = (rig.stream(), rig.stream(), rig.event(), Log::default());
     rig.launch(one, tag(0, 0), &[], log.note(0)).unwrap();
@@ -21,7 +21,7 @@ fn order(spec: Spec) -> Vec<u32> {
 
 #[test]
 fn every_legal_order_comes_up_and_no_other() {
-    let orders: BTreeSet<_> = (0..100).map(|seed| order(Spec::h200().adversarial(seed))).collect();
+    let orders: BTreeSet<_> = (0..100).map(|seed| order(Simulation::h200().adversarial(seed))).collect();
     let legal = BTreeSet::from([vec![0, 1, 2, 3], vec![0, 2, 1, 3], vec![2, 0, 1, 3]]);
     assert_eq!(orders, legal);
 }
@@ -29,7 +29,7 @@ fn every_legal_order_comes_up_and_no_other() {
 #[test]
 fn one_seed_is_one_order() {
     for seed in 0..20 {
-        let spec = Spec::h200().adversarial(seed);
+        let spec = Simulation::h200().adversarial(seed);
         assert_eq!(order(spec.clone()), order(spec));
     }
 }
@@ -39,7 +39,7 @@ fn one_seed_is_one_order() {
 fn time_does_not_decide() {
     let mut late_first = false;
     for seed in 0..20 {
-        let rig = Rig::with(Spec::h200().adversarial(seed));
+        let rig = Rig::with(Simulation::h200().adversarial(seed));
         let (long, short, log) = (rig.stream(), rig.stream(), Log::default());
         let at = rig.device(256 << 20);
         rig.launch(short, tag(0, 0), &[], log.note(0)).unwrap();
@@ -55,7 +55,7 @@ fn time_does_not_decide() {
 #[test]
 fn failures_and_races_are_the_same() {
     for seed in 0..20 {
-        let rig = Rig::with(Spec::h200().adversarial(seed));
+        let rig = Rig::with(Simulation::h200().adversarial(seed));
         let (one, two, event, at) = (rig.stream(), rig.stream(), rig.event(), rig.device(10));
         rig.launch(one, tag(0, 0), &[], || std::panic::resume_unwind(Box::new("no"))).unwrap();
         rig.record(event, one);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::base::error::ErrorKind;
+use crate::base::error::Detail;
 use crate::base::kernel::{KernelInfo, KernelModule};
 
 #[test]
@@ -65,7 +65,7 @@ fn a_failure_reaches_what_comes_after_it() {
     program(true);
     assert_eq!(rig.sync_event(c).unwrap_err().tag, Some((2, 0)));
     assert_eq!(rig.sync_event(b).unwrap_err().tag, Some((2, 0)));
-    // Each stream that was reached says so once; work that comes before or beside the failure is done.
+    // Each stream that was reached reports the failure once. Work before or beside the failure is done.
     let results = [up, math, down, other].map(|stream| rig.sync(stream).is_ok());
     assert_eq!(results, [true, false, false, true]);
     let mut done = log.taken();
@@ -74,7 +74,7 @@ fn a_failure_reaches_what_comes_after_it() {
     rig.sync_event(b).unwrap();
     rig.sync_event(c).unwrap();
 
-    // The events of the failed run are in the way of nothing: a ring waits for them before it records them again.
+    // The events of the failed run cause no trouble: a ring waits for them before it records them again.
     rig.wait(up, c);
     program(false);
     for stream in [up, math, down, other] {
@@ -102,7 +102,8 @@ fn a_report_does_not_stop_a_failure_on_its_way() {
     assert_eq!(log.taken(), []);
 }
 
-/// A failed stream still waits for the others, so that after its synchronisation everything before it is over.
+/// A failed stream still waits for the others, so that after its synchronisation everything before it is
+/// over.
 #[test]
 fn a_failed_stream_still_waits() {
     let rig = Rig::new();
@@ -132,7 +133,7 @@ fn a_body_cannot_wait_for_a_device() {
         let mut noted = noted.lock().unwrap();
         noted.push(inner.sync(other).map_err(|error| error.code));
         noted.push(inner.sync_event(event).map_err(|error| error.code));
-        // Nor for another one: it would take a thread from the bodies there.
+        // It may not wait for another device either, since that would take a thread from the bodies there.
         noted.push(another.sync(its).map_err(|error| error.code));
     };
     rig.launch(stream, tag(1, 0), &[], body).unwrap();
@@ -141,7 +142,7 @@ fn a_body_cannot_wait_for_a_device() {
     rig.sync(other).unwrap();
 }
 
-/// What a skipped body has captured is dropped where it may call the device.
+/// The captured values of a skipped body are dropped at a point where they may call the device.
 #[test]
 fn skipped_bodies_are_dropped_without_the_lock() {
     struct Owner(Rig, Pinned);
@@ -192,6 +193,6 @@ fn kernels_without_a_host_body_are_refused() {
     static WITH: KernelInfo = KernelInfo::new("k", &MODULE).launch_bounds(256).on_host();
     let rig = Rig::new();
     let error = rig.sim.load(&WITHOUT).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NoHostBody { kernel: "k" }));
+    assert!(matches!(error.detail(), Detail::NoHostBody { kernel: "k" }));
     assert_eq!(rig.sim.load(&WITH).unwrap().function.max_threads_per_block, 256);
 }

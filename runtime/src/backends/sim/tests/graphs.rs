@@ -1,4 +1,4 @@
-//! Graphs on the simulated device: exactly their own order, and their stream's around them.
+//! Graphs on the simulated device: they have exactly their own order, and that of their stream around them.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::backends::sim::random::Random;
 use crate::driver::command::recording::Recording;
 
-/// A graph being described: launches that only count for the race checker, or note a number.
+/// A graph that is being described. Its launches only matter to the race checker, or note a number.
 #[derive(Default)]
 pub(super) struct Drawn {
     nodes: Recording,
@@ -59,7 +59,7 @@ impl Drawn {
 #[test]
 fn a_diamond_is_ordered_by_its_edges() {
     for seed in 0..50 {
-        let rig = Rig::with(Spec::h200().adversarial(seed));
+        let rig = Rig::with(Simulation::h200().adversarial(seed));
         let (stream, x, log) = (rig.stream(), rig.device(100), Log::default());
         let mut graph = Drawn::default();
         let first = graph.node(0, &[], &[write(x, 100)], log.note(0));
@@ -92,11 +92,12 @@ fn a_missing_edge_is_a_race() {
     rig.sync(stream).unwrap();
 }
 
-/// All of a graph comes after what is earlier on its stream and before what is later, and is nothing to other streams.
+/// All of a graph comes after the earlier commands of its stream and before the later ones, and orders
+/// nothing on other streams.
 #[test]
 fn a_graph_has_its_streams_order_around_it() {
     for seed in 0..50 {
-        let rig = Rig::with(Spec::h200().adversarial(seed));
+        let rig = Rig::with(Simulation::h200().adversarial(seed));
         let (stream, log) = (rig.stream(), Log::default());
         let [x, y] = [rig.device(100), rig.device(100)];
         let accesses = [write(x, 100), write(y, 100)];
@@ -153,7 +154,7 @@ fn what_is_refused_launches_nothing() {
 /// A graph is one call, however many nodes it has; a changed node costs a little.
 #[test]
 fn a_launch_is_one_call() {
-    let spec = Spec::h200();
+    let spec = Simulation::h200();
     let (call, launch, update) = (spec.model.host_call, spec.model.graph_launch, spec.model.graph_update);
     let rig = Rig::with(spec);
     let stream = rig.stream();
@@ -204,7 +205,8 @@ fn fan(accesses: [&[Access]; 3]) -> Drawn {
     graph
 }
 
-/// The device knows as much of each launch as of the first, however many the host has not waited for.
+/// The bookkeeping for each launch is as large as for the first, however many launches the host has not
+/// waited for.
 #[test]
 fn launches_one_after_another_share_their_chains() {
     let rig = Rig::new();
@@ -221,7 +223,7 @@ fn launches_one_after_another_share_their_chains() {
             let graph = fan(if index == 0 { accesses.each_ref().map(|one| &one[..]) } else { none });
             graph.launch(&rig, stream).unwrap();
         }
-        // There are the streams, and two chains besides each stream's own.
+        // These are the streams, and two chains besides each stream's own.
         assert_eq!(known(), (6, 6), "launch {launch}");
     }
     streams.iter().for_each(|&stream| rig.sync(stream).unwrap());
@@ -232,7 +234,7 @@ fn launches_one_after_another_share_their_chains() {
     assert_eq!(rig.sim.machine().streams.iter().count(), 0);
 }
 
-/// A chain that is used again begins anew: a stream that has waited for the launch before knows nothing of
+/// A chain that is used again begins anew: a stream that has waited for the launch before is not ordered with
 /// this one. The chains of two streams are independent.
 #[test]
 fn shared_chains_hide_no_race() {
@@ -265,7 +267,7 @@ fn shared_chains_hide_no_race() {
 #[test]
 fn a_chain_that_has_failed_works_again() {
     for seed in 0..20 {
-        let rig = Rig::with(Spec::h200().adversarial(seed));
+        let rig = Rig::with(Simulation::h200().adversarial(seed));
         let (stream, log) = (rig.stream(), Log::default());
         let forked = |failing: Option<usize>| {
             let mut graph = Drawn::default();
@@ -282,7 +284,7 @@ fn a_chain_that_has_failed_works_again() {
         for failing in 0..3 {
             forked(None).launch(&rig, stream).unwrap();
             forked(Some(failing)).launch(&rig, stream).unwrap();
-            // It comes after the failure on every chain.
+            // The next launch comes after the failure on every chain.
             forked(None).launch(&rig, stream).unwrap();
             let error = rig.sync(stream).unwrap_err();
             assert_eq!(error.tag, Some((failing as u32, 0)));
@@ -300,8 +302,8 @@ fn a_chain_that_has_failed_works_again() {
     }
 }
 
-/// Random graphs, against reachability by their edges: a race is reported exactly if two nodes that access the same
-/// bytes, one of them writing, are not connected.
+/// Checks random graphs against reachability by their edges: a race is reported exactly if two nodes that
+/// access the same bytes, one of them writing, are not connected.
 #[test]
 fn races_are_those_that_the_edges_leave() {
     let graphs = 1000;
@@ -314,7 +316,7 @@ fn races_are_those_that_the_edges_leave() {
 
 fn random_graph(seed: u64) -> bool {
     let mut random = Random::new(seed);
-    let rig = Rig::with(Spec::h200().adversarial(seed));
+    let rig = Rig::with(Simulation::h200().adversarial(seed));
     let (stream, memory) = (rig.stream(), rig.device(64));
     let mut graph = Drawn::default();
     let mut ancestors: Vec<Vec<bool>> = Vec::new();

@@ -37,7 +37,7 @@ fn jobs_are_checked_for_races() {
     assert_eq!((error.call, error.tag), ("race check", Some((1, 1))));
     assert_eq!(log.taken(), []);
 
-    // Reading with others, and writing after them, is none.
+    // Reads beside other reads, and a write after them, are no race.
     rig.up(up, tag(0, 2), x, h).unwrap();
     rig.host(work, tag(1, 2), &[read(rig.address(h), 100)], log.note(1)).unwrap();
     rig.record(event, up);
@@ -62,7 +62,7 @@ fn a_job_accesses_pinned_memory_only() {
 
 #[test]
 fn the_host_runs_one_job_at_a_time() {
-    let mut spec = Spec::h200();
+    let mut spec = Simulation::h200();
     spec.model.host_call = Duration::ZERO;
     spec.model.host_latency = Duration::from_micros(10);
     spec.model.signal_latency = Duration::from_micros(3);
@@ -131,7 +131,7 @@ fn a_job_that_unwinds_has_returned() {
     rig.sync(stream).unwrap();
     assert_eq!(log.taken(), [2]);
 
-    // Nor does one that is dropped.
+    // A function that is dropped may panic, too.
     let bomb = Bomb;
     rig.launch(stream, tag(0, 1), &[], || panic!("no")).unwrap();
     rig.host(stream, tag(1, 1), &[], move || drop(bomb)).unwrap();
@@ -160,7 +160,7 @@ fn a_job_cannot_wait_for_a_device() {
 fn jobs_come_in_any_order_that_streams_allow() {
     let mut orders = std::collections::BTreeSet::new();
     for seed in 0..20 {
-        let rig = Rig::with(Spec::h200().adversarial(seed));
+        let rig = Rig::with(Simulation::h200().adversarial(seed));
         let (a, b, log) = (rig.stream(), rig.stream(), Log::default());
         rig.host(a, tag(0, 0), &[], log.note(0)).unwrap();
         rig.signal(a, tag(1, 0), log.note(1)).unwrap();

@@ -22,7 +22,7 @@ fn memory_is_aligned() {
     }
 }
 
-/// As on a GPU, whose memsets write words.
+/// This is as on a GPU, whose memsets write words.
 #[test]
 fn fills_of_misaligned_memory_are_refused() {
     let rig = Rig::new();
@@ -46,7 +46,7 @@ fn fills_of_misaligned_memory_are_refused() {
 
 #[test]
 fn device_memory_is_limited() {
-    let rig = Rig::with(Spec::h200().with_memory(1024));
+    let rig = Rig::with(Simulation::h200().with_memory(1024));
     let free = || rig.sim.free_memory().unwrap();
     let first = rig.device(700);
     assert_eq!(free(), 1024 - 768);
@@ -61,7 +61,7 @@ fn device_memory_is_limited() {
 
 #[test]
 fn pinned_memory_is_limited() {
-    let rig = Rig::with(Spec::h200().with_pinned_memory(1024));
+    let rig = Rig::with(Simulation::h200().with_pinned_memory(1024));
     let first = rig.pinned(1024);
     assert_eq!(rig.sim.allocate_pinned(1).unwrap_err().code, 2);
     rig.free_pinned(first).unwrap();
@@ -70,7 +70,7 @@ fn pinned_memory_is_limited() {
 
 #[test]
 fn no_size_aborts() {
-    let rig = Rig::with(Spec::h200().with_memory(u64::MAX).with_pinned_memory(u64::MAX));
+    let rig = Rig::with(Simulation::h200().with_memory(u64::MAX).with_pinned_memory(u64::MAX));
     for bytes in [usize::MAX, usize::MAX - 255, usize::MAX / 2, isize::MAX as usize, 1 << 50] {
         assert_eq!(rig.sim.allocate(bytes).unwrap_err().code, 2);
         assert_eq!(rig.sim.allocate_pinned(bytes).unwrap_err().code, 2);
@@ -91,7 +91,7 @@ fn ranges_outside_of_allocations_are_refused() {
     assert_eq!(code(rig.launch(stream, tag(0, 0), &[read(at, 1001)], || {})), 1);
     assert_eq!(code(rig.across(stream, tag(0, 0), at.offset(499), at, 500)), 1);
     rig.across(stream, tag(0, 0), at.offset(500), at, 500).unwrap();
-    // Memory of the other kind.
+    // The address of the other kind of memory.
     let as_device = DevicePtr(host.ptr.addr().get() as u64);
     assert_eq!(code(rig.across(stream, tag(0, 0), as_device, at, 10)), 1);
     let mut ordinary = vec![0_u8; 1000];
@@ -162,7 +162,7 @@ fn copies_of_redirected_pinned_memory_go_straight_to_the_other() {
     rig.put(slot, 1);
     assert!(rig.redirect(slot, Some(&mut source)));
     rig.up(stream, tag(0, 0), at, slot).unwrap();
-    // When it is carried out is what counts.
+    // The copy uses the bytes that are there when it is carried out.
     source.fill(8);
     rig.sync(stream).unwrap();
     assert!(rig.redirect(slot, Some(&mut result)));
@@ -195,8 +195,8 @@ fn nothing_else_is_redirected() {
     // SAFETY: the allocation has 100 bytes.
     let inside = Pinned { ptr: unsafe { inside.ptr.add(1) }, bytes: 99 };
     assert!(!rig.redirect(device, None) && !rig.redirect(inside, None));
-    // Where the order is the adversary's, the CPU's copies are tested too.
-    let rig = Rig::with(Spec::h200().adversarial(1));
+    // In the adversary's order, the CPU's copies are tested too.
+    let rig = Rig::with(Simulation::h200().adversarial(1));
     let slot = rig.pinned(100);
     assert!(!rig.redirect(slot, Some(&mut [0; 100])));
 }

@@ -14,21 +14,22 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{Sim, Spec};
+use super::{Sim, Simulation};
 use crate::driver::{
     Access, Command, DevicePtr, Driver, DriverResult, HostBodies, HostBody, RawEvent, RawFunction, RawLaunch,
     RawStream, Tag,
 };
 
-use crate::base::error::{Detail, DriverError};
+use crate::base::error::{DriverDetail, DriverError};
 
 /// A simulated device with short names for the driver's methods.
 ///
-/// The methods are safe to call because the simulated device checks every handle and range itself; the tests access
-/// pinned memory through `put` and `get` only, where nothing is in flight.
+/// The methods are safe to call because the simulated device checks every handle and range itself. The tests
+/// access page-locked memory only through `put` and `get`, while nothing is in flight.
 struct Rig {
     sim: Arc<Sim>,
-    /// To be freed in the end: a device leaves the pinned memory alone that its user has not freed.
+    /// Memory to be freed in the end, since a device does not free page-locked memory that its user has not
+    /// freed.
     pinned: Mutex<Vec<Pinned>>,
 }
 
@@ -56,10 +57,10 @@ fn tag(operation: u32, chunk: u64) -> Tag {
     Tag { pipeline: 0, operation, chunk }
 }
 
-/// What the host body that failed has said.
+/// The message of the host body that failed.
 fn host_body(error: &DriverError) -> Option<&str> {
     match error.detail.as_deref() {
-        Some(Detail::HostBody(message)) => Some(message),
+        Some(DriverDetail::HostBody(message)) => Some(message),
         _ => None,
     }
 }
@@ -74,10 +75,10 @@ fn write(ptr: DevicePtr, bytes: usize) -> Access {
 
 impl Rig {
     fn new() -> Self {
-        Self::with(Spec::h200())
+        Self::with(Simulation::h200())
     }
 
-    fn with(spec: Spec) -> Self {
+    fn with(spec: Simulation) -> Self {
         Self::of(Arc::new(Sim::new(spec)))
     }
 
@@ -115,7 +116,7 @@ impl Rig {
     }
 
     fn get(&self, pinned: Pinned) -> Vec<u8> {
-        // SAFETY: see `Rig`; pinned memory is always initialised.
+        // SAFETY: see `Rig`; page-locked memory is always initialised.
         unsafe { std::slice::from_raw_parts(pinned.ptr.as_ptr(), pinned.bytes).to_vec() }
     }
 
@@ -175,7 +176,7 @@ impl Rig {
         unsafe { self.sim.enqueue(Command::Launch(&launch), stream, tag) }
     }
 
-    /// A launch that only counts for the model and the race checker.
+    /// A launch that only matters to the model and the race checker.
     fn kernel(&self, stream: RawStream, tag: Tag, accesses: &[Access]) {
         self.launch(stream, tag, accesses, || {}).unwrap();
     }
@@ -241,7 +242,7 @@ impl Rig {
     }
 }
 
-/// What bodies note in the order in which they are carried out.
+/// The numbers that bodies note, in the order in which they are carried out.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u32>>>);
 
@@ -260,7 +261,8 @@ impl Log {
 fn fill(ptr: DevicePtr, bytes: usize, value: u8) -> impl FnOnce() + Send + 'static {
     move || {
         let start = std::ptr::with_exposed_provenance_mut::<u8>(ptr.0 as usize);
-        // SAFETY: the tests name the same range in `accesses`, so it is live, and bodies are carried out one at a time.
+        // SAFETY: the tests name the same range in `accesses`, so it is live, and bodies are carried out one
+        // at a time.
         unsafe { start.write_bytes(value, bytes) };
     }
 }

@@ -1,11 +1,11 @@
-//! Programs as one writes them by hand, each with one mistake, beside the same program without it.
+//! Programs as users write them by hand. Each has one mistake, and is tried with and without it.
 //!
 //! The checker knows clocks, not time, so each mistake is found in the order of time and in every other.
 
 use super::graphs::Drawn;
 use super::*;
 
-/// Says what was tried, past the harness, which keeps what a test that passes prints.
+/// Prints what was tried, past the harness, which hides the output of tests that pass.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -13,13 +13,13 @@ macro_rules! say {
     }};
 }
 
-/// Adversarial orders that each program is tried in, besides that of time.
+/// The number of adversarial orders that each program is tried in, besides that of time.
 const SEEDS: u64 = 40;
 
-/// What a program does, with its mistake or without.
+/// The program, with its mistake or without.
 type Program = fn(&Rig, correct: bool) -> Result<(), String>;
 
-/// Each with what is said of its mistake.
+/// Each program with the description of its mistake.
 const PROGRAMS: &[(&str, &str, Program)] = &[
     ("a kernel reads what a copy is writing", "race", read_after_write),
     ("a copy overwrites what a kernel is reading", "race", write_after_read),
@@ -55,7 +55,7 @@ const PROGRAMS: &[(&str, &str, Program)] = &[
 
 #[test]
 fn every_mistake_is_found_in_every_order() {
-    let specs = || (0..SEEDS).map(|seed| Spec::h200().adversarial(seed)).chain([Spec::h200()]);
+    let specs = || (0..SEEDS).map(|seed| Simulation::h200().adversarial(seed)).chain([Simulation::h200()]);
     let (mut caught, mut passed) = (0, 0);
     for (name, said, program) in PROGRAMS {
         let finds = |spec| match program(&Rig::with(spec), false) {
@@ -77,13 +77,13 @@ fn every_mistake_is_found_in_every_order() {
     assert_eq!((planted, caught, passed), (30, 30, 30));
 }
 
-/// Waits for all of them, and gives what went wrong first.
+/// Waits for all of the streams, and returns the first failure.
 fn finish(rig: &Rig, streams: &[RawStream]) -> Result<(), String> {
     let outcomes: Vec<_> = streams.iter().map(|&stream| rig.sync(stream)).collect();
     outcomes.into_iter().collect::<DriverResult<()>>().map_err(|error| error.to_string())
 }
 
-/// `first` on one stream and `second` on another; if it is correct, with an event between them.
+/// Runs `first` on one stream and `second` on another, with an event between them if the program is correct.
 fn two(
     rig: &Rig,
     correct: bool,
@@ -197,12 +197,13 @@ fn slot_reused_after_read(rig: &Rig, correct: bool) -> Result<(), String> {
 
 fn slot_reused_after_write(rig: &Rig, correct: bool) -> Result<(), String> {
     ring(rig, 2, [true, false, false], true)?;
-    // The event of the chunk before is that of another slot: it orders this one's with the chunk before that.
+    // The event of the chunk before belongs to another slot: it orders this chunk's work with that of the
+    // chunk before that.
     ring(rig, 5, [true, false, true], true)?;
     ring(rig, 5, [true, correct, false], true)
 }
 
-/// Chunks on streams of their slots, each of which does the same to `shared`.
+/// Chunks on the streams of their slots. Each does the same to `shared`.
 fn chunks_on_slots(rig: &Rig, waits: bool, accesses: impl Fn(u64) -> Vec<Access>) -> Result<(), String> {
     let streams = [rig.stream(), rig.stream()];
     let events = [rig.event(), rig.event()];
@@ -359,7 +360,7 @@ fn missing_link(rig: &Rig, correct: bool) -> Result<(), String> {
     finish(rig, &[one, middle, last])
 }
 
-/// Two parts, the second from byte 32 on or from the byte before.
+/// Two parts. The second begins at byte 32, or one byte earlier.
 fn overlapping_parts(rig: &Rig, correct: bool) -> Result<(), String> {
     let (one, other, x) = (rig.stream(), rig.stream(), rig.device(64));
     let start = if correct { 32 } else { 31 };
@@ -368,7 +369,7 @@ fn overlapping_parts(rig: &Rig, correct: bool) -> Result<(), String> {
     finish(rig, &[one, other])
 }
 
-/// A part in the middle of what was read in two parts, or of the gap between them.
+/// A part in the middle of bytes that were read in two parts, or of the gap between them.
 fn part_within_another(rig: &Rig, correct: bool) -> Result<(), String> {
     let (one, other, x) = (rig.stream(), rig.stream(), rig.device(64));
     let gap = if correct { 8 } else { 0 };
@@ -412,7 +413,7 @@ fn freed_on_device(rig: &Rig, correct: bool) -> Result<(), String> {
     rig.free(x).map_err(|error| error.to_string())
 }
 
-/// Of two copies from it, the host has waited for one.
+/// There are two copies from the memory, and the mistake is that the host has waited for only one of them.
 fn freed_on_host(rig: &Rig, correct: bool) -> Result<(), String> {
     let (one, other) = (rig.stream(), rig.stream());
     let (host, x, y) = (rig.pinned(64), rig.device(64), rig.device(64));
@@ -422,7 +423,7 @@ fn freed_on_host(rig: &Rig, correct: bool) -> Result<(), String> {
     rig.free_pinned(host).map_err(|error| error.to_string())
 }
 
-/// Not even another stream's being waited for brings the result for certain.
+/// Even waiting for another stream does not guarantee the result.
 fn read_on_host(rig: &Rig, correct: bool) -> Result<(), String> {
     let (stream, host, x) = (rig.stream(), rig.pinned(64), rig.device(64));
     rig.launch(stream, tag(0, 0), &[write(x, 64)], fill(x, 64, 3)).unwrap();

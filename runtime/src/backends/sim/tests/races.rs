@@ -92,7 +92,7 @@ fn waiting_on_the_host_is_order() {
     rig.sync(two).unwrap();
 }
 
-/// The wait on the host covers what the event stands for and nothing later.
+/// The wait on the host covers everything that the event stands for, and nothing later.
 #[test]
 fn waiting_on_the_host_for_an_event_orders_no_later_work() {
     let rig = Rig::new();
@@ -189,7 +189,8 @@ fn a_new_stream_does_not_come_after_a_destroyed_one() {
     assert_eq!(rig.sync(new).unwrap_err().name, "RACE");
 }
 
-/// The old stream has waited and done nothing since; its place in the clocks goes to the new one, its order not.
+/// The old stream has waited and done nothing since. The new stream gets its place in the clocks, but not its
+/// order.
 #[test]
 fn a_new_stream_inherits_no_order() {
     let rig = Rig::new();
@@ -203,8 +204,8 @@ fn a_new_stream_inherits_no_order() {
     assert_eq!(rig.sync(new).unwrap_err().name, "RACE");
 }
 
-/// The checker against the definition: random programs, with happens-before as a graph that is searched. They end at
-/// the first race, after which the checker may let others pass.
+/// Compares the checker with the definition: random programs, with happens-before as a graph that is
+/// searched. The programs end at the first race, after which the checker may let others pass.
 #[test]
 fn races_are_found_as_the_definition_has_them() {
     let programs = 2000;
@@ -215,7 +216,7 @@ fn races_are_found_as_the_definition_has_them() {
     );
 }
 
-/// Whether the program has a race; both must say so.
+/// Whether the program has a race. The checker and the definition must agree.
 fn random_program(seed: u64) -> bool {
     let mut random = Random::new(seed);
     let (mut order, mut history) = (Order::default(), History::default());

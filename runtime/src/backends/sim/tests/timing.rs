@@ -8,9 +8,10 @@ fn assert_close(actual: Duration, expected: f64) {
     assert!((actual - expected).abs() < 2.0, "{actual} ns, but {expected} ns were expected");
 }
 
-/// Round numbers: 1 byte a nanosecond each way, half of it while both are copying, kernels 10 bytes a nanosecond.
-fn round() -> Spec {
-    let mut spec = Spec::h200();
+/// A model with round numbers: 1 byte a nanosecond each way, half of it while both are copying, kernels 10
+/// bytes a nanosecond.
+fn round() -> Simulation {
+    let mut spec = Simulation::h200();
     (spec.model.to_device, spec.model.to_host, spec.model.duplex, spec.model.memory_rate) =
         (1e9, 1e9, 0.5, 10e9);
     spec.model.copy_latency = Duration::from_nanos(100);
@@ -55,7 +56,7 @@ fn streams_overlap() {
     assert_close(rig.clock(), 10.0 + 100.0 + 20_000.0);
 }
 
-/// 1000 bytes each way at half rate, then 2000 more of them alone.
+/// The kernel moves 1000 bytes each way at half rate, then 2000 more one way alone.
 #[test]
 fn a_kernel_gets_at_the_hosts_memory_over_the_link() {
     let rig = Rig::with(round());
@@ -79,8 +80,8 @@ fn both_directions_slow_each_other_down() {
     rig.up(up, tag(0, 0), a, from).unwrap();
     rig.down(down, tag(1, 0), to, b).unwrap();
     rig.sync(down).unwrap();
-    // The upload moves its bytes from 110 on, all of them at half rate, until 4110. The download begins against it and moves
-    // bytes from 170 on; it has 30 left at 4110, at full rate.
+    // The upload moves its bytes from 110 on, all of them at half rate, until 4110. The download begins
+    // against it and moves bytes from 170 on. It has 30 left at 4110, which move at full rate.
     assert_close(rig.clock(), 4140.0);
     rig.sync(up).unwrap();
     assert_close(rig.clock(), 4140.0);
@@ -112,7 +113,7 @@ fn the_urgent_kernel_goes_first() {
     assert_close(rig.clock(), 10.0 + 3.0 * 1200.0);
 }
 
-/// CUDA's priorities have no effect on them.
+/// CUDA's priorities have no effect on copies.
 #[test]
 fn copies_come_in_the_order_of_their_calls() {
     let rig = Rig::with(round());
@@ -135,7 +136,8 @@ fn kernels_share_the_memory_rate() {
     rig.kernel(first, tag(0, 0), &[write(a, 10_000)]);
     rig.kernel(second, tag(1, 0), &[write(a.offset(10_000), 10_000)]);
     rig.sync(second).unwrap();
-    // From 210 on alone, from 220 on shared: 100 bytes, 9,900 at half rate until 2200, the last 100 alone.
+    // It moves alone from 210 on, and shared from 220 on: 100 bytes, then 9,900 at half rate until 2200, then
+    // the last 100 alone.
     assert_close(rig.clock(), 2210.0);
 }
 
@@ -178,7 +180,8 @@ fn work_does_not_start_before_it_is_enqueued() {
     assert_close(rig.clock(), 5010.0 + 300.0);
 }
 
-/// What was measured on an H200: 21.1 ms for 1 GiB each way at the same time, through a ring of three 16 MiB slots.
+/// The measurement on an H200: 21.1 ms for 1 GiB each way at the same time, through a ring of three 16 MiB
+/// slots.
 #[test]
 fn an_h200_copies_a_gib_each_way_in_21_ms() {
     let chunks = 64;
@@ -238,7 +241,7 @@ fn the_same_program_takes_the_same_time() {
 
 #[test]
 fn absurd_specs_still_end() {
-    let mut spec = Spec::t4().with_concurrent_kernels(0);
+    let mut spec = Simulation::t4().with_concurrent_kernels(0);
     (spec.model.to_device, spec.model.to_host, spec.model.duplex) = (0.0, f64::NAN, -1.0);
     (spec.model.memory_rate, spec.model.host_memcpy) = (f64::INFINITY, -3.0);
     spec.model.copy_latency = Duration::ZERO;

@@ -52,7 +52,8 @@ fn found(
     (found, calls.load(Ordering::Relaxed) as usize)
 }
 
-/// Elements of eight bytes are certain at once, smaller ones after as many calls as make eight bytes.
+/// Elements of eight bytes are certain at once. Smaller ones are certain after as many calls as make eight
+/// bytes.
 #[test]
 fn one_element_and_how_often_the_body_is_called() {
     for (element, calls) in [(4, 2), (5, 2), (6, 2), (7, 2), (8, 1), (12, 1), (16, 1), (100, 1)] {
@@ -63,7 +64,7 @@ fn one_element_and_how_often_the_body_is_called() {
                 elements.filter(|(i, _)| *i != hole).for_each(|(_, bytes)| bytes.fill(7));
             };
             let expected = match element {
-                // The element has no four bytes at a multiple of four.
+                // The element does not contain four bytes at a multiple of four.
                 5 if hole == 9 => (None, 1),
                 _ => (Some((1, hole)), calls),
             };
@@ -72,7 +73,8 @@ fn one_element_and_how_often_the_body_is_called() {
     }
 }
 
-/// Eight bytes in a row are found whatever the elements, with their exact border; fewer than four are not.
+/// Eight bytes in a row are found whatever the elements, with their exact border. Fewer than four are not
+/// found.
 #[test]
 fn several_small_elements() {
     for element in [1_usize, 2, 3] {
@@ -106,7 +108,7 @@ fn what_was_written_by_chance() {
         // SAFETY: the test holds the memory.
         let count = unsafe { super::bytes(others) };
         count[0] += 1;
-        // The first call finds in element 50 what it is to write there.
+        // In the first call, element 50 already holds what it is to be written.
         let (all, chance) = (before as u8 + 1, bytes[200..204].to_vec());
         bytes.fill(all);
         if before == 0 {

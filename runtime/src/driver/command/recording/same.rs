@@ -1,4 +1,4 @@
-//! What two recordings, or a recording and the command that comes next, have in common.
+//! Comparisons of two recordings, or of a recording and the command that comes next.
 
 use std::ffi::c_void;
 
@@ -6,7 +6,7 @@ use super::{Kernel, New, Node, NodeWork, Recording, Word, words_of};
 use crate::driver::{Access, Command, RawFunction, RawLaunch, Tag, fill_word};
 
 impl Recording {
-    /// Whether the node of this index is such a command: what [`push`](Self::push) would make of it.
+    /// Whether the node of this index is such a command, that is, what [`push`](Self::push) would make of it.
     ///
     /// # Safety
     /// As [`push`](Self::push).
@@ -14,7 +14,7 @@ impl Recording {
     pub(crate) unsafe fn has(&self, index: usize, tag: Tag, after: &[u32], command: &Command<'_>) -> bool {
         let Some(node) = self.nodes.get(index) else { return false };
         let known = self.after(node);
-        // One by one: there are one or two.
+        // One by one, since there are only one or two.
         let same_order =
             known.len() == after.len() && known.iter().zip(after).all(|(known, node)| known == node);
         if node.tag != tag || !same_order {
@@ -65,7 +65,7 @@ impl Recording {
             // SAFETY: the caller's promise.
             return known_sizes == sizes && unsafe { are_values(words, params, sizes) };
         }
-        // A word for each.
+        // Each parameter takes one word.
         let mut known = known_sizes.iter().zip(words);
         params.iter().zip(sizes).all(|(&param, &bytes)| {
             let Some((&known, &word)) = known.next() else { return false };
@@ -81,10 +81,11 @@ impl Recording {
         })
     }
 
-    /// The nodes that differ from those of another recording; `None` if they are not of the same kinds in the same order,
-    /// so that a graph of one cannot become one of the other.
+    /// The nodes that differ from those of another recording; `None` if they are not of the same kinds in the
+    /// same order, so that a graph of one cannot become one of the other.
     pub(crate) fn changes(&self, other: &Self) -> Option<Vec<u32>> {
-        // The parts lie one after another in their lists: each is the same if all are, and each is as long.
+        // The parts follow one another in their lists. Each part is the same if the lists are, and if it is
+        // as long.
         if self.len() != other.len() || self.after != other.after {
             return None;
         }
@@ -102,9 +103,9 @@ impl Recording {
         Some(changed)
     }
 
-    /// Whether a graph of `other` can become one of this by changing these nodes. Of a fill with more than one word that is
-    /// not known: how many memsets it takes depends on the pattern. Clusters and cooperation are the node's for good: it
-    /// can launch another kernel only if neither has any.
+    /// Whether a graph of `other` can become one of this by changing these nodes. This is not known for a
+    /// fill of more than one word, since the number of its memsets depends on the pattern. Clusters and
+    /// cooperation are fixed for a node: it can launch another kernel only if neither kernel has any.
     pub(crate) fn can_replace(&self, other: &Self, changed: &[u32]) -> bool {
         let same_blocks = |mine: &Node, theirs: &Node| match (mine.work, theirs.work) {
             (NodeWork::Launch { kernel: mine }, NodeWork::Launch { kernel: theirs }) => {
@@ -116,7 +117,7 @@ impl Recording {
             _ => true,
         };
         let one_word = |recording: &Self, node: &Node| match node.work {
-            // It is one memset, whatever is in the pattern.
+            // A fill of one word is one memset, whatever the pattern.
             NodeWork::Fill { pattern, .. } => {
                 let bytes = recording.pattern(pattern).len();
                 bytes == fill_word(bytes)
@@ -130,7 +131,8 @@ impl Recording {
         })
     }
 
-    /// `same_params`: the kernels of both have the same parameters, one after another.
+    /// Whether both nodes have the same work. `same_params` says that the kernels of both recordings have the
+    /// same parameters, one after another.
     fn same_work(&self, mine: &Node, other: &Self, theirs: &Node, same_params: bool) -> bool {
         match (&mine.work, &theirs.work) {
             (
@@ -151,7 +153,7 @@ impl Recording {
     }
 }
 
-/// Whether these words are the parameters'.
+/// Whether these words equal the parameters.
 ///
 /// # Safety
 /// Each of `params` points to as many initialised bytes as `sizes` says.
@@ -160,7 +162,8 @@ unsafe fn are_values(mut words: &[Word], params: &[*mut c_void], sizes: &[usize]
     params.iter().zip(sizes).all(|(&param, &bytes)| {
         let Some((known, rest)) = words.split_at_checked(words_of(bytes)) else { return false };
         words = rest;
-        // SAFETY: `param` has `bytes` initialised bytes, says the caller; if there are none, it may point anywhere.
+        // SAFETY: `param` has `bytes` initialised bytes, by the caller's promise; if there are none, it may
+        // point anywhere.
         bytes == 0
             || bytemuck::cast_slice::<Word, u8>(known)[..bytes]
                 == *unsafe { std::slice::from_raw_parts(param.cast::<u8>(), bytes) }

@@ -1,4 +1,4 @@
-//! Recordings.
+//! Tests of recordings.
 
 use super::*;
 use crate::driver::{RawEvent, RawGraph, Rows, RowsBetween};
@@ -13,13 +13,13 @@ fn fill(to: u64, pattern: &[u8], count: usize) -> Command<'_> {
     Command::Fill { to: DevicePtr(to), pattern, count }
 }
 
-/// Adds what is no launch.
+/// Adds a command that is no launch.
 fn push(recording: &mut Recording, after: &[u32], command: &Command<'_>) -> u32 {
     // SAFETY: there are no parameters.
     unsafe { recording.push(TAG, after, command) }.unwrap()
 }
 
-/// Hands `body` a launch with these parameters, which may touch so many bytes.
+/// Calls `body` with a launch of these parameters, which accesses `bytes` bytes.
 fn launched<R>(number: u32, pair: (u64, u64), bytes: usize, body: impl FnOnce(&Command<'_>) -> R) -> R {
     let function = RawFunction::plain(7, 1, 0);
     let pair = [pair.0, pair.1];
@@ -211,7 +211,7 @@ fn a_recording_begins_as_another_one() {
     }
 }
 
-/// What is given back is what was recorded, with parameters of its own.
+/// The commands that come back are those that were recorded, with parameters of their own.
 #[test]
 fn commands_are_given_back() {
     let mut recording = recorded(10, &[1, 2], 3, (4, 5));
@@ -237,7 +237,7 @@ fn commands_are_given_back() {
     assert_eq!([0, 1, 2, 3].map(&mut given), ["256 64 10", "512 [1, 2] 3", "(3, [4, 5])", "nothing"]);
 }
 
-/// The list of commands that no graph can have: they leave a recording as it was.
+/// The list of commands that no graph can contain. They leave a recording as it was.
 #[test]
 fn what_no_graph_can_have_is_refused() {
     let mut recording = recorded(10, &[1, 2], 3, (4, 5));

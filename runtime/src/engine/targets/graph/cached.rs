@@ -20,26 +20,26 @@ impl Drop for Graph {
     fn drop(&mut self) {
         let raw = std::mem::take(&mut self.raw);
         release(&self.device, move |driver| {
-            // SAFETY: destroyed here only. A graph is dropped when its pipeline has drained: one that is replaced before
-            // that waits in `retired`, and those of a device that does not answer are leaked.
+            // SAFETY: destroyed here only. A graph is dropped when its pipeline has drained: one that is
+            // replaced before then waits in `retired`, and those of a device that does not answer are leaked.
             let _ = unsafe { driver.destroy_graph(&raw) };
         });
     }
 }
 
-/// A graph with what it does.
+/// A graph with the commands that it contains.
 #[derive(Debug)]
 pub(crate) struct CachedGraph {
     pub(crate) graph: Graph,
     pub(crate) nodes: Recording,
-    /// How often memory had been freed when it was made.
+    /// The device's count of freed allocations when the graph was made.
     frees: u64,
 }
 
 impl CachedGraph {
-    /// Whether all memory that the graph knows is still what it was.
+    /// Whether all memory to which the graph refers is still the same.
     pub(crate) fn is_fresh(&mut self, device: &Device) -> bool {
-        // Before the question: what is freed in between is asked for again the next time.
+        // Read before the check: memory freed in between is checked again the next time.
         let frees = device.driver().frees();
         if frees == self.frees {
             return true;
@@ -53,42 +53,43 @@ impl CachedGraph {
     }
 }
 
-/// Where graphs are launched, one after another.
+/// A stream on which graphs are launched, one after another.
 #[derive(Debug)]
 pub(crate) struct GraphLane {
     pub(crate) stream: Stream,
-    /// Recorded after each launch, if a graph is a chunk.
+    /// Recorded after each launch if a graph covers one chunk.
     pub(crate) done: Event,
-    /// Whether `done` stands for a launch that has not been waited for.
+    /// Whether `done` stands for a launch that was not waited for.
     pub(crate) in_flight: bool,
-    /// In the order in which a run, or a chunk, launches them.
+    /// The graphs, in the order in which a run, or a chunk, launches them.
     pub(crate) kept: Vec<Option<Box<CachedGraph>>>,
 }
 
-/// What was launched in this place the last time.
+/// The commands launched at this position the last time.
 pub(crate) fn before(lanes: &[GraphLane], lane: usize, position: usize) -> Option<&Recording> {
     Some(&lanes.get(lane)?.kept.get(position)?.as_ref()?.nodes)
 }
 
 /// The graphs of a pipeline, kept from run to run.
 ///
-/// They hold addresses of arguments of runs that are over. No graph is launched before it was given the addresses of the
-/// run that launches it.
+/// They hold addresses of arguments of runs that are over. No graph is launched before it was given the
+/// addresses of the run that launches it.
 #[derive(Debug, Default)]
 pub(crate) struct Graphs {
     pub(crate) lanes: Vec<GraphLane>,
-    /// Replaced in this run, perhaps while they were under way, with the lanes that they were launched on.
+    /// The graphs replaced in this run, perhaps while they were under way, with the lanes on which they were
+    /// launched.
     pub(crate) retired: Vec<(usize, Graph)>,
-    /// Of the run; empty between runs.
+    /// The commands of the run; empty between runs.
     pub(crate) recorded: Recorded,
-    /// How many the run has launched on its lane so far, or the run before.
+    /// The number of graphs that this run, or the last one, has launched on its lane so far.
     pub(crate) launched: usize,
-    /// The run before, if it went well and the next one may do the same.
+    /// The run before, if it had no failure and the next one may do the same.
     pub(crate) done: Option<Done>,
 }
 
 impl Graphs {
-    /// Makes sure that there are so many lanes, and room for the order of so many streams and events.
+    /// Ensures that there are so many lanes, and room for the order of so many streams and events.
     pub(crate) fn reserve(
         &mut self,
         device: &Device,
@@ -103,17 +104,17 @@ impl Graphs {
         Ok(())
     }
 
-    /// The streams that graphs are launched on.
+    /// The streams on which graphs are launched.
     pub(crate) fn streams(&self) -> impl Iterator<Item = &Stream> {
         self.lanes.iter().map(|lane| &lane.stream)
     }
 
-    /// The device is done with everything that was launched on a lane.
+    /// Drops the retired graphs of a lane, because the device is done with everything launched on it.
     pub(crate) fn drop_retired(&mut self, lane: usize) {
         self.retired.retain(|(of, _)| *of != lane);
     }
 
-    /// The run is over, and its graphs with it.
+    /// Drops the retired graphs of a run that is over.
     pub(crate) fn rest(&mut self) {
         self.retired.clear();
         self.recorded.clear();
@@ -127,10 +128,10 @@ impl Graphs {
     }
 }
 
-/// A graph that does what was recorded: the one that was kept, changed where it has to be, or a new one.
+/// A graph of the recorded commands: the kept one, updated where it differs, or a new one.
 ///
 /// # Safety
-/// As [`Driver::build_graph`](crate::driver::Driver::build_graph).
+/// Those of [`Driver::build_graph`](crate::driver::Driver::build_graph).
 pub(crate) unsafe fn prepared(
     device: &Device,
     kept: Option<Box<CachedGraph>>,

@@ -1,21 +1,22 @@
-//! [`Recorded`]: commands on their way into a graph, in the order that streams and events give them.
+//! [`Recorded`]: commands recorded for a graph, in the order that streams and events give them.
 
 use crate::driver::command::recording::{NotInGraph, Recording};
 use crate::driver::{Command, Tag};
 
-/// What was recorded since the last launch, and room for what comes next: a run that is like the one before allocates
-/// nothing.
+/// The commands recorded since the last launch, and room for the next ones: a run that is like the one before
+/// allocates nothing.
 ///
-/// Mostly it is exactly what was launched in its place the last time. As long as it is, that is all that is noted.
+/// Usually they are exactly the commands launched at the same position the last time. As long as they are,
+/// only their number is noted.
 #[derive(Default)]
 pub(crate) struct Recorded {
-    /// What was recorded, once it has turned out to be something else.
+    /// The commands, once they have turned out to differ.
     nodes: Recording,
-    /// Until then: so many of the nodes that were launched the last time.
+    /// Until then: the number of nodes that agree with those launched the last time.
     same: Option<usize>,
-    /// For each of the pipeline's streams the nodes that its next one comes after: a handful.
+    /// For each of the pipeline's streams, the few nodes that its next node comes after.
     streams: Vec<Vec<u32>>,
-    /// For each of the pipeline's events the nodes that it stands for.
+    /// For each of the pipeline's events, the nodes for which it stands.
     events: Vec<Vec<u32>>,
 }
 
@@ -26,18 +27,19 @@ impl Recorded {
         self.events.resize_with(events, Vec::new);
     }
 
-    /// How many commands there are.
+    /// The number of commands.
     pub(crate) fn len(&self) -> usize {
         self.same.unwrap_or(self.nodes.len())
     }
 
-    /// Adds what a stream does next. `before`: what was launched in this place the last time, until the next launch.
+    /// Adds a stream's next command. `before`: the commands launched at this position the last time; the same
+    /// until the next launch.
     ///
     /// # Errors
-    /// No graph can have it.
+    /// No graph can contain the command.
     ///
     /// # Safety
-    /// As [`Recording::push`].
+    /// Those of [`Recording::push`].
     #[inline(always)]
     pub(crate) unsafe fn push(
         &mut self,
@@ -63,7 +65,7 @@ impl Recorded {
     }
 
     /// # Safety
-    /// As [`push`](Self::push).
+    /// Those of [`push`](Self::push).
     #[inline(never)]
     unsafe fn push_different(
         &mut self,
@@ -77,13 +79,13 @@ impl Recorded {
         unsafe { self.nodes.push(tag, &self.streams[stream], command) }
     }
 
-    /// Whether it is all of what was launched the last time.
+    /// Whether the commands are all of those launched the last time.
     pub(crate) fn is_all_of(&self, before: &Recording) -> bool {
         self.same == Some(before.len())
     }
 
-    /// It is, or will be, something else than what was launched the last time: takes from that what has been the same so
-    /// far.
+    /// Called when the commands differ, or will differ, from those launched the last time: copies the ones
+    /// that agreed so far.
     pub(crate) fn differ(&mut self, before: Option<&Recording>) {
         if let (Some(same), Some(before)) = (self.same.take(), before) {
             self.nodes.begin_as(before, same);
@@ -95,29 +97,29 @@ impl Recorded {
         &mut self.nodes
     }
 
-    /// The event stands for what the stream has done so far.
+    /// Makes the event stand for everything on the stream so far.
     pub(crate) fn record(&mut self, event: usize, stream: usize) {
         let stands_for = &mut self.events[event];
         stands_for.clear();
-        // One by one: there is one, mostly.
+        // One by one, because there is usually only one.
         self.streams[stream].iter().for_each(|&node| stands_for.push(node));
     }
 
-    /// What the stream does next comes after what the event stands for.
+    /// Makes the stream's next command come after the nodes for which the event stands.
     pub(crate) fn wait(&mut self, stream: usize, event: usize) {
         let tail = &mut self.streams[stream];
         for &node in &self.events[event] {
-            // Not `contains`, which is made for long lists.
+            // `contains` is made for long lists.
             if tail.iter().all(|&known| known != node) {
                 tail.push(node);
             }
         }
     }
 
-    /// Forgets everything, but for the memory it took.
+    /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
         if self.same == Some(0) {
-            // There is nothing, nor any order of it.
+            // There are no commands, and so no order.
             return;
         }
         self.nodes.clear();
@@ -140,7 +142,7 @@ mod tests {
 
     const STREAMS: usize = 3;
 
-    /// Sizes of parameters in bytes: words, what is smaller and larger, and nothing.
+    /// Sizes of parameters in bytes: words, smaller and larger ones, and nothing.
     const SIZES: [usize; 9] = [4, 8, 16, 1, 3, 12, 17, 33, 0];
 
     /// Numbers below `n`, the same in every run.
@@ -153,7 +155,7 @@ mod tests {
         }
     }
 
-    /// What a run does, step by step.
+    /// A step of a run.
     #[derive(Clone, Copy)]
     enum Step {
         Copy { bytes: usize },
@@ -192,19 +194,19 @@ mod tests {
                 Step::Copy { bytes } => {
                     let from = std::ptr::without_provenance(64);
                     let copy = Command::CopyToDevice { to: DevicePtr(256), from, bytes };
-                    // SAFETY: it is no launch.
+                    // SAFETY: it is not a launch.
                     unsafe { recorded.push(stream, tag, &copy, before) }.unwrap();
                 }
                 Step::Fill { value, length, count } => {
                     let pattern = vec![value; length];
                     let fill = Command::Fill { to: DevicePtr(512), pattern: &pattern, count };
-                    // SAFETY: it is no launch.
+                    // SAFETY: it is not a launch.
                     unsafe { recorded.push(stream, tag, &fill, before) }.unwrap();
                 }
                 Step::Launch { first, second, value, bytes } => {
                     let mut first_value = [7_u8; 40];
                     let mut second_value = [value; 40];
-                    // Beyond the parameter nothing counts.
+                    // Bytes beyond the parameter do not count.
                     second_value[SIZES[second]..].fill(recorded.len() as u8);
                     let params = [first_value.as_mut_ptr().cast(), second_value.as_mut_ptr().cast()];
                     let launch = RawLaunch {
@@ -224,7 +226,7 @@ mod tests {
         }
     }
 
-    /// With nothing to compare with.
+    /// Records the steps without a recording to compare with.
     fn fresh(steps: &[(usize, u32, Step)]) -> Recording {
         let mut recorded = Recorded::default();
         recorded.reserve(STREAMS, STREAMS);
@@ -245,7 +247,7 @@ mod tests {
         one.changes(other) == Some(Vec::new()) && accesses(one) == accesses(other)
     }
 
-    /// Whatever the last time was like, what is recorded is what a fresh recording has.
+    /// Whatever was launched before, the recorded commands are those of a fresh recording.
     #[test]
     fn what_was_launched_before_makes_no_difference() {
         let mut numbers = Numbers(5);

@@ -1,9 +1,9 @@
-//! Graph mode: a run's operations are recorded, and launched as graphs that are kept for the next time.
+//! Graph mode: records a run's operations and launches them as graphs, which are kept for the next run.
 //!
-//! The [`Recorder`] takes streams and events for what they are, an order: a node comes after the last one of its stream
-//! and after what the stream has waited for. Between graphs the order is that of the streams they are launched on, which
-//! is all that ring slots ask for; where a chunk is handed something by the one before, its stream waits for that. Graphs
-//! are kept in [`Graphs`].
+//! The [`Recorder`] uses streams and events only as an order: a node comes after the last node of its stream
+//! and after everything for which the stream has waited. Between graphs the order is that of their launch
+//! streams, which is all that ring slots need; if a chunk receives data from the one before, its stream waits
+//! for that. Graphs are kept in [`Graphs`].
 
 use crate::base::error::DriverError;
 use crate::base::plan::{BufferKind, Distance, OperationKind, Plan};
@@ -16,20 +16,21 @@ use crate::engine::targets::graph::cached::{Graphs, before, prepared};
 /// A graph of a whole run is closed at the end of the chunk in which it gets this many nodes.
 pub(crate) const MOST_NODES: usize = 20_000;
 
-/// The first graph of a run is closed sooner: the device begins with it while the host records and launches the next one.
-/// 4,096 chunks of two copies and a kernel take an H200 20.7 ms in one graph, 20.5 if the first 512 are one of their own, and 22
-/// in 16 graphs.
+/// The first graph of a run is closed sooner, so that the device begins with it while the host records and
+/// launches the next one. 4,096 chunks of two copies and a kernel take an H200 20.7 ms in one graph, 20.5 if
+/// the first 512 are in a graph of their own, and 22 in 16 graphs.
 pub(crate) const FIRST_NODES: usize = 1_536;
 
-/// The operation of a launch's tag: it is none of the plan's.
+/// The operation in a launch's tag, which is not one of the plan's.
 const NO_OPERATION: u32 = u32::MAX;
 
-/// How much of a run a graph is.
+/// The part of a run that a graph covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cover {
-    /// All of it, or as many chunks as fit: launched one after another on one stream.
+    /// The whole run, or as many chunks as fit: graphs are launched one after another on one stream.
     Run,
-    /// One chunk: each ring slot has its own stream and graphs, since the CPU waits for the slots one by one.
+    /// One chunk: each ring slot has its own stream and graphs, because the CPU waits for the slots one by
+    /// one.
     Chunk {
         /// Whether a chunk comes after the one before.
         ordered: bool,
@@ -37,17 +38,18 @@ pub(crate) enum Cover {
 }
 
 impl Cover {
-    /// What suits a run of this plan, of which some data is staged or none.
+    /// The cover for a run of this plan, with or without staged data.
     pub(crate) fn new(plan: &Plan, staged: bool) -> Self {
         let any =
             |is: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| is(&operation.kind));
-        // What no graph can hold goes between graphs; in graphs of whole runs no two chunks would then overlap.
+        // Work that no graph can hold goes between graphs; with graphs of whole runs no two chunks would then
+        // overlap.
         let direct = any(|kind| kind.is_direct());
         if !staged && !direct {
             return Self::Run;
         }
-        // Chunks of one slot are ordered by its stream, and nothing but what is carried is shared with the chunk
-        // before. The plan may leave that order to streams; a graph's launch stream is another one.
+        // Chunks of one slot are ordered by its stream, and only carried data are shared with the chunk
+        // before. The plan may leave that order to streams, but a graph's launch stream is another one.
         let carries = plan.buffers.iter().any(|buffer| buffer.kind == BufferKind::Carry);
         let waits = plan.waits.iter().any(|wait| wait.distance == Distance::Previous);
         // Callbacks come in the order of the chunks.
@@ -56,12 +58,12 @@ impl Cover {
     }
 }
 
-/// What a launch leaves to its run to note, and to take out of this.
+/// The effects of a launch that its run has to note, and takes from here.
 #[derive(Debug, Default)]
 pub(crate) struct Launched {
-    /// The operations of the downloads in it.
+    /// The operations of the downloads in the launch.
     pub(crate) downloads: Vec<usize>,
-    /// The operation and ring slot of each staging slot that it uses, and what is to be copied out of it.
+    /// The operation and ring slot of each staging slot that the launch uses, and the delivery from it.
     pub(crate) staged: Vec<(usize, usize, Option<Delivery>)>,
 }
 
@@ -73,18 +75,18 @@ pub(crate) struct Recorder {
     cover: Cover,
     depth: usize,
     graphs: Box<Graphs>,
-    /// Of the launches, on the simulated device.
+    /// The bodies of the launches, on the simulated device.
     bodies: Vec<HostBody>,
     launched: Launched,
-    /// The chunk of what was recorded last.
+    /// The chunk of the commands recorded last.
     chunk: usize,
-    /// Its lane.
+    /// The chunk's lane.
     lane: usize,
-    /// How many graphs the run, or the chunk, has launched.
+    /// The number of graphs that the run, or the chunk, has launched.
     position: usize,
-    /// Whether the chunk has been put after the one before.
+    /// Whether the chunk was ordered after the one before.
     placed: bool,
-    /// Where something was launched last. A chunk may leave everything out.
+    /// The lane of the last launch. A chunk may leave everything out.
     last: Option<usize>,
 }
 
@@ -112,12 +114,12 @@ impl Recorder {
         self.graphs
     }
 
-    /// The chunk that an error of a launch belongs to, if it is one.
+    /// The chunk to which an error of a launch belongs, if the graph covers one chunk.
     pub(crate) fn failing_chunk(&self) -> Option<u64> {
         (self.cover != Cover::Run).then_some(self.chunk as u64)
     }
 
-    /// Whether what was recorded is to be launched before anything of another chunk.
+    /// Whether the recorded commands must be launched before any of another chunk.
     pub(crate) fn is_full(&self) -> bool {
         match self.cover {
             Cover::Run => {
@@ -128,13 +130,14 @@ impl Recorder {
         }
     }
 
-    /// What follows is of another chunk, this one.
+    /// Begins another chunk.
     pub(crate) fn begin(&mut self, chunk: usize) {
         self.chunk = chunk;
         if self.cover != Cover::Run {
             let Graphs { lanes, recorded, .. } = &mut *self.graphs;
             if recorded.len() > 0 {
-                // In a run that was refused something is left, which has nothing to do with what was launched there.
+                // In a refused run, commands may be left that are unrelated to those launched at this
+                // position.
                 recorded.differ(before(lanes, self.lane, self.position));
             }
             self.lane = chunk % self.depth;
@@ -143,12 +146,12 @@ impl Recorder {
         }
     }
 
-    /// A download was recorded.
+    /// Notes that a download was recorded.
     pub(crate) fn download(&mut self, operation: usize) {
         self.launched.downloads.push(operation);
     }
 
-    /// A copy from or to a staging slot was recorded.
+    /// Notes that a copy from or to a staging slot was recorded.
     pub(crate) fn staged(&mut self, operation: usize, slot: usize, delivery: Option<Delivery>) {
         self.launched.staged.push((operation, slot, delivery));
     }
@@ -181,14 +184,14 @@ impl Recorder {
         }
     }
 
-    /// Records a command of one of the plan's streams. `event`: the number of the plan's event that it records or
-    /// waits for.
+    /// Records a command of one of the plan's streams. `event`: the number of the plan's event that it
+    /// records or waits for.
     ///
     /// # Errors
-    /// No graph can have it.
+    /// No graph can contain the command.
     ///
     /// # Safety
-    /// As [`Recording::push`](crate::driver::command::recording::Recording::push).
+    /// Those of [`Recording::push`](crate::driver::command::recording::Recording::push).
     #[inline]
     pub(crate) unsafe fn enqueue(
         &mut self,
@@ -208,7 +211,7 @@ impl Recorder {
             return Ok(());
         }
         let pushed = if let (&Command::Launch(launch), false) = (command, self.simulated) {
-            // A GPU is not told what its kernels access.
+            // A GPU does not need its kernels' accesses.
             let launch = RawLaunch { accesses: &[], ..*launch };
             // SAFETY: the caller's promise.
             unsafe { recorded.push(stream, tag, &Command::Launch(&launch), before) }
@@ -222,15 +225,17 @@ impl Recorder {
         pushed.map_err(|NotInGraph| not_in_graph(command))
     }
 
-    /// Launches what was recorded since the last time.
+    /// Launches the commands recorded since the last launch.
     ///
     /// # Safety
-    /// All memory that it uses stays allocated until its lane's stream has been waited for, and the host's untouched.
+    /// All memory that it uses stays allocated until its lane's stream has been waited for, and the host's
+    /// untouched.
     pub(crate) unsafe fn launch(&mut self) -> DriverResult<&mut Launched> {
         if self.graphs.recorded.len() > 0 {
             // SAFETY: the caller's promise.
             let result = unsafe { self.launch_nodes() };
-            // Whether it went well or not, what follows is another graph, after this one in its stream's order.
+            // Whether it succeeded or not, later commands belong to another graph, after this one in its
+            // stream's order.
             self.graphs.recorded.clear();
             self.bodies.clear();
             if let Err(error) = result {
@@ -242,7 +247,7 @@ impl Recorder {
     }
 
     /// # Safety
-    /// As [`launch`](Self::launch).
+    /// Those of [`launch`](Self::launch).
     unsafe fn launch_nodes(&mut self) -> DriverResult<()> {
         self.place()?;
         let Self { device, cover, graphs, bodies, position, .. } = self;
@@ -253,13 +258,13 @@ impl Recorder {
         let mut retire = |graph| retired.push((number, graph));
         let lane = &mut lanes[number];
         let stream = lane.stream.raw;
-        // Out of its place until it is launched: what fails on the way is not used again.
+        // The graph is taken out of its position until it is launched: after a failure it is not used again.
         let kept = lane.kept.get_mut(*position).and_then(Option::take);
         // SAFETY: the handles are of this run, and the graph that is launched below does what was recorded.
         let kept = unsafe { prepared(device, kept, recorded, &mut retire)? };
         let bodies = std::mem::take(bodies);
-        // SAFETY: the graph was built from, or updated to, exactly these nodes; the rest is the caller's promise. Under
-        // way or not, the graph outlives the run: it is put away whatever the answer.
+        // SAFETY: the graph was built from, or updated to, exactly these nodes; the rest is the caller's
+        // promise. Under way or not, the graph outlives the run: it is stored whatever the result.
         let result = unsafe {
             let launch = Command::Graph { graph: &kept.graph.raw, nodes: &kept.nodes, bodies };
             driver.enqueue(launch, stream, tag)
@@ -277,12 +282,12 @@ impl Recorder {
         if covers_run { Ok(()) } else { self.mark() }
     }
 
-    /// The stream that the chunk's graphs are launched on.
+    /// The stream on which the chunk's graphs are launched.
     pub(crate) fn stream(&self) -> RawStream {
         self.graphs.lanes[self.lane].stream.raw
     }
 
-    /// Puts the chunk after the one before, where that is an order of the plan's.
+    /// Orders the chunk after the one before, if the plan requires that order.
     pub(crate) fn place(&mut self) -> DriverResult<()> {
         let lane = self.lane;
         if let Cover::Chunk { ordered: true } = self.cover
@@ -299,7 +304,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Notes that the chunk has come as far as this.
+    /// Records that everything of the chunk so far was enqueued.
     fn mark(&mut self) -> DriverResult<()> {
         let tag = Tag { pipeline: 0, operation: NO_OPERATION, chunk: self.chunk as u64 };
         let lane = self.lane;
@@ -310,10 +315,10 @@ impl Recorder {
         unsafe { self.device.driver().enqueue(Command::Record(lane.done.raw), lane.stream.raw, tag) }
     }
 
-    /// Enqueues what no graph can hold, after what was launched.
+    /// Enqueues work that no graph can hold, after the launched graphs.
     ///
     /// # Safety
-    /// As [`launch`](Self::launch).
+    /// Those of [`launch`](Self::launch).
     pub(crate) unsafe fn direct(
         &mut self,
         enqueue: impl FnOnce(RawStream) -> DriverResult<()>,
@@ -324,7 +329,7 @@ impl Recorder {
     }
 }
 
-/// What a command is refused with that no graph can have.
+/// The error for a command that no graph can contain.
 #[cold]
 fn not_in_graph(command: &Command<'_>) -> DriverError {
     let description = "a graph cannot have it";

@@ -1,8 +1,9 @@
-//! Runs like the one before, in graph mode: what that one launched is launched again, and nothing is recorded.
+//! Repeated runs in graph mode: the graphs of the run before are launched again, and nothing is recorded.
 //!
-//! What a run enqueues follows from its parameters, its arguments and how it is cut. Where the generated code says that this
-//! is all (no function of the user's is asked), they are all that has to be compared. Whatever it says, what is launched
-//! again accesses only what it did the last time: arguments that are compared, and a ring of which nothing was freed.
+//! A run's commands follow from its parameters, its arguments and its chunks. If the generated code says that
+//! nothing else matters (no user function is called), comparing these suffices. Whatever it says, a repeated
+//! launch accesses only the same memory as the last time: arguments that are compared, and a ring of which
+//! nothing was freed.
 
 use std::any::{Any, TypeId};
 
@@ -18,8 +19,8 @@ use crate::engine::chunks::chunking::Chunking;
 use crate::engine::targets::graph::cached::{CachedGraph, Graphs};
 use crate::engine::totals::Totals;
 
-/// A parameter or a constant as a word; `None` unless it is a number, or like one. Of another type its operators and methods
-/// are the user's, who may have called that type `f32`.
+/// A parameter or a constant as a word; `None` unless its type is a number type, `bool` or `char`. Operators
+/// and methods of any other type are the user's, and the user may have called that type `f32`.
 #[inline]
 pub fn word<T: Any>(value: &T) -> Option<u64> {
     let value: &dyn Any = value;
@@ -41,29 +42,29 @@ fn bits<T: bytemuck::NoUninit>(value: T) -> u64 {
     u64::from_ne_bytes(word)
 }
 
-/// A word if what a program calls `blocks` is [`blocks`]; `None` where the name is the user's. How it is called says with which
-/// types, where that one is generic.
+/// A word if the program's `blocks` is [`blocks`]; `None` if the name is the user's. If that function is
+/// generic, the call determines its types.
 #[inline]
 pub fn is_blocks<F: Any, R>(_: &F, _called: impl FnOnce(&F, Chunk) -> R) -> Option<u64> {
     // Each function has a type of its own.
     (TypeId::of::<F>() == blocks.type_id()).then_some(0)
 }
 
-/// What a run follows from.
+/// The inputs that determine a run.
 #[derive(Clone, Copy)]
 pub(crate) struct RunKey<'g> {
     pub(crate) arguments: &'g Arguments<'g>,
     pub(crate) chunking: Chunking,
 }
 
-/// Where an argument is, its length, and whether the run may write it.
+/// The address of an argument, its length, and whether the run may write it.
 type Argument = (DevicePtr, usize, bool);
 
 impl RunKey<'_> {
     fn arguments(&self) -> impl Iterator<Item = Argument> {
         let host = |HostArgument { source, .. }: &HostArgument<'_>| match &source.memory {
             HostMemory::Pinned(range) => (range.device_ptr(), source.len, source.writable),
-            // There was none.
+            // The run before had no such argument.
             HostMemory::Pageable(_) | HostMemory::Streamed => (DevicePtr(0), usize::MAX, source.writable),
         };
         let in_place = |data: &InPlace| (data.ptr(), data.len, data.writable);
@@ -71,19 +72,19 @@ impl RunKey<'_> {
     }
 }
 
-/// What the run before was given, and did.
+/// The inputs of the run before, and its outcome.
 #[derive(Debug)]
 pub(crate) struct Done {
     words: Vec<u64>,
     chunking: Chunking,
     arguments: Vec<Argument>,
     totals: Totals,
-    /// It has launched so many graphs, on the first lane.
+    /// The number of graphs launched on the first lane.
     graphs: usize,
 }
 
 impl Done {
-    /// Shapes follow from the parameters. There are as many arguments as the plan has, each time.
+    /// Shapes follow from the parameters. Each run has as many arguments as the plan.
     fn is(&self, key: &RunKey<'_>) -> bool {
         self.words == key.arguments.words
             && self.chunking == key.chunking
@@ -92,7 +93,7 @@ impl Done {
 }
 
 impl Graphs {
-    /// The run that has just gone well was given this.
+    /// Notes the inputs of a run that has just ended without failure.
     pub(crate) fn has_done(&mut self, key: &RunKey<'_>, totals: &Totals) {
         self.done = Some(Done {
             words: key.arguments.words.clone(),
@@ -103,10 +104,10 @@ impl Graphs {
         });
     }
 
-    /// Launches what the run before has launched, if that was given the same, and says what that has done.
+    /// Launches the graphs of the run before, if its inputs were the same, and returns its totals.
     ///
     /// # Safety
-    /// As [`Recorder::launch`](crate::engine::targets::graph::recorder::Recorder::launch).
+    /// Those of [`Recorder::launch`](crate::engine::targets::graph::recorder::Recorder::launch).
     pub(crate) unsafe fn repeat(
         &mut self,
         device: &Device,
@@ -122,8 +123,9 @@ impl Graphs {
         let totals = done.totals.clone();
         for position in 0..kept.len() {
             let Some(CachedGraph { graph, nodes, .. }) = kept[position].as_deref() else { continue };
-            // SAFETY: the graph does what it did the last time, which is what this run is to do: it has the addresses of this
-            // run's arguments, and of the ring, of which nothing was freed since. The rest is the caller's promise.
+            // SAFETY: the graph does what it did the last time, which is what this run has to do: it has the
+            // addresses of this run's arguments, and of the ring, of which nothing was freed since. The rest
+            // is the caller's promise.
             let launched = unsafe {
                 let launch = Command::Graph { graph: &graph.raw, nodes, bodies: Vec::new() };
                 device.driver().enqueue(launch, lane.stream.raw, NO_OPERATION)
@@ -138,7 +140,7 @@ impl Graphs {
     }
 }
 
-/// What these graphs bring to the host.
+/// The totals of the copies to the host in these graphs.
 fn downloads(plan: &Plan, graphs: &[Option<Box<CachedGraph>>]) -> Totals {
     let tags = graphs.iter().flatten().flat_map(|kept| kept.nodes.tags());
     let is_download = |&operation: &usize| {

@@ -1,4 +1,4 @@
-//! [`GraphTarget`]: the commands of a run are recorded, and launched as graphs.
+//! [`GraphTarget`]: records the commands of a run, and launches them as graphs.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use crate::engine::staging::Staging;
 use crate::engine::staging::slot::Delivery;
 use crate::engine::totals::Totals;
 
-/// Where commands become graphs.
+/// The target that turns commands into graphs.
 pub(crate) struct GraphTarget<'r> {
     driver: &'r dyn Driver,
     recorder: RefCell<Recorder>,
@@ -21,10 +21,10 @@ pub(crate) struct GraphTarget<'r> {
     totals: &'r RefCell<Totals>,
 }
 
-/// What was recorded could not be launched.
+/// The error of recorded commands that could not be launched.
 pub(crate) struct LaunchFailed {
     pub(crate) error: DriverError,
-    /// Where the graph is one chunk's.
+    /// The chunk, if the graph covers one.
     pub(crate) chunk: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ impl<'r> GraphTarget<'r> {
     /// Records a command.
     ///
     /// # Safety
-    /// As [`Recorder::enqueue`].
+    /// Those of [`Recorder::enqueue`].
     #[inline]
     pub(crate) unsafe fn enqueue(
         &self,
@@ -68,7 +68,7 @@ impl<'r> GraphTarget<'r> {
         unsafe { self.recorder.borrow_mut().enqueue(command, stream, event, tag) }
     }
 
-    /// Another chunk begins: what a graph ends before is launched, as long as all is `in_order`.
+    /// Begins another chunk: launches the graph that ends before it, as long as all is `in_order`.
     pub(crate) fn begin(&self, chunk: usize, in_order: bool) -> Result<(), Box<LaunchFailed>> {
         let ends = in_order && self.recorder.borrow().is_full();
         let launched = if ends { self.launch() } else { Ok(()) };
@@ -76,12 +76,12 @@ impl<'r> GraphTarget<'r> {
         launched
     }
 
-    /// Launches what was recorded.
+    /// Launches the recorded commands.
     pub(crate) fn launch(&self) -> Result<(), Box<LaunchFailed>> {
         let mut recorder = self.recorder.borrow_mut();
         let chunk = recorder.failing_chunk();
-        // SAFETY: what was recorded uses the ring, the staging slots and the pinned arguments: the run holds them until
-        // it has drained, and poisons them if it cannot.
+        // SAFETY: the recorded commands use the ring, the staging slots and the page-locked arguments: the
+        // run holds them until it has drained, and poisons them if it cannot.
         let launched =
             unsafe { recorder.launch() }.map_err(|error| Box::new(LaunchFailed { error, chunk }))?;
         let mut totals = self.totals.borrow_mut();
@@ -98,39 +98,39 @@ impl<'r> GraphTarget<'r> {
         Ok(())
     }
 
-    /// A staging slot is in use once the graph is launched.
+    /// Notes that a staging slot is in use once the graph is launched.
     pub(crate) fn mark(&self, operation: usize, slot: usize, delivery: Option<Delivery>) {
         self.recorder.borrow_mut().staged(operation, slot, delivery);
     }
 
-    /// A download is under way once the graph is launched.
+    /// Notes that a download is under way once the graph is launched.
     pub(crate) fn downloaded(&self, operation: usize) {
         self.recorder.borrow_mut().download(operation);
     }
 
-    /// Waits for all that was launched for a ring slot.
+    /// Waits for everything launched for a ring slot.
     pub(crate) fn settle(&self, slot: usize) -> DriverResult<()> {
         self.recorder.borrow_mut().settle(slot)
     }
 
-    /// Whether the device is done with all that was launched for a ring slot.
+    /// Whether the device is done with everything launched for a ring slot.
     pub(crate) fn try_settle(&self, slot: usize) -> DriverResult<bool> {
         self.recorder.borrow_mut().try_settle(slot)
     }
 
-    /// A routine is about to enqueue what it likes, between graphs: after the chunk before where the plan has that order.
-    /// Everything recorded was launched.
+    /// Prepares for a routine that is about to enqueue any work between graphs: orders it after the chunk
+    /// before if the plan requires that. Everything recorded was launched.
     pub(crate) fn open(&self) -> DriverResult<()> {
         self.recorder.borrow_mut().place()?;
         self.driver.make_current()
     }
 
-    /// The stream of what no graph can hold.
+    /// The stream for work that no graph can hold.
     pub(crate) fn direct_stream(&self) -> RawStream {
         self.recorder.borrow().stream()
     }
 
-    /// Enqueues what no graph can hold. Everything recorded was launched.
+    /// Enqueues work that no graph can hold. Everything recorded was launched.
     pub(crate) fn direct(&self, enqueue: impl FnOnce(RawStream) -> DriverResult<()>) -> DriverResult<()> {
         // SAFETY: as in `launch`.
         unsafe { self.recorder.borrow_mut().direct(enqueue) }

@@ -1,36 +1,36 @@
-//! [`Graphs`]: what a prediction knows of the graphs that a run would launch.
+//! [`Graphs`]: a prediction's model of the graphs that a run would launch.
 
 use crate::backends::sim::forecast::{Demand, Forecast};
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::engine::targets::graph::recorder::{Cover, FIRST_NODES, MOST_NODES};
 use crate::engine::targets::what::What;
 
-/// What goes into a graph, and happens when that is launched.
+/// A step in a graph, which happens when the graph is launched.
 pub(crate) enum Step {
     Record { event: usize, stream: usize },
     Wait { event: usize, stream: usize },
     Work { stream: usize, tag: Tag, what: What, demand: Demand, cost: Nanos },
 }
 
-/// The graphs of a run that is worked out: as the recorder's, but that each has streams for its order.
+/// The graphs of a predicted run: as the recorder's, except that each has streams for its order.
 pub(crate) struct Graphs {
     pub(crate) cover: Cover,
-    /// What it costs the host to launch a graph, to change a node of one, and to record an event or wait for one.
+    /// The host's cost to launch a graph, to change a node of one, and to record an event or wait for one.
     costs: [Nanos; 3],
     lanes: Vec<ModelLane>,
-    /// That of the chunk.
+    /// The chunk's lane.
     lane: usize,
-    /// How many graphs the run, or the chunk, has launched.
+    /// The number of graphs that the run, or the chunk, has launched.
     position: usize,
-    /// Whether the chunk has been put after the one before.
+    /// Whether the chunk was ordered after the one before.
     placed: bool,
-    /// Where something was launched last.
+    /// The lane of the last launch.
     last: Option<usize>,
     steps: Vec<Step>,
     nodes: usize,
 }
 
-/// A stream that graphs are launched on: for each of the plan's streams one of its own.
+/// A stream on which graphs are launched: it has one of its own for each of the plan's streams.
 #[derive(Default, Clone)]
 struct ModelLane {
     streams: Vec<Option<ModelStream>>,
@@ -39,7 +39,7 @@ struct ModelLane {
 #[derive(Clone, Copy)]
 struct ModelStream {
     raw: RawStream,
-    /// Recorded after the last graph that had something on it.
+    /// Recorded after the last graph with work on the stream.
     end: RawEvent,
 }
 
@@ -61,7 +61,7 @@ impl Graphs {
         }
     }
 
-    /// Whether what was recorded is launched before anything of another chunk.
+    /// Whether the recorded steps are launched before any of another chunk.
     pub(crate) fn is_full(&self) -> bool {
         match self.cover {
             Cover::Run => self.nodes >= if self.position == 0 { FIRST_NODES } else { MOST_NODES },
@@ -69,7 +69,7 @@ impl Graphs {
         }
     }
 
-    /// What follows is of this chunk.
+    /// Begins a chunk.
     pub(crate) fn begin(&mut self, chunk: usize) {
         if self.cover != Cover::Run {
             self.lane = chunk % self.lanes.len();
@@ -82,7 +82,7 @@ impl Graphs {
         self.steps.push(step);
     }
 
-    /// The steps of a graph that is launched now, if there is anything in it: the host is busy with that.
+    /// The steps of a graph that is launched now, if it has any nodes; the host is busy with the launch.
     pub(crate) fn launch(&mut self, forecast: &mut Forecast) -> Vec<Step> {
         let nodes = std::mem::take(&mut self.nodes);
         let steps = std::mem::take(&mut self.steps);
@@ -95,8 +95,9 @@ impl Graphs {
         steps
     }
 
-    /// The lane's own stream for one of the plan's: what is enqueued comes after all that was launched there before, and in the
-    /// plan's order after the chunk before. `begun`: those for which that is so already.
+    /// The lane's own stream for one of the plan's: its next work comes after everything launched in the lane
+    /// before, and after the chunk before if the plan has that order. `begun`: the streams for which that is
+    /// already so.
     pub(crate) fn stream(
         &mut self,
         forecast: &mut Forecast,
@@ -127,7 +128,7 @@ impl Graphs {
         Ok(raw)
     }
 
-    /// Something was launched, on these streams.
+    /// Notes that a graph was launched on these streams.
     pub(crate) fn launched(
         &mut self,
         forecast: &mut Forecast,
@@ -146,7 +147,7 @@ impl Graphs {
         Ok(())
     }
 
-    /// The host waits for all that was launched for the chunk's slot.
+    /// Lets the host wait for everything launched for the chunk's slot.
     pub(crate) fn settle(&self, forecast: &mut Forecast) -> DriverResult<()> {
         let mut ends = self.lanes[self.lane].streams.iter().flatten();
         ends.try_for_each(|stream| forecast.host_waits(stream.end))

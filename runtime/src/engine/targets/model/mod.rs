@@ -1,7 +1,7 @@
-//! [`Model`]: works out when each operation of a run would begin and end, with no run.
+//! [`Model`]: predicts when each operation of a run would begin and end, without a run.
 //!
-//! The loop that enqueues a run's chunks enqueues into this. What comes of it is simulated with the device's calibration, by
-//! the simulated device's own clockwork, but nothing is copied and no kernel runs.
+//! The loop that enqueues a run's chunks enqueues into the model. The result is simulated with the device's
+//! calibration, by the simulated device's own clockwork, but nothing is copied and no kernel runs.
 
 mod graphs;
 mod shared;
@@ -19,7 +19,7 @@ use crate::engine::targets::measured::MeasuredCost;
 use crate::engine::targets::model::graphs::{Graphs, Step};
 use crate::engine::targets::what::What;
 
-/// A run that is worked out.
+/// A predicted run.
 pub(crate) struct Model {
     forecast: Forecast,
     plan: &'static Plan,
@@ -28,19 +28,19 @@ pub(crate) struct Model {
     /// Their priorities, by the same numbers.
     priorities: Vec<i32>,
     events: Vec<RawEvent>,
-    /// What was enqueued, in order.
+    /// The commands enqueued, in order.
     enqueued: Vec<Enqueued>,
     /// For each operation that stages, its slots.
     lanes: Vec<Option<StagingModel>>,
-    /// Whether threads copy what is staged while the host enqueues; else the host does it.
+    /// Whether threads copy staged data while the host enqueues; otherwise the host copies them.
     threads: bool,
-    /// What enqueuing a copy costs the host, a launch, and recording an event or waiting for one.
+    /// The host's cost to enqueue a copy, to launch, and to record an event or wait for one.
     costs: [Nanos; 3],
-    /// In graph mode.
+    /// The graphs, in graph mode.
     graphs: Option<Graphs>,
-    /// What kernels and functions have shown in a profile, by operation.
+    /// The costs of kernels and functions that a profile has measured, by operation.
     measured: Vec<Option<MeasuredCost>>,
-    /// Whether some kernel has shown nothing, so that its bytes had to do.
+    /// Whether some kernel has no measured cost, so that its bytes had to do.
     by_bytes: bool,
     slots: usize,
 }
@@ -54,24 +54,24 @@ struct Enqueued {
 
 /// The staging slots of an operation.
 struct StagingModel {
-    /// What the threads copy, in order.
+    /// The threads' copies, in order.
     copies: RawStream,
     slots: Vec<Staged>,
 }
 
 struct Staged {
-    /// The device is done with the slot.
+    /// Recorded when the device is done with the slot.
     done: RawEvent,
-    /// The threads are.
+    /// Recorded when the threads are done with it.
     copied: RawEvent,
-    /// To be copied out of it yet, by the host.
+    /// Bytes that the host has yet to copy out of it.
     owes: f64,
     /// Whether the device may be using it, in graph mode.
     in_flight: bool,
 }
 
 impl Model {
-    /// `slots`: those of the run. `cover`: what its graphs cover, if it has graphs.
+    /// `slots`: the slots of the run. `cover`: the cover of its graphs, if it has graphs.
     pub(crate) fn new(
         device: &Device,
         plan: &'static Plan,
@@ -108,12 +108,12 @@ impl Model {
         }
     }
 
-    /// Whether it is of a run in graph mode.
+    /// Whether the run is in graph mode.
     pub(crate) fn is_graph(&self) -> bool {
         self.graphs.is_some()
     }
 
-    /// Another chunk begins than the one before: what a graph ends before is launched.
+    /// Begins another chunk: launches the graph that ends before it.
     pub(crate) fn begin_chunk(&mut self, chunk: usize) -> DriverResult<()> {
         if self.graphs.as_ref().is_some_and(Graphs::is_full) {
             self.launch()?;
@@ -122,7 +122,7 @@ impl Model {
         Ok(())
     }
 
-    /// In graph mode, launches what was recorded.
+    /// In graph mode, launches the recorded steps.
     pub(crate) fn launch(&mut self) -> DriverResult<()> {
         let Some(graphs) = &mut self.graphs else { return Ok(()) };
         let steps = graphs.launch(&mut self.forecast);
@@ -144,7 +144,7 @@ impl Model {
                     forecast.record(events[event], raw, tag, 0.0)?;
                     recorded[event] = true;
                 }
-                // What is of another graph is ordered by the launches.
+                // The launches order the work of other graphs.
                 Step::Wait { event, .. } if !recorded[event] => {}
                 Step::Wait { event, stream } => {
                     let tag = crate::device::memory::NO_OPERATION;
@@ -165,8 +165,8 @@ impl Model {
         }
     }
 
-    /// Enqueues a command. `event`: the number of the plan's event that it records or waits for. `in_place`: the
-    /// arguments that kernels reach where they are.
+    /// Enqueues a command. `event`: the number of the plan's event that it records or waits for. `in_place`:
+    /// the arguments that kernels access where they lie.
     pub(crate) fn enqueue(
         &mut self,
         command: &Command<'_>,
@@ -175,7 +175,7 @@ impl Model {
         tag: Tag,
         in_place: &[InPlace],
     ) -> DriverResult<()> {
-        // What only orders others has none, and needs none.
+        // Commands that only order others have none, and need none.
         let what = What::of(command).unwrap_or(What::new(Engine::Host, 0));
         match command {
             Command::CopyToDevice { .. }
@@ -191,7 +191,7 @@ impl Model {
             Command::Signal(_) => self.signal(stream, tag),
             Command::Record(_) => event.map_or(Ok(()), |event| self.record(event, stream, tag)),
             Command::Wait(_) => event.map_or(Ok(()), |event| self.wait(stream, event, tag)),
-            // The graphs of a run are what is worked out here, not what is enqueued.
+            // A prediction models the graphs itself and never enqueues one.
             Command::Graph { .. } => Ok(()),
         }
     }
@@ -237,7 +237,7 @@ impl Model {
         self.work(stream, tag, what, demand, self.costs[1])
     }
 
-    /// Whether some kernel's time was taken from its bytes.
+    /// Whether some kernel's time was estimated from its bytes.
     pub(crate) fn goes_by_bytes(&self) -> bool {
         self.by_bytes
     }
@@ -263,10 +263,10 @@ impl Model {
         *self.measured.get(tag.operation as usize)?
     }
 
-    /// `cost`: what enqueuing it takes of the host's time. A graph takes that as a whole, where it is launched.
+    /// `cost`: the host's time to enqueue it. A graph takes that time as a whole, when it is launched.
     fn work(&mut self, stream: usize, tag: Tag, what: What, demand: Demand, cost: Nanos) -> DriverResult<()> {
         if self.is_graph() && self.is_direct(tag) {
-            // What no graph can hold goes between graphs.
+            // Work that no graph can hold goes between graphs.
             self.launch()?;
             return self.enqueue_together(vec![Step::Work { stream, tag, what, demand, cost }]);
         }
@@ -279,7 +279,7 @@ impl Model {
         Ok(())
     }
 
-    /// A copy through a staging slot, the one for this ring slot.
+    /// A copy through the staging slot for this ring slot.
     pub(crate) fn staged(&mut self, stream: usize, tag: Tag, what: What, slot: usize) -> DriverResult<()> {
         let bytes = what.bytes as f64;
         let (raw, [_, _, event_cost]) = (self.streams[stream], self.costs);
@@ -304,7 +304,7 @@ impl Model {
         }
         let copies = self.lane(lane).copies;
         if reads {
-            // They read ahead as far as the device is done with the slots.
+            // The threads read ahead as far as the device is done with the slots.
             self.forecast.wait(copies, done, tag, 0.0)?;
             self.forecast.enqueue(copies, tag, self.forecast.staging(bytes), 0.0)?;
             self.forecast.record(copied, copies, tag, 0.0)?;
@@ -335,7 +335,8 @@ impl Model {
         &mut self.lane(operation).slots[slot]
     }
 
-    /// Copies what the run shares, with nothing else under way. `staged`: in pieces that the host copies.
+    /// Copies data that the run shares, with nothing else under way. `staged`: in pieces that the host
+    /// copies.
     pub(crate) fn share(&mut self, bytes: u64, to_device: bool, staged: bool) {
         let what = What::new(if to_device { Engine::ToDevice } else { Engine::ToHost }, bytes as usize);
         let bytes = bytes as f64;
@@ -344,16 +345,16 @@ impl Model {
         if staged {
             self.forecast.host_copies(bytes);
         }
-        // It is no operation of the plan's, and not shown. Nothing can go wrong with it.
+        // This is not an operation of the plan, and not shown. Nothing can go wrong with it.
         let _ = self.forecast.enqueue(stream, crate::device::memory::NO_OPERATION, demand, self.costs[0]);
         self.forecast.drain();
     }
 
-    /// Fills what the run shares, with nothing else under way.
+    /// Fills data that the run shares, with nothing else under way.
     pub(crate) fn fill(&mut self, bytes: u64) {
         let Some(&stream) = self.streams.first().filter(|_| bytes > 0) else { return };
         let demand = self.forecast.kernel(bytes as f64, [0.0; 2], None, None);
-        // As in `share`.
+        // Nothing can go wrong with it, as in `share`.
         let _ = self.forecast.enqueue(stream, crate::device::memory::NO_OPERATION, demand, self.costs[1]);
         self.forecast.drain();
     }
@@ -363,7 +364,7 @@ impl Model {
         self.forecast.clock()
     }
 
-    /// Everything is enqueued: what is done until all of it has arrived.
+    /// Predicts the time from the end of enqueuing until everything has arrived.
     pub(crate) fn drain(&mut self) {
         self.forecast.drain();
         let owed = self.lanes.iter().flatten().flat_map(|lane| &lane.slots).map(|slot| slot.owes);
@@ -371,14 +372,14 @@ impl Model {
         self.forecast.host_copies(owed);
     }
 
-    /// Each operation with its times, in the order in which they were enqueued.
+    /// Each operation with its times, in the order of enqueuing.
     pub(crate) fn finish(mut self) -> Vec<crate::engine::targets::timed::Timed> {
         let mut done = self.forecast.take_done();
         done.sort_by_key(|done| done.work);
         let mut done = done.into_iter().peekable();
         let mut timed = Vec::with_capacity(self.enqueued.len());
         for Enqueued { work, tag, stream, what } in self.enqueued {
-            // Others are the threads' copies.
+            // The others are the threads' copies.
             while done.next_if(|done| done.work < work).is_some() {}
             if let Some(Done { enqueued, start, end, .. }) = done.next_if(|done| done.work == work) {
                 timed.push(crate::engine::targets::timed::Timed {
@@ -397,7 +398,7 @@ impl Model {
     }
 }
 
-/// The bytes of accesses to the host's memory, that are read and that are written.
+/// The bytes of accesses to the host's memory: those read, and those written.
 fn over_the_link(accesses: &[Access], in_place: &[InPlace]) -> [f64; 2] {
     let of_host = |access: &&Access| in_place.iter().any(|data| data.is_on_host() && data.holds(access));
     let bytes = |write: bool| {
@@ -410,12 +411,13 @@ fn over_the_link(accesses: &[Access], in_place: &[InPlace]) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Result;
     use crate::base::plan::{
         BufferKind, BufferPlan, HostPlan, OperationKind, OperationPlan, Priority, StreamPlan,
     };
     use crate::engine::purpose::Purpose;
     use crate::engine::{Build, ChunkSize, Options, Pipeline, Settings};
-    use crate::{Result, Spec};
+    use crate::sim::Simulation;
 
     static PLAN: Plan = Plan {
         pipeline: "P",
@@ -468,10 +470,10 @@ mod tests {
         })
     }
 
-    /// Whether it can be worked out or not, a prediction gives back the room that it took.
+    /// Whether it succeeds or not, a prediction gives back the memory that it took.
     #[test]
     fn what_a_call_takes_is_kept_for_the_next_one() {
-        let device = Device::simulated(Spec::default());
+        let device = Device::simulated(Simulation::default());
         let Raw(mut pipeline) = Options::<Raw>::new(&device).build().unwrap();
         for fails in [false, true] {
             assert_eq!(predict(&mut pipeline, fails).is_err(), fails);

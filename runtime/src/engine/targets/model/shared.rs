@@ -1,4 +1,4 @@
-//! What it takes to copy what the whole run shares.
+//! Predictions of the copies of data that the whole run shares.
 
 use super::Model;
 use crate::device::memory::Direction;
@@ -7,7 +7,7 @@ use crate::engine::arguments::shared::{Data, Shared};
 use crate::engine::totals::Totals;
 
 impl Shared<'_> {
-    /// What it takes to copy or fill it in the beginning, or to copy it back if it is carried.
+    /// Predicts copying or filling it at the beginning, or copying it back if it is carried.
     pub(crate) fn work_out(&self, model: &mut Model, totals: &mut Totals, direction: Direction) {
         let is_in = direction == Direction::In;
         if is_in && self.init.is_some() {

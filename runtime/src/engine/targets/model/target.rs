@@ -1,4 +1,4 @@
-//! [`ModelTarget`]: nothing is carried out: it is worked out how long it would take.
+//! [`ModelTarget`]: predicts how long commands would take, and carries nothing out.
 
 use std::cell::RefCell;
 
@@ -8,10 +8,10 @@ use crate::driver::{Command, DriverResult, Tag};
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::targets::what::{HostPart, What};
 
-/// Where commands are only worked out.
+/// The target that only predicts commands.
 pub(crate) struct ModelTarget<'r> {
     model: &'r RefCell<Model>,
-    /// The arguments that kernels reach where they are.
+    /// The arguments that kernels access where they lie.
     in_place: &'r [InPlace],
 }
 
@@ -20,7 +20,7 @@ impl<'r> ModelTarget<'r> {
         Self { model, in_place }
     }
 
-    /// Works out a command.
+    /// Predicts a command.
     pub(crate) fn enqueue(
         &self,
         command: &Command<'_>,
@@ -31,7 +31,7 @@ impl<'r> ModelTarget<'r> {
         self.model.borrow_mut().enqueue(command, stream, event, tag, self.in_place)
     }
 
-    /// Works out what the host has a part in. `slot`: the ring slot.
+    /// Predicts the host's part. `slot`: the ring slot.
     pub(crate) fn take(&self, part: HostPart, stream: usize, slot: usize, tag: Tag) -> DriverResult<()> {
         let mut model = self.model.borrow_mut();
         match part {
@@ -46,12 +46,12 @@ impl<'r> ModelTarget<'r> {
         }
     }
 
-    /// Another chunk begins: what a graph ends before is launched.
+    /// Begins another chunk: launches the graph that ends before it.
     pub(crate) fn begin(&self, chunk: usize) -> DriverResult<()> {
         self.model.borrow_mut().begin_chunk(chunk)
     }
 
-    /// In graph mode, launches what was recorded.
+    /// In graph mode, launches the recorded steps.
     pub(crate) fn launch(&self) -> DriverResult<()> {
         self.model.borrow_mut().launch()
     }

@@ -1,18 +1,18 @@
-//! When the operations of chunks were that were not timed: as in the chunks around them that were.
+//! Estimates when the operations of untimed chunks ran, from the timed chunks around them.
 //!
-//! What repeats from chunk to chunk does so at a pace. The ends of one operation, that of which most is known, give each chunk its
-//! time; when the others end before or after it is as in the timed chunks before and behind. How long each takes for its bytes is as
-//! in those that were timed, on the average.
+//! Work that repeats from chunk to chunk does so at a pace. The ends of one operation, the one of which most
+//! is known, give each chunk its time; the others end before or after it as in the timed chunks before and
+//! behind. The time of each for its bytes is the average of the timed ones.
 
 use std::collections::BTreeMap;
 
 use crate::driver::Nanos;
 use crate::engine::targets::timed::{Timed, Untimed, copies};
 
-/// One of the plan's operations, and which of its parts in a chunk.
+/// One of the plan's operations, and the index of its part in a chunk.
 type Part = (u32, usize);
 
-/// Adds those that were not timed to those that were. Of some of them it is known when they ended. `depth`: the ring slots.
+/// Adds the untimed operations to the timed ones. For some of them the end is known. `depth`: the ring slots.
 pub(crate) fn fill(timed: &mut Vec<Timed>, untimed: &[(Untimed, Option<Nanos>)], depth: usize) {
     let mut parts = Parts::default();
     for timed in &*timed {
@@ -33,30 +33,31 @@ pub(crate) fn fill(timed: &mut Vec<Timed>, untimed: &[(Untimed, Option<Nanos>)],
         let before = known.and_then(|known| Some(times.at(tag.chunk)? + known.offset(tag.chunk, &times)?));
         let pace = like(|known| known.pace().is_some()).and_then(Known::pace).unwrap_or_default();
         let time = pace * what.bytes.max(1) as f64;
-        // It did not begin before the host did.
+        // It did not begin before the host began to enqueue it.
         let end = end.unwrap_or_else(|| before.unwrap_or_default().max(begun + time)).max(enqueued);
         let start = (end - time).max(begun);
         timed.push(Timed { what, stream, tag, part, enqueued, start, end, estimated: true });
     }
 }
 
-/// What is known of each part.
+/// The measurements of each part.
 #[derive(Default)]
 struct Parts {
     known: BTreeMap<Part, Known>,
 }
 
-/// What was timed of an operation in a chunk after another one tells how long it takes. While the ring fills there is less that it
-/// shares the device with; and what comes after something that was not timed may have begun later than it seems.
+/// The time of an operation is best measured in a chunk whose predecessor was timed, too. While the ring
+/// fills, the operation shares the device with less; and after an untimed operation, it may have begun later
+/// than it seems.
 const RANKS: usize = 3;
 
 #[derive(Default)]
 struct Known {
-    /// Chunks, and when they ended.
+    /// Chunks, and the times of their ends.
     ends: Vec<(u64, Nanos)>,
-    /// The chunk that was timed last.
+    /// The last timed chunk.
     last: Option<u64>,
-    /// Nanoseconds, and for how many bytes, by how much that tells: `RANKS`.
+    /// Nanoseconds, and their number of bytes, by significance: `RANKS`.
     took: [(Nanos, f64); RANKS],
 }
 
@@ -65,7 +66,8 @@ impl Parts {
         self.known.entry(part).or_default()
     }
 
-    /// What is known of a part, or else of one before it: a chunk may have more of them than any that was timed.
+    /// The measurements of a part, or else of one before it: a chunk may have more parts than any timed
+    /// chunk.
     fn like(&self, part: Part, is_known: fn(&Known) -> bool) -> Option<&Known> {
         let of_it = self.known.range((part.0, 0)..=part).rev();
         of_it.map(|(_, known)| known).find(|known| is_known(known))
@@ -78,7 +80,8 @@ impl Parts {
         }
     }
 
-    /// The times of chunks: the ends of what is known until the last of them, and of those of what most is known of.
+    /// The times of chunks: the ends of the part that is known up to the latest chunk, and of such parts the
+    /// one with most measurements.
     fn times(&self) -> Times {
         let reach = |known: &&Known| (known.ends.last().map(|&(chunk, _)| chunk), known.ends.len());
         Times(self.known.values().max_by_key(reach).map_or(Vec::new(), |known| known.ends.clone()))
@@ -86,7 +89,7 @@ impl Parts {
 }
 
 impl Known {
-    /// How long after a chunk's time it ends.
+    /// The time from a chunk's time to the end of this part.
     fn offset(&self, chunk: u64, times: &Times) -> Option<Nanos> {
         let after = |&(chunk, end): &(u64, Nanos)| Some(end - times.at(chunk)?);
         let behind = self.ends.partition_point(|&(other, _)| other < chunk);
@@ -100,7 +103,7 @@ impl Known {
 
     fn took(&mut self, timed: &Timed, depth: usize) {
         if timed.what.bytes == 0 && copies(timed.what.engine) {
-            // At an edge: it tells nothing of what has bytes.
+            // A copy at an edge shows nothing about copies with bytes.
             return;
         }
         let follows = self.last.is_some_and(|last| last + 1 == timed.tag.chunk);
@@ -120,7 +123,7 @@ impl Known {
     }
 }
 
-/// When chunks were, more or less.
+/// The approximate times of chunks.
 struct Times(Vec<(u64, Nanos)>);
 
 impl Times {
@@ -129,14 +132,14 @@ impl Times {
         let behind = self.0.partition_point(|&(other, _)| other < chunk);
         match (behind.checked_sub(1).map(|before| self.0[before]), self.0.get(behind)) {
             (Some(before), Some(&behind)) => Some(between(before, behind, chunk)),
-            // Beyond what is known they go on as they do on the whole.
+            // Beyond the known chunks the average pace goes on.
             _ if first.0 == last.0 => Some(first.1),
             _ => Some(between(*first, *last, chunk)),
         }
     }
 }
 
-/// What is on the straight line through two points.
+/// The value on the straight line through two points.
 fn between((from, start): (u64, Nanos), (to, end): (u64, Nanos), at: u64) -> Nanos {
     start + (end - start) * (at as f64 - from as f64) / (to as f64 - from as f64)
 }
@@ -149,8 +152,8 @@ mod tests {
     use crate::engine::targets::what::What;
     use crate::observe::timeline::Engine;
 
-    /// Operation 0 ends 10 us after the beginning of its chunk, which takes 20 us, and takes 8; operation 1 in two parts, 4 us later
-    /// each, which take 3.
+    /// Operation 0 ends 10 us after the beginning of its chunk, which takes 20 us, and takes 8; operation 1
+    /// has two parts, each 4 us later, which take 3.
     fn of_chunk(chunk: u64) -> [Timed; 3] {
         let begin = chunk as f64 * 20e3;
         let all = [(0, 0, 10e3, 8e3, 800), (1, 0, 14e3, 3e3, 30), (1, 1, 18e3, 3e3, 30)];
@@ -175,7 +178,7 @@ mod tests {
     fn what_was_not_timed_is_as_what_was() {
         let is_timed = |chunk: u64| chunk < 3 || (20..23).contains(&chunk);
         let mut timed: Vec<_> = (0..40).filter(|&chunk| is_timed(chunk)).flat_map(of_chunk).collect();
-        // Of the last operation of the last chunk it is known when it ended.
+        // The end of the last operation of the last chunk is known.
         let of_others = (0..40).filter(|&chunk| !is_timed(chunk)).flat_map(of_chunk);
         let end =
             |timed: &Timed| (timed.tag.chunk == 39 && timed.end > 39.0 * 20e3 + 15e3).then_some(timed.end);
@@ -198,13 +201,13 @@ mod tests {
         let mut timed = Vec::from(of_chunk(0));
         fill(&mut timed, &[(late, None)], 2);
         assert_eq!((timed[3].start, timed[3].end), (1e6, 1.008e6));
-        // A part that nothing is known of is as the one before it.
+        // A part without measurements is like the one before it.
         let mut more = untimed(of_chunk(1)[2]);
         more.part = 7;
         let mut timed = Vec::from(of_chunk(0));
         fill(&mut timed, &[(more, Some(30e3))], 2);
         assert_eq!((timed[3].start, timed[3].end), (27e3, 30e3));
-        // Nor is there anything to go by.
+        // There is no part to go by, either.
         let mut timed = Vec::new();
         fill(&mut timed, &[(late, None)], 2);
         assert_eq!((timed[0].start, timed[0].end), (1e6, 1e6));

@@ -1,4 +1,4 @@
-//! [`Enqueued`]: what a profile has seen enqueued, and not yet looked at.
+//! [`Enqueued`]: the operations that a profile has enqueued and not yet read.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -13,26 +13,27 @@ use crate::observe::timeline::Engine;
 #[derive(Default)]
 pub(crate) struct Enqueued {
     pub(crate) pool: Vec<Event>,
-    /// What was enqueued and not yet looked at, oldest first.
+    /// The operations enqueued and not yet read, oldest first.
     pub(crate) pending: VecDeque<Pending>,
-    /// How many were looked at.
+    /// The number of operations read.
     pub(crate) read: usize,
     pub(crate) timed: Vec<Timed>,
-    /// What was enqueued and is not timed, with what tells when it ended where something does.
+    /// The untimed operations, each with the stamp of its end if it has one.
     pub(crate) untimed: Vec<(Untimed, Option<Rc<Stamp>>)>,
-    /// By stream.
+    /// The end of each stream.
     pub(crate) lanes: Vec<StreamEnd>,
-    /// Of the plan's events, by number, the latest record.
+    /// For each of the plan's events, by number, the latest record.
     pub(crate) events: Vec<Option<Recorded>>,
-    /// By observer that is shared, what it noted last.
+    /// For each shared observer, the last note.
     pub(crate) latest: Vec<Option<Noted>>,
-    /// By group of copies, when the last one ended of those that were looked at.
+    /// For each group of copies, the end of the last one that was read.
     pub(crate) ends: Vec<Nanos>,
-    /// Of the plan's operations, those that were enqueued.
+    /// For each of the plan's operations, its occurrences so far.
     pub(crate) seen: Vec<Option<Seen>>,
 }
 
-/// Of one of the plan's operations the chunk in which it was enqueued first, the one in which it was last, and how often in that.
+/// The first and the last chunk in which one of the plan's operations was enqueued, and the number of its
+/// parts in the last.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) first: u64,
@@ -43,23 +44,24 @@ pub(crate) struct Seen {
 /// A record of one of the plan's events.
 #[derive(Clone)]
 pub(crate) enum Recorded {
-    /// It is known when that was, or will be.
+    /// The time of the record is known, or will be.
     Timed(Rc<Stamp>),
     Untimed,
 }
 
-/// What is known of a stream.
+/// The end of a stream.
 #[derive(Default, Clone)]
 pub(crate) struct StreamEnd {
-    /// The number of its last operation, as long as nothing tells when it ends.
+    /// The number of its last operation, as long as nothing shows when that ends.
     pub(crate) open: Option<usize>,
-    /// The place of that operation among those that are not timed, if it is one of them.
+    /// The index of that operation among the untimed ones, if it is one of them.
     pub(crate) untimed: Option<usize>,
-    /// When a routine began to enqueue, which of its operation's parts that is, and whether it is timed.
+    /// The time at which a routine began to enqueue, the index of its operation's part, and whether it is
+    /// timed.
     pub(crate) begun: Nanos,
     pub(crate) part: usize,
     pub(crate) is_timed: bool,
-    /// What the next operation comes after.
+    /// The stamps that the next operation comes after.
     pub(crate) after: Vec<Rc<Stamp>>,
 }
 
@@ -69,14 +71,14 @@ pub(crate) struct Pending {
     pub(crate) end: Option<Rc<Stamp>>,
 }
 
-/// One operation that was not timed, or not yet.
+/// An operation that is not timed, or not yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Untimed {
     pub(crate) what: What,
     pub(crate) stream: usize,
     pub(crate) tag: Tag,
     pub(crate) part: usize,
-    /// When the host began to enqueue it, and had.
+    /// The times at which the host began to enqueue it, and had enqueued it.
     pub(crate) begun: Nanos,
     pub(crate) enqueued: Nanos,
 }
@@ -89,13 +91,13 @@ impl Enqueued {
         &mut self.lanes[stream]
     }
 
-    /// Whether one of the plan's operations was not enqueued in a chunk before.
+    /// Whether one of the plan's operations was not enqueued in an earlier chunk.
     pub(crate) fn is_new(&self, tag: Tag) -> bool {
         let seen = self.seen.get(tag.operation as usize).copied().flatten();
         seen.is_none_or(|seen| seen.first == tag.chunk)
     }
 
-    /// Which of its parts in its chunk is enqueued now.
+    /// The index of the operation's part in its chunk that is enqueued now.
     pub(crate) fn part(&mut self, tag: Tag) -> usize {
         let operation = tag.operation as usize;
         if self.seen.len() <= operation {
@@ -110,7 +112,7 @@ impl Enqueued {
         seen.parts - 1
     }
 
-    /// Something was enqueued, which is timed or not.
+    /// Adds an operation that was enqueued, timed or not.
     pub(crate) fn add(&mut self, new: Untimed, is_timed: bool) {
         let (number, passed) = (self.read + self.pending.len(), self.untimed.len());
         let lane = self.lane(new.stream);
@@ -131,8 +133,8 @@ impl Enqueued {
         self.events[event] = Some(recorded);
     }
 
-    /// What carries out what was enqueued on a stream last, as long as nothing tells when it ends; of what is not timed only if it is
-    /// to be told.
+    /// The engine of the last operation on a stream, as long as nothing shows when that ends; for an untimed
+    /// operation only if `tells`.
     pub(crate) fn last_engine(&mut self, stream: usize, tells: bool) -> Option<Engine> {
         if let Some(last) = self.last(stream) {
             return Some(last.operation.what.engine);
@@ -141,14 +143,14 @@ impl Enqueued {
         Some(self.untimed[untimed].0.what.engine)
     }
 
-    /// What was enqueued on a stream last; `None` if it is known when that ends.
+    /// The last operation on a stream; `None` if its end is known.
     pub(crate) fn last(&mut self, stream: usize) -> Option<&Pending> {
         let read = self.read;
         let open = self.lane(stream).open?;
         open.checked_sub(read).and_then(|index| self.pending.get(index))
     }
 
-    /// What was enqueued on a stream last ends where this was recorded, and what comes next begins after it.
+    /// Notes that the last operation on a stream ends at this stamp, and the next one begins after it.
     pub(crate) fn ends(&mut self, stream: usize, stamp: &Rc<Stamp>) {
         let read = self.read;
         let lane = self.lane(stream);
@@ -167,7 +169,7 @@ impl Enqueued {
 }
 
 impl Pending {
-    /// Whether the device is known to be done with it, and with what tells when it began.
+    /// Whether the device is known to be done with it, and with the stamps that show when it began.
     pub(crate) fn is_over(&self) -> bool {
         let is_complete = |stamp: &Rc<Stamp>| {
             stamp.at.get().is_some() || !stamp.recorded.get() || stamp.event.is_complete().unwrap_or(false)

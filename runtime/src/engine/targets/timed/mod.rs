@@ -1,12 +1,13 @@
-//! [`Profiler`]: when each operation of a run began and ended, by events.
+//! [`Profiler`]: measures with events when each operation of a run began and ended.
 //!
-//! The operations are enqueued on the streams that they have anyway, with the events and waits that they have anyway. An event
-//! that tells the time costs the engine a microsecond or two, though, that it is recorded on, and the engines that copy have none
-//! to spare. So when a copy ends is noted elsewhere: by the kernel's stream that waits for it, once it has, or by an observer, a
-//! stream of which nothing else is asked than to wait for copies and to note when they are done. Kernels note it themselves.
-//! Streams without copies have none, and several share one where there are many.
-//! When an operation began needs no event: it is when the last of what it had to wait for was done. Events, not too many, and
-//! observers are kept from run to run. Where the run would take longer for it, only some of the chunks are timed (`sampling`).
+//! The operations are enqueued on their own streams, with their own events and waits. But an event with a
+//! timestamp costs the engine on which it is recorded a microsecond or two, and copy engines have no time to
+//! spare. So the end of a copy is noted elsewhere: by the kernel's stream that waits for it, once it has, or
+//! by an observer, a stream that only waits for copies and notes when they are done. Kernels note their own
+//! ends. Streams without copies have no observer, and several share one where there are many. The beginning
+//! of an operation needs no event: it is the time when the last thing that it had to wait for was done. A
+//! limited number of events, and observers, are kept from run to run. Where timing every chunk would make the
+//! run longer, only some chunks are timed (`sampling`).
 
 mod between;
 mod enqueued;
@@ -34,25 +35,26 @@ use crate::engine::targets::timed::observed::{Observed, way};
 use crate::engine::targets::what::{Numbered, What};
 use crate::observe::timeline::Engine;
 
-/// Events that are kept for the next profile, at most.
+/// The number of events kept for the next profile, at most.
 const KEPT: usize = 1 << 12;
 
-/// After something else a shared observer needs so long to see what is there already.
+/// The time that a shared observer needs after other work to see an event that is already complete.
 const SEEN: Nanos = 10e3;
 
-/// Times what a run enqueues.
+/// Times the operations that a run enqueues.
 pub(crate) struct Profiler {
     device: Device,
-    /// Recorded before everything else, when the device had nothing to do.
+    /// Recorded before everything else, when the device was idle.
     base: Event,
-    /// When that was by the host's clock, since the run began.
+    /// The time of that record by the host's clock, since the run began.
     base_at: Nanos,
     began: Duration,
     observers: Vec<Stream>,
     observed: Observed,
     mark: Event,
     sampling: Sampling,
-    /// Of the plan's events, those that a kernel's stream waits for in each chunk, after a copy.
+    /// For each of the plan's events, whether it follows a copy and a kernel's stream waits for it in each
+    /// chunk.
     awaited: Vec<bool>,
     enqueued: RefCell<Enqueued>,
 }
@@ -61,20 +63,20 @@ pub(crate) struct Profiler {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timed {
     pub(crate) what: What,
-    /// Its stream's number among the pipeline's.
+    /// The number of its stream among the pipeline's.
     pub(crate) stream: usize,
     pub(crate) tag: Tag,
-    /// Which one of the operation's in its chunk: a `repeat` has several.
+    /// The index of this part of the operation in its chunk: a `repeat` has several.
     pub(crate) part: usize,
     pub(crate) enqueued: Nanos,
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
-    /// Whether that was worked out from what was timed in other chunks.
+    /// Whether the times were calculated from timed operations in other chunks.
     pub(crate) estimated: bool,
 }
 
 impl Profiler {
-    /// `began`: the host's clock when the run did. `first`: the first of its streams. The device has nothing to do.
+    /// `began`: the host's clock when the run began. `first`: the first of its streams. The device is idle.
     pub(crate) fn new(
         device: &Device,
         plan: &Plan,
@@ -112,12 +114,12 @@ impl Profiler {
         self.device.driver().clock().saturating_sub(self.began).as_secs_f64() * 1e9
     }
 
-    /// Another chunk begins, other than the first.
+    /// Begins another chunk, other than the first.
     pub(crate) fn begin(&self, chunk: usize) {
         self.sampling.begin(chunk, || self.now());
     }
 
-    /// Does what tells the time of something.
+    /// Calls `tell`, which enqueues a timestamp, and counts the time that this takes.
     fn telling<T>(&self, tell: impl FnOnce() -> DriverResult<T>) -> DriverResult<T> {
         if !self.sampling.counts() {
             return tell();
@@ -149,12 +151,13 @@ impl Profiler {
         Ok(())
     }
 
-    /// Whether an operation is timed: in a chunk that is, or because of what was not seen in a chunk before nothing is known.
+    /// Whether an operation is timed: because its chunk is, or because it was not enqueued in an earlier
+    /// chunk, so that nothing is known of it.
     fn is_timed(&self, tag: Tag) -> bool {
         self.sampling.is_timed() || self.enqueued.borrow().is_new(tag)
     }
 
-    /// A routine is about to enqueue what it likes, or something else is.
+    /// Prepares for a routine or another caller that is about to enqueue any work.
     pub(crate) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
         let is_timed = self.is_timed(tag);
         self.settle(stream, tag, is_timed)?;
@@ -165,7 +168,7 @@ impl Profiler {
         Ok(())
     }
 
-    /// Has what is on a stream tell when it ends, if that is timed or what comes `next` is.
+    /// Records the end of the last operation on a stream, if that operation or the `next` one is timed.
     fn settle(&self, stream: Numbered<RawStream>, tag: Tag, next: bool) -> DriverResult<()> {
         let last = self.enqueued.borrow_mut().last_engine(stream.number, next);
         let Some(engine) = last else { return Ok(()) };
@@ -185,7 +188,7 @@ impl Profiler {
         Ok(())
     }
 
-    /// It has.
+    /// Notes that the routine has enqueued its work.
     pub(crate) fn close(&self, stream: Numbered<RawStream>, tag: Tag, what: What) {
         let mut all = self.enqueued.borrow_mut();
         let &mut StreamEnd { begun, part, is_timed, .. } = all.lane(stream.number);
@@ -204,7 +207,7 @@ impl Profiler {
         let copy = last.filter(|&engine| copies(engine));
         let observer = copy.and_then(|engine| self.observed.observer(stream.number, engine));
         let is_awaited = self.awaited.get(event.number % self.awaited.len().max(1)) == Some(&true);
-        // Before the one that tells the time, which takes longer: others wait for this one.
+        // Recorded before the event with a timestamp, which takes longer, because others wait for this one.
         // SAFETY: both are live for as long as the run, which waits for the stream.
         unsafe { self.device.driver().enqueue(Command::Record(event.raw), stream.raw, tag)? };
         if last.is_none() && !self.sampling.is_timed() {
@@ -222,7 +225,7 @@ impl Profiler {
         Ok(())
     }
 
-    /// Has a stream wait for the latest record of one of the plan's events.
+    /// Makes a stream wait for the latest record of one of the plan's events.
     pub(crate) fn wait(
         &self,
         stream: Numbered<RawStream>,
@@ -248,7 +251,7 @@ impl Profiler {
         Ok(())
     }
 
-    /// Everything is enqueued: has each stream's last operation tell when it ends.
+    /// Records the end of each stream's last operation, after everything is enqueued.
     pub(crate) fn close_all(&self, streams: &[Stream]) -> DriverResult<()> {
         for (number, stream) in streams.iter().enumerate() {
             self.settle(Numbered { raw: stream.raw, number }, NO_OPERATION, true)?;
@@ -266,26 +269,27 @@ impl Profiler {
 
     fn note(&self, stamp: &Stamp, stream: RawStream, tag: Tag) -> DriverResult<()> {
         self.telling(|| {
-            // SAFETY: the stream lives as long as the run or is an observer, which is waited for too, and so does the event.
+            // SAFETY: the stream lives as long as the run or is an observer, which is waited for too, and so
+            // does the event.
             unsafe { self.device.driver().enqueue(Command::Record(stamp.event.raw), stream, tag) }
         })?;
         stamp.recorded.set(true);
         Ok(())
     }
 
-    /// When a stream gets here.
+    /// A stamp recorded at this point of a stream.
     fn noted(&self, stream: RawStream, tag: Tag) -> DriverResult<Rc<Stamp>> {
         let stamp = self.stamp()?;
         self.note(&stamp, stream, tag)?;
         Ok(stamp)
     }
 
-    /// When `event` comes, which was just recorded on a stream.
+    /// A stamp of the moment at which `event`, just recorded on a stream, is complete.
     fn observed(&self, index: usize, event: RawEvent, tag: Tag) -> DriverResult<Rc<Stamp>> {
         let observer = self.observers[index].raw;
         self.telling(|| {
-            // SAFETY: both are live until they were waited for. What is waited for is a record, which stays though the event be
-            // recorded anew.
+            // SAFETY: both are live until they were waited for. The wait is for this record, which stays even
+            // if the event is recorded anew.
             unsafe { self.device.driver().enqueue(Command::Wait(event), observer, tag) }
         })?;
         let stamp = self.noted(observer, tag)?;
@@ -302,7 +306,7 @@ impl Profiler {
         if let Some(event) = all.pool.pop() {
             return Ok(event);
         }
-        // As many as are needed now, so that no time is lost over those that are not complete.
+        // Only as many as are needed now, so that no time is spent on those that are not complete.
         while all.pool.is_empty()
             && all.pending.front().is_some_and(Pending::is_over)
             && let Some(oldest) = all.pending.pop_front()
@@ -316,7 +320,7 @@ impl Profiler {
         }
     }
 
-    /// When an operation was; what is free of its events is in the pool again.
+    /// Reads the times of an operation, and returns events no longer needed to the pool.
     fn read(&self, all: &mut Enqueued, pending: Pending) -> DriverResult<()> {
         let Pending { operation, after, end } = pending;
         let Untimed { what, stream, tag, part, begun, enqueued } = operation;
@@ -345,7 +349,7 @@ impl Profiler {
         let began = start.max(last);
         let expected = began..began + self.alone(what);
         if was_busy(end, floor, &expected) || before.is_some_and(|before| end <= before + SEEN) {
-            // The stream that noted it was busy until then: it was earlier, or just then.
+            // The stream that noted the end was busy until then: the end was earlier, or just then.
             end = end.min(expected.end);
             stamp.at.set(Some(end));
         }
@@ -353,13 +357,13 @@ impl Profiler {
             all.ends[group] = end;
         }
         free(stamp);
-        // By the host's clock it may have begun a little later than it was done.
+        // By the host's clock it may have begun a little after its end.
         let start = start.min(end);
         all.timed.push(Timed { what, stream, tag, part, enqueued, start, end, estimated: false });
         Ok(())
     }
 
-    /// How long a copy takes while copies go the other way, by the calibration.
+    /// The time of a copy while copies go the other way, by the calibration.
     fn alone(&self, what: What) -> Nanos {
         let DeviceModel { to_device, to_host, duplex, copy_latency, .. } = *self.device.calibration();
         let rate = if what.engine == Engine::ToDevice { to_device } else { to_host };
@@ -367,7 +371,7 @@ impl Profiler {
         copy_latency.as_secs_f64() * 1e9 + if time.is_finite() && time > 0.0 { time * 1e9 } else { 0.0 }
     }
 
-    /// When an event was complete; `None` of one that nobody has waited for.
+    /// The time at which an event was complete; `None` for an event that was not recorded.
     fn at(&self, stamp: &Stamp) -> DriverResult<Option<Nanos>> {
         if stamp.at.get().is_none() && stamp.recorded.get() {
             let at = (self.base_at + self.base.elapsed(&stamp.event)?).max(0.0);
@@ -377,9 +381,9 @@ impl Profiler {
         Ok(stamp.at.get())
     }
 
-    /// When everything was, and what is to be kept. The device is done with all of it.
+    /// The times of all operations, and the clockwork to keep. The device is done with all of it.
     pub(crate) fn finish(self) -> DriverResult<(Vec<Timed>, Clockwork)> {
-        // They have yet to note the last of it.
+        // The observers have yet to note the last ends.
         self.observers.iter().try_for_each(|observer| observer.synchronize())?;
         let mut all = self.enqueued.take();
         all.lanes.clear();
@@ -412,7 +416,8 @@ fn copies(engine: Engine) -> bool {
     matches!(engine, Engine::ToDevice | Engine::ToHost)
 }
 
-/// Whether one of the plan's events, after a copy, is waited for by a kernel's stream in the same chunk, whatever the chunk.
+/// Whether one of the plan's events follows a copy, and a kernel's stream waits for it in the same chunk, in
+/// every chunk.
 fn is_awaited(plan: &Plan, event: usize) -> bool {
     let is_copy = way(plan.operations[plan.events[event].operation].kind).is_some();
     let by_a_kernel = |wait: &&WaitPlan| {
@@ -425,8 +430,8 @@ fn is_awaited(plan: &Plan, event: usize) -> bool {
     is_copy && plan.waits.iter().any(|wait| by_a_kernel(&wait))
 }
 
-/// An event before a copy is complete when the copy may begin. The engine may be at another one then, which is over when
-/// the copy does begin: it has one at a time.
+/// Corrects the beginnings of copies. An event before a copy is complete when the copy may begin. At that
+/// time the engine may be busy with another copy, which is over when this one begins: it has one at a time.
 fn one_at_a_time(timed: &mut [Timed]) {
     for engine in [Engine::ToDevice, Engine::ToHost] {
         let mut copies: Vec<_> = timed.iter_mut().filter(|timed| timed.what.engine == engine).collect();

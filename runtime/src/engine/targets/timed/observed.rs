@@ -1,26 +1,28 @@
-//! [`Observed`]: which streams of a profile need another one that notes when their copies end.
+//! [`Observed`]: the streams of a profile that need another stream to note when their copies end.
 
 use crate::base::plan::{OperationKind, OperationPlan, Plan};
 use crate::engine::chunks::costs::HARDWARE_QUEUES;
 use crate::engine::streams::Streams;
 use crate::observe::timeline::Engine;
 
-/// Which observer notes what. More streams than the hardware has queues would wait for each other, observers too: where there are
-/// not enough for each stream that copies, those that copy the same way in one place of the plan have one together, and where
-/// that is not enough either, several of these.
+/// The assignment of observers. More streams than the hardware has queues would wait for each other, and
+/// observers are streams, too: if there are not enough for each stream that copies, the copies of one
+/// direction at one place of the plan share an observer, and if that is not enough either, several of these
+/// groups share one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Observed {
-    /// What copies in the order in which it was enqueued: by stream, by its number among the pipeline's, to the device and to the
-    /// host.
+    /// Groups of copies that are done in the order of enqueuing: by stream number of the pipeline, to the
+    /// device and to the host.
     groups: Vec<[Option<usize>; 2]>,
-    /// How many of them there are.
+    /// The number of groups.
     pub(crate) group_count: usize,
-    /// How many observers there are.
+    /// The number of observers.
     pub(crate) count: usize,
 }
 
 impl Observed {
-    /// `slots`: those of the run. `spread`: whether stages whose streams a run chooses have one for each slot.
+    /// `slots`: the slots of the run. `spread`: whether stages whose streams a run chooses have one for each
+    /// slot.
     pub(crate) fn new(plan: &Plan, streams: &Streams, slots: usize, spread: bool) -> Self {
         let most = HARDWARE_QUEUES.saturating_sub(streams.used(plan, slots, spread)).max(1);
         let each = Self::of(plan, streams, slots.min(streams.slots()), spread, true);
@@ -33,7 +35,7 @@ impl Observed {
         found
     }
 
-    /// `each`: a group for each stream; else one for each of the plan's and each way.
+    /// `each`: a group for each stream; otherwise one for each of the plan's streams and each direction.
     fn of(plan: &Plan, streams: &Streams, slots: usize, spread: bool, each: bool) -> Self {
         let mut groups = vec![[None; 2]; streams.all().len()];
         let mut group_count = 0;
@@ -60,17 +62,17 @@ impl Observed {
         Self { groups, group_count, count: 0 }
     }
 
-    /// Where an engine's work on a stream belongs, if that is observed.
+    /// The group of an engine's work on a stream, if it is observed.
     pub(crate) fn group(&self, stream: usize, engine: Engine) -> Option<usize> {
         self.groups.get(stream)?[usize::from(engine == Engine::ToHost)]
     }
 
-    /// The observer for that.
+    /// The observer of that group.
     pub(crate) fn observer(&self, stream: usize, engine: Engine) -> Option<usize> {
         self.group(stream, engine)?.checked_rem(self.count)
     }
 
-    /// Whether an observer may be late: it has something else to wait for before.
+    /// Whether an observer may be late, because it waits for something else before.
     pub(crate) fn is_shared(&self) -> bool {
         self.count < self.group_count
     }

@@ -1,9 +1,10 @@
-//! [`Sampling`]: of which chunks a profile times the operations.
+//! [`Sampling`]: the chunks whose operations a profile times.
 //!
-//! To record an event that tells the time takes the host two microseconds or more. Where the device has enough to do meanwhile
-//! nobody waits for that. Where it waits for the host, or has to record events between its copies that are not the plan's, the whole
-//! run takes longer: so only some chunks are timed then, a few that follow each other at a time, which shows how they overlap, and no
-//! more of them than a share of the run's time is spent on. When the operations of the others were is worked out from these (`between`).
+//! Recording an event with a timestamp takes the host two microseconds or more. If the device has enough to
+//! do meanwhile, nobody waits for that. If it waits for the host, or has to record additional events between
+//! its copies, the whole run takes longer. Then only some chunks are timed, a few consecutive ones at a time,
+//! which shows how they overlap, and only so many that a given share of the run's time is spent on them. The
+//! times of the other operations are calculated from these (`between`).
 
 use std::cell::Cell;
 
@@ -14,38 +15,38 @@ use crate::engine::chunks::costs::is_mapped;
 use crate::engine::targets::timed::observed::way;
 
 // Note 36: a profile times only some chunks where the run would wait for it.
-/// The share of a run's time that is spent on telling the time, where the run waits for the host.
+/// The share of a run's time that is spent on timestamps, if the run waits for the host.
 const SHARE: f64 = 0.01;
 
-/// Where kernels work on the host's memory: there one waits until what the one before has written is all over the link, if an event
-/// is between them, which takes longer than the host does.
+/// The share if kernels work on the host's memory. With an event between two kernels, the second waits until
+/// the first one's writes are over the link, which takes longer than the host's work.
 const MAPPED_SHARE: f64 = 0.002;
 
 /// Chunks with fewer bytes each way are done before a host that has other things to do has timed them.
 const SMALL: usize = 2 << 20;
 
-/// Of chunks that follow each other so many are timed.
+/// The smallest and the largest number of consecutive chunks that are timed.
 const WINDOW: [usize; 2] = [2, 4];
 
-/// So many times; should it be more often, events are made on the way.
+/// The number of times for which events are made beforehand; further ones are made on the way.
 const MANY: usize = 8;
 
-/// Which chunks are timed.
+/// The choice of timed chunks.
 pub(crate) struct Sampling {
-    /// The share of the time that it may take; `None` if every chunk is timed.
+    /// The share of the run's time that timing may take; `None` if every chunk is timed.
     share: Option<f64>,
     /// Ring slots.
     pub(crate) depth: usize,
     window: usize,
-    /// The chunk from which as many are timed once more, whatever it takes: each ring slot is in use again.
+    /// The chunk from which as many are timed once more, whatever it costs: each ring slot is in use again.
     second: usize,
     /// Whether the current chunk is timed.
     is_timed: Cell<bool>,
-    /// What it has taken so far.
+    /// The time that timing has taken so far.
     spent: Cell<Nanos>,
-    /// What it had when the current chunks began.
+    /// That time when the current window began.
     before: Cell<Nanos>,
-    /// What the last ones have taken that were timed.
+    /// The time that timing the last timed window has taken.
     each: Cell<Nanos>,
 }
 
@@ -60,7 +61,7 @@ impl Sampling {
         Self { share, depth, window, second, is_timed: Cell::new(true), spent, before, each }
     }
 
-    /// Another chunk begins, other than the first.
+    /// Begins another chunk, other than the first.
     pub(crate) fn begin(&self, chunk: usize, now: impl FnOnce() -> Nanos) {
         let Some(share) = self.share.filter(|_| chunk.is_multiple_of(self.window)) else { return };
         if self.is_timed.get() {
@@ -71,7 +72,7 @@ impl Sampling {
         self.is_timed.set(chunk == self.second || affords());
     }
 
-    /// Of so many chunks those that may well be timed.
+    /// The number out of `chunks` chunks that are likely to be timed.
     pub(crate) fn most(&self, chunks: usize) -> usize {
         if self.counts() { chunks.min(MANY * self.window) } else { chunks }
     }
@@ -81,21 +82,21 @@ impl Sampling {
         self.is_timed.get()
     }
 
-    /// Whether it matters how long it takes.
+    /// Whether the time that timing takes matters.
     pub(crate) fn counts(&self) -> bool {
         self.share.is_some()
     }
 
-    /// To time something has taken so long.
+    /// Adds the time that a timestamp has taken.
     pub(crate) fn took(&self, time: Nanos) {
         self.spent.set(self.spent.get() + time);
     }
 }
 
-/// The share of a run's time that a profile may take: `None` where the device has enough to do meanwhile.
+/// The share of a run's time that a profile may take: `None` if the device has enough to do meanwhile.
 ///
-/// `stages`: whether the host has copies of its own to make. `spread`: whether stages whose streams a run chooses have one for each
-/// slot. `chunk`: its items.
+/// `stages`: whether the host has copies of its own to make. `spread`: whether stages whose streams a run
+/// chooses have one for each slot. `chunk`: its items.
 pub(crate) fn share(
     plan: &Plan,
     hosts: &[HostArgument<'_>],
@@ -126,7 +127,7 @@ pub(crate) fn share(
 mod tests {
     use super::*;
 
-    /// Which of so many chunks are timed, if each takes 10 us and to time it 5 us more.
+    /// The indices of the timed chunks, if each takes 10 us and timing it 5 us more.
     fn timed(share: Option<f64>, depth: usize, chunks: usize) -> Vec<usize> {
         let sampling = Sampling::new(share, depth);
         let (mut now, mut timed) = (0.0, Vec::new());

@@ -1,11 +1,11 @@
-//! [`TimedTarget`]: commands go to the device one by one, and each is timed.
+//! [`TimedTarget`]: passes commands to the device one by one, and times each.
 
 use super::Profiler;
 use crate::driver::{Command, DriverResult, RawStream, Tag};
 use crate::engine::targets::streams::StreamsTarget;
 use crate::engine::targets::what::{Numbered, What};
 
-/// Where commands go one by one, to be timed.
+/// The target that passes commands on and times them.
 pub(crate) struct TimedTarget<'r> {
     pub(crate) streams: StreamsTarget<'r>,
     pub(crate) profiler: Box<Profiler>,
@@ -19,7 +19,7 @@ impl<'r> TimedTarget<'r> {
     /// Enqueues a command.
     ///
     /// # Safety
-    /// As [`Driver::enqueue`](crate::driver::Driver::enqueue).
+    /// Those of [`Driver::enqueue`](crate::driver::Driver::enqueue).
     pub(crate) unsafe fn enqueue(
         &self,
         command: Command<'_>,
@@ -42,7 +42,7 @@ impl<'r> TimedTarget<'r> {
         }
     }
 
-    /// A routine is about to enqueue what it likes.
+    /// Prepares for a routine that is about to enqueue any work.
     pub(crate) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
         self.streams.driver.make_current()?;
         self.profiler.open(stream, tag)

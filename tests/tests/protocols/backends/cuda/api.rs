@@ -1,4 +1,4 @@
-//! A driver whose device is threads: each works off one stream.
+//! A driver whose device consists of threads: each carries out one stream.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -13,12 +13,12 @@ use crate::driver::DriverResult;
 
 pub(crate) const NOT_SUPPORTED: u32 = 801;
 
-/// As many streams as a model has.
+/// The number of streams that a model may have.
 const STREAMS: usize = 2;
 
 type Function = unsafe extern "C" fn(*mut c_void);
 
-/// What is enqueued on a stream.
+/// The commands of a stream.
 enum Command {
     Work(Box<dyn FnOnce()>),
     Call(Function, usize),
@@ -53,15 +53,15 @@ impl Stream {
 #[derive(Default)]
 pub(crate) struct Api {
     streams: [Stream; STREAMS],
-    /// What comes of telling a stream to wait for a word, if not 0.
+    /// The result of telling a stream to wait for a word, if not 0.
     pub(crate) wait_fails: Cell<u32>,
-    /// So many waits for a stream fail, though the stream goes on.
+    /// This number of waits for a stream fail, though the stream goes on.
     pub(crate) failures: Cell<usize>,
     /// Whether one has failed.
     pub(crate) is_lost: Cell<bool>,
 }
 
-// SAFETY: a model's threads are coroutines of one thread, which change in calls of loom's only.
+// SAFETY: a model's threads are coroutines of one thread, which switch only in calls of loom.
 unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
@@ -84,7 +84,7 @@ impl Api {
         stream.changed.notify_all();
     }
 
-    /// What the device does on a stream, until that is destroyed.
+    /// The device's work on a stream, until the stream is destroyed.
     pub(crate) fn work_off(&self, stream: CUstream) {
         let (stream, mut is_over) = (self.stream(stream), false);
         while !is_over {
@@ -99,7 +99,7 @@ impl Api {
                 Command::Call(function, argument) => unsafe {
                     function(std::ptr::without_provenance_mut(argument));
                 },
-                // SAFETY: the page is there, or loom says that it is not.
+                // SAFETY: the page exists, or loom reports that it does not.
                 Command::Write(word, value) => unsafe { word.atomic() }.store(value, Ordering::Release),
                 Command::Wait(word, value) => {
                     let is_before = || {
@@ -118,7 +118,7 @@ impl Api {
         }
     }
 
-    /// Enqueues what a kernel would do.
+    /// Enqueues the work of a kernel.
     pub(crate) fn launch(&self, stream: CUstream, work: impl FnOnce() + 'static) {
         self.enqueue(stream, Command::Work(Box::new(work)));
     }

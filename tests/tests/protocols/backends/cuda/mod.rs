@@ -1,4 +1,5 @@
-//! Words that the device writes or waits for, the threads of host functions, and a device that is threads of the model.
+//! Words that the device writes or waits for, the threads of host functions, and a device that consists of
+//! the model's threads.
 
 pub(crate) mod api;
 #[path = "../../../../../runtime/src/backends/cuda/ends.rs"]

@@ -16,7 +16,7 @@ pub(crate) struct Word {
     pub(crate) device: CUdeviceptr,
 }
 
-/// A word of some page, and what tells whether that was freed.
+/// A word of some page, and a flag that shows whether the page was freed.
 struct Cell {
     word: AtomicU32,
     memory: UnsafeCell<()>,
@@ -30,7 +30,7 @@ impl Word {
         let cell = std::ptr::with_exposed_provenance::<Cell>(self.device as usize);
         // SAFETY: pages are leaked.
         let cell = unsafe { &*cell };
-        // Nothing that frees it comes before this, or meanwhile.
+        // Nothing frees it before this or at the same time.
         cell.memory.with(|_| ());
         &cell.word
     }
@@ -50,11 +50,11 @@ impl Page {
     }
 
     pub(crate) unsafe fn free(self, api: &Api) {
-        // So does the driver, unless its context is lost.
+        // The driver does so too, unless its context is lost.
         if !api.is_lost.get() {
             api.drain();
         }
-        // Everything that accesses it comes before this.
+        // Every access comes before this.
         self.0.iter().for_each(|cell| cell.memory.with_mut(|_| ()));
     }
 }

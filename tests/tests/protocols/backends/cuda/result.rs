@@ -1,8 +1,8 @@
-//! What a device or a job computes.
+//! The result of a device or a job.
 
 use loom::cell::UnsafeCell;
 
-/// What a stream computes, and the host reads.
+/// A value that a stream computes, and the host reads.
 pub(super) struct Computed(UnsafeCell<u32>);
 
 // SAFETY: loom finds out whether two threads access it at once.
@@ -18,12 +18,12 @@ impl Default for Computed {
 
 impl Computed {
     pub(super) fn set(&self, value: u32) {
-        // SAFETY: nobody accesses it meanwhile, else loom says so first.
+        // SAFETY: nobody accesses it at the same time, or loom reports that first.
         self.0.with_mut(|result| unsafe { *result = value });
     }
 
     pub(super) fn get(&self) -> u32 {
-        // SAFETY: nobody writes it meanwhile, else loom says so first.
+        // SAFETY: nobody writes it at the same time, or loom reports that first.
         self.0.with(|result| unsafe { *result })
     }
 }

@@ -1,3 +1,3 @@
-//! What CUDA's driver has in `cuda.h`.
+//! The names of CUDA's `cuda.h` that the files need.
 
 pub(crate) use cudarc::driver::sys::*;

@@ -1,5 +1,5 @@
-//! Waiting for a stream by a word that it writes: who has waited sees all that the stream has done, whichever stream had the word
-//! before, and no page is freed that a stream may still write.
+//! Waiting for a stream by a word that it writes: a thread that has waited sees all that the stream has done,
+//! whichever stream had the word before, and no page is freed that a stream may still write.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Device {
         thread::spawn(move || device.api.work_off(stream_handle(RawStream(stream))));
     }
 
-    /// Has a stream compute something and waits for it; whether that went well.
+    /// Makes a stream compute something and waits for it; returns whether that succeeded.
     fn compute(&self, stream: u64, value: u32) -> bool {
         let (stream, result) = (stream_handle(RawStream(stream)), Arc::<Computed>::default());
         let computed = Arc::clone(&result);
@@ -68,7 +68,7 @@ fn who_waits_sees_what_its_stream_has_done() {
     });
 }
 
-/// One stream after the other has the same word.
+/// One stream after the other gets the same word.
 #[test]
 fn a_word_goes_from_one_stream_to_the_next() {
     check(2, || {
@@ -82,14 +82,14 @@ fn a_word_goes_from_one_stream_to_the_next() {
     });
 }
 
-/// A stream whose wait failed writes its word later: that word serves nobody else, and its page stays.
+/// A stream whose wait failed writes its word later: no other stream gets that word, and its page stays.
 #[test]
 fn a_word_that_may_be_written_serves_nobody_else() {
     check(2, || {
         let device = Device::new(1);
         [0, 1].into_iter().for_each(|stream| device.start(stream));
         let (first, second) = (device.compute(0, 1), device.compute(1, 2));
-        // The failure comes with the first wait that the driver does.
+        // The first wait of the driver reports the failure.
         assert!(first || second);
         [0, 1].into_iter().for_each(|stream| device.destroy(stream));
         device.ends.close(Some(&device.api));

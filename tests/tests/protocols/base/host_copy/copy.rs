@@ -16,10 +16,10 @@ pub(super) enum Way {
 /// The pieces of the memory that is copied to.
 const PIECES: usize = 4;
 
-/// Its addresses are what counts.
+/// Only its addresses matter.
 static TO: [u8; PIECES * PIECE] = [0; PIECES * PIECE];
 
-/// How often each piece was copied, and how many were.
+/// How often each piece was copied, and the number of copies.
 struct Copies {
     counts: [UnsafeCell<usize>; PIECES],
     tells: bool,
@@ -28,7 +28,7 @@ struct Copies {
 }
 
 std::thread_local! {
-    /// Those of this execution.
+    /// The counts of this execution.
     static COPIES: RefCell<Option<Rc<Copies>>> = const { RefCell::new(None) };
 }
 
@@ -36,7 +36,8 @@ fn copies() -> Rc<Copies> {
     COPIES.with_borrow(|copies| Rc::clone(copies.as_ref().expect("the execution has begun")))
 }
 
-/// `tells`: whether who waits is told of each copy, which orders more than the copies themselves do.
+/// `tells`: whether a waiting thread is notified of each copy, which orders more than the copies themselves
+/// do.
 pub(super) fn begin(tells: bool) {
     let counts = [(); PIECES].map(|()| UnsafeCell::new(0));
     let copies = Copies { counts, tells, total: Mutex::new(0), changed: Condvar::new() };
@@ -48,13 +49,13 @@ pub(super) fn piece(index: usize) -> *mut u8 {
     TO[index * PIECE..].as_ptr().cast_mut()
 }
 
-/// How often a piece was copied. Nothing is to be copying it.
+/// How often a piece was copied. No thread may be copying it.
 pub(super) fn count(index: usize) -> usize {
-    // SAFETY: nobody writes it meanwhile, else loom says so first.
+    // SAFETY: nobody writes it at the same time, or loom reports that first.
     copies().counts[index].with(|count| unsafe { *count })
 }
 
-/// Waits, without helping, until so many pieces were copied.
+/// Waits, without helping, until this number of pieces were copied.
 pub(super) fn wait_for(pieces: usize) {
     let copies = copies();
     let mut total = copies.total.lock().expect("no panic");
@@ -66,7 +67,7 @@ pub(super) fn wait_for(pieces: usize) {
 pub(super) unsafe fn copy_with(_: Way, to: *mut u8, _: *const u8, bytes: usize) {
     assert_eq!(bytes, PIECE);
     let (index, copies) = ((to.addr() - TO.as_ptr().addr()) / PIECE, copies());
-    // SAFETY: nobody accesses it meanwhile, else loom says so first.
+    // SAFETY: nobody accesses it at the same time, or loom reports that first.
     copies.counts[index].with_mut(|count| unsafe { *count += 1 });
     if copies.tells {
         *copies.total.lock().expect("no panic") += 1;

@@ -1,4 +1,5 @@
-//! Each piece is copied once, who waits for a task sees all of it, and no thread sleeps while there are pieces.
+//! Each piece is copied once, a thread that waits for a task sees all of it, and no thread sleeps while there
+//! are pieces.
 
 use std::sync::Arc;
 
@@ -23,14 +24,14 @@ impl Copying {
         Self(workers)
     }
 
-    /// Begins to copy so many pieces, from this one on.
+    /// Begins to copy this number of pieces, from this one on.
     fn start(self, first: usize, pieces: usize) -> Arc<Task> {
         let address = copy::piece(first);
-        // SAFETY: nothing is copied but counts, whose accesses loom sees.
+        // SAFETY: only counts are copied, whose accesses loom sees.
         unsafe { self.0.start(address, address, pieces * PIECE, Way::Cached) }
     }
 
-    /// The threads end, all of them: who sleeps is woken for a task that nobody does.
+    /// All threads end: the sleeping ones are woken for a task that nobody does.
     fn end(self) {
         injector::end();
         drop(self.start(0, 2));
@@ -88,7 +89,7 @@ fn tasks_of_several_threads_do_not_mix() {
     });
 }
 
-/// Who waits copies alone where the system gives no threads.
+/// If the system gives no threads, the waiting thread copies alone.
 #[test]
 fn without_threads_who_waits_copies() {
     check(2, || {

@@ -1,11 +1,11 @@
-//! A queue as crossbeam's is, in the orderings that its users can see, or with weaker ones.
+//! A queue like crossbeam's, in the orderings that its users can see, or with weaker ones.
 
 use std::cell::Cell;
 
 use crate::base::sync::{AtomicBool, AtomicUsize, Ordering, end_thread};
 
 std::thread_local! {
-    /// Whether the threads are to end: they would go on for ever.
+    /// Whether the threads are to end: otherwise they would go on for ever.
     static IS_OVER: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -13,12 +13,12 @@ pub(super) fn begin() {
     IS_OVER.set(false);
 }
 
-/// From now on whoever takes a piece ends in place of that.
+/// From now on a thread that takes a piece ends instead.
 pub(super) fn end() {
     IS_OVER.set(true);
 }
 
-/// As many pieces as a model has.
+/// The number of pieces that a model may have.
 const PLACES: usize = 8;
 
 pub(super) struct Injector<T> {
@@ -32,7 +32,7 @@ struct Place<T> {
     is_written: AtomicBool,
 }
 
-// SAFETY: a model's threads are coroutines of one thread, which change in calls of loom's only.
+// SAFETY: a model's threads are coroutines of one thread, which switch only in calls of loom.
 unsafe impl<T: Send> Sync for Injector<T> {}
 
 pub(super) enum Steal<T> {

@@ -1,4 +1,4 @@
-//! The threads that copy. What they copy is a count for each piece, and the machine has four cores.
+//! The copying threads. They copy a count for each piece, and the machine has four cores.
 
 #[allow(dead_code, reason = "the models use a part of it")]
 #[path = "../../../../../runtime/src/base/host_copy/workers.rs"]
@@ -12,13 +12,13 @@ use injector::{Injector, Steal};
 
 static CORES: &usize = &4;
 
-/// What a thread does between two looks.
+/// A thread's action between two looks.
 pub(crate) fn let_a_moment_pass() {
     loom::thread::yield_now();
 }
 
 mod numa {
-    /// Everywhere alike.
+    /// The same on every machine.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub(in crate::base) struct Node;
 

@@ -1,6 +1,6 @@
 //! The program that relies on the order of chunks, mended.
 
-use thalweg::explore;
+use thalweg::explore::explore;
 use thalweg::prelude::*;
 
 // ANCHOR: mended
@@ -20,7 +20,7 @@ stream_pipeline! {
 }
 
 #[test]
-fn rows_are_numbered_in_every_order() -> Result<()> {
+fn rows_are_numbered_in_every_order() -> thalweg::Result<()> {
     let explored = explore(1, 100, |device| {
         let mut rows = [0; 12];
         Numbered::new(device)?.run(&mut rows)?;

@@ -1,4 +1,4 @@
-//! The calls of waiting for streams that are nearly done.
+//! The calls of waits for streams that are nearly done.
 
 use super::ok;
 use crate::backends::cuda::Cuda;
@@ -25,7 +25,7 @@ fn three_waits() {
     }
 }
 
-/// What was recorded from the second stream on.
+/// The calls that were recorded from the second stream on.
 fn waits(calls: &str) -> Vec<&str> {
     calls.lines().skip_while(|line| !line.starts_with("cuStreamCreateWithPriority s2")).skip(1).collect()
 }
@@ -34,7 +34,7 @@ fn waits(calls: &str) -> Vec<&str> {
 fn a_word_tells_that_a_stream_is_done() {
     let calls = recorded("a_word_tells_that_a_stream_is_done", WRITES, &[], three_waits);
     let Some(calls) = calls else { return };
-    // It counts on, whichever stream writes it.
+    // The word counts on, whichever stream writes it.
     assert_eq!(
         waits(&calls),
         [
@@ -149,7 +149,7 @@ fn many_waits_on_many_threads_take_few_words() {
     let Some(calls) = calls else { return };
     let count = |call: &str| calls.lines().filter(|line| line.starts_with(call)).count();
     assert_eq!(count("cuStreamWriteValue32"), 4000);
-    // At most one for each thread, where they begin together; all are freed.
+    // There is at most one page for each thread, if they begin together. All pages are freed.
     let pages = count("cuMemHostAlloc");
     assert!((1..=4).contains(&pages), "{pages}");
     assert_eq!(count("cuMemFreeHost"), pages);

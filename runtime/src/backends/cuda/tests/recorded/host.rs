@@ -1,4 +1,4 @@
-//! The calls of host functions, and what becomes of those that are not called.
+//! The calls of host functions, and the fate of functions that are not called.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -13,7 +13,7 @@ fn recorded(test: &str, flags: &[&str], variables: &[(&str, &str)], body: fn()) 
     super::recorded(&format!("host::{test}"), flags, variables, body)
 }
 
-/// What jobs note, in order.
+/// The names that jobs note, in order.
 static NOTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
 fn note(what: &'static str) -> HostJob {
@@ -24,7 +24,8 @@ fn noted() -> Vec<&'static str> {
     std::mem::take(&mut NOTED.lock().expect("no test panics"))
 }
 
-/// A job, and what tells when it is dropped: whether or not it has run, its end of the channel is gone then.
+/// A job, and a channel that tells when the job is dropped: its end of the channel is gone then, whether it
+/// has run or not.
 fn watched(what: &'static str) -> (HostJob, mpsc::Receiver<()>) {
     let (alive, watch) = mpsc::channel::<()>();
     let note = note(what);
@@ -39,7 +40,7 @@ fn is_dropped(watch: &mpsc::Receiver<()>) -> bool {
     watch.try_recv() == Err(mpsc::TryRecvError::Disconnected)
 }
 
-/// Ends the process if it is not over by itself: a stream that waits for ever is a failure.
+/// Ends the process if it takes too long, so that a stream that waits for ever is a failure.
 fn in_time() {
     std::thread::spawn(|| {
         std::thread::sleep(Duration::from_secs(30));
@@ -48,9 +49,9 @@ fn in_time() {
     });
 }
 
-/// Hands a job over.
+/// Enqueues a job.
 fn host(device: &dyn Driver, stream: RawStream, job: HostJob) -> DriverResult<()> {
-    // SAFETY: the tests destroy no stream before its last use, and their jobs access nothing of the device's.
+    // SAFETY: the tests destroy no stream before its last use, and their jobs access no memory of the device.
     unsafe { device.enqueue(Command::Host { job, accesses: &[] }, stream, TAG) }
 }
 
@@ -87,7 +88,7 @@ fn host_functions_make_exactly_these_calls() {
         assert_eq!(noted(), ["one", "two", "three"]);
         ok(host(&*device, b, note("b")));
         ok(synchronize(&*device, b));
-        // The word of a stream that is gone serves the next, and counts on.
+        // The word of a stream that is gone serves the next stream, and counts on.
         destroy(&*device, a);
         let c = ok(device.create_stream(0));
         ok(host(&*device, c, note("c")));
@@ -260,7 +261,8 @@ fn what_is_refused_is_dropped() {
     });
 }
 
-/// The stream does not wait for the job, and the job may have begun. Then the host waits for it, with the stream.
+/// The stream does not wait for the job, and the job may have begun. So a host that waits for the stream
+/// waits for the job, too.
 #[test]
 fn a_job_that_its_stream_cannot_wait_for_is_waited_for() {
     let test = "a_job_that_its_stream_cannot_wait_for_is_waited_for";
@@ -316,7 +318,7 @@ fn a_job_that_its_stream_cannot_wait_for_may_be_later_than_the_next() {
             while NOTED.lock().expect("no test panics").is_empty() {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // Its word comes a moment after.
+            // The job's word is written a moment later.
             std::thread::sleep(Duration::from_millis(50));
             noted()
         };
@@ -324,7 +326,7 @@ fn a_job_that_its_stream_cannot_wait_for_may_be_later_than_the_next() {
         go.send(()).expect("the job waits");
         assert_eq!(until_noted(), ["late"]);
         ok(synchronize(&*device, stream));
-        // The word goes on to another stream as it is.
+        // The word goes to another stream with its value.
         destroy(&*device, stream);
         let other = ok(device.create_stream(0));
         ok(host(&*device, other, note("other")));
@@ -361,7 +363,7 @@ cuStreamSynchronize s1
     assert!(calls.contains(expected), "{calls}");
 }
 
-/// On the simulated device neither.
+/// A job may not wait on the simulated device either.
 #[test]
 fn a_job_may_not_wait_for_the_device() {
     recorded("a_job_may_not_wait_for_the_device", &[], &[], || {
@@ -378,14 +380,15 @@ fn a_job_may_not_wait_for_the_device() {
     });
 }
 
-/// Nor call the driver at all: the stub ends the process. What it drops goes from another thread.
+/// A job may not call the driver at all: the stub ends the process. Another thread releases what the job
+/// drops.
 #[test]
 fn what_a_job_drops_goes_elsewhere() {
     let calls = recorded("what_a_job_drops_goes_elsewhere", &[], &[], || {
         let device = crate::Device::cuda(0).expect("the stub's device");
-        let stream = crate::Stream::new(&device).expect("a stream");
-        let other = crate::Stream::new(&device).expect("a stream");
-        let event = crate::Event::new(&device).expect("an event");
+        let stream = crate::streams::Stream::new(&device).expect("a stream");
+        let other = crate::streams::Stream::new(&device).expect("a stream");
+        let event = crate::streams::Event::new(&device).expect("an event");
         let mut x = crate::DeviceBuf::<f32>::zeroed(&device, 10).expect("memory");
         let y = crate::PinnedBuf::<f32>::zeroed(&device, 10).expect("memory");
         other.fill(&mut x, 1.0).expect("a fill");
@@ -397,7 +400,7 @@ fn what_a_job_drops_goes_elsewhere() {
             })
             .expect("a function");
         stream.synchronize().expect("the device");
-        // One thing after another.
+        // The thread does one thing after another.
         stream.then(|_| ()).expect("a callback");
         stream.synchronize().expect("the device");
     });
@@ -407,7 +410,7 @@ fn what_a_job_drops_goes_elsewhere() {
     }
 }
 
-/// Whether the driver has got back as many references to its context as it gave, before long.
+/// Whether the driver soon has as many references to its context back as it gave.
 fn is_released() -> bool {
     let record = std::env::var_os("THALWEG_RECORD").expect("the stubs record");
     let is_even = || {
@@ -423,15 +426,14 @@ fn is_released() -> bool {
     })
 }
 
-/// The last handle of a device may go in a job. The context goes from another thread then, after an error
-/// too.
+/// A job may drop the last handle of a device. Another thread then releases the context, after an error too.
 #[test]
 fn the_last_handle_of_a_lost_device_in_a_job() {
     let variables = [("THALWEG_FAIL", "cuStreamSynchronize:700:1+")];
     recorded("the_last_handle_of_a_lost_device_in_a_job", &[], &variables, || {
         in_time();
         let device = crate::Device::cuda(0).expect("the stub's device");
-        let stream = crate::Stream::new(&device).expect("a stream");
+        let stream = crate::streams::Stream::new(&device).expect("a stream");
         let (its, (go, gate)) = (device.clone(), mpsc::channel::<()>());
         let job = move || {
             gate.recv().expect("the test goes on");
@@ -456,7 +458,7 @@ fn two_last_handles_at_the_same_time() {
             let raw = ok(device.driver().create_stream(0));
             let meet = |now: &AtomicUsize, moments: u32| {
                 now.fetch_add(1, Ordering::AcqRel);
-                // On a busy machine the other one may not run before this one rests.
+                // On a busy machine the other thread may not run before this one rests.
                 let mut turns = 0_u32;
                 while now.load(Ordering::Acquire) < 2 {
                     turns += 1;
@@ -470,7 +472,7 @@ fn two_last_handles_at_the_same_time() {
                 drop(its);
             });
             ok(host(device.driver(), raw, job));
-            // A little later each time, since the other one takes a moment too.
+            // Each round drops a little later, since the other thread takes a moment too.
             meet(&now, round % 40);
             drop(device);
         }
@@ -478,7 +480,7 @@ fn two_last_handles_at_the_same_time() {
     });
 }
 
-/// Words and threads go from one stream to the next while others use theirs.
+/// Words and threads pass from one stream to the next while others use theirs.
 #[test]
 fn jobs_of_many_threads_come_in_the_order_of_their_streams() {
     recorded("jobs_of_many_threads_come_in_the_order_of_their_streams", &[], &[], || {

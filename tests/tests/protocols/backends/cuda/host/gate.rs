@@ -1,4 +1,4 @@
-//! How often something has happened, for who waits for it.
+//! Counts how often something has happened, for threads that wait for it.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Jobs of streams: a stream goes on when its job has returned, and a job is run once or dropped once, however enqueuing, waiting
-//! and closing end.
+//! Jobs of streams: a stream goes on when its job has returned, and a job is run once or dropped once,
+//! however enqueuing, waiting and closing end.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::base::sync::give_threads;
 use crate::driver::{DriverResult, RawStream};
 use crate::{check, check_some};
 
-/// Memory is at fault, say.
+/// CUDA's code of some error: memory is exhausted.
 const OTHER: u32 = 2;
 
 /// A device of one or two streams.
 struct Device {
     api: Api,
     host: HostFunctions,
-    /// Jobs that were run, or dropped.
+    /// The number of jobs that were run, or dropped.
     gone: Arc<Gate>,
 }
 
@@ -35,12 +35,12 @@ impl Device {
         device
     }
 
-    /// Has a stream run a job, and then a kernel that reads what the job has computed.
+    /// Makes a stream run a job, and then a kernel that reads the job's result.
     fn run(&self, stream: u64, value: u32) -> (DriverResult<()>, Arc<Computed>) {
         self.run_after(stream, value, || {})
     }
 
-    /// The same with a job that does something else before.
+    /// The same with a job that does something else first.
     fn run_after(
         &self,
         stream: u64,
@@ -74,7 +74,7 @@ impl Device {
     }
 }
 
-/// By a word, or where the device cannot wait for one by the driver's thread.
+/// The stream waits by a word or, if the device cannot wait for one, by the driver's thread.
 #[test]
 fn a_stream_goes_on_when_its_job_has_returned() {
     for fails in [0, NOT_SUPPORTED] {
@@ -92,7 +92,7 @@ fn a_stream_goes_on_when_its_job_has_returned() {
     }
 }
 
-/// A stream that cannot be made to wait has not been given the job, or is waited for together with it.
+/// If a stream cannot be made to wait, it does not get the job, or is waited for together with the job.
 #[test]
 fn a_job_that_its_stream_does_not_wait_for_is_waited_for_or_dropped() {
     check(2, || {
@@ -103,15 +103,15 @@ fn a_job_that_its_stream_does_not_wait_for_is_waited_for_or_dropped() {
         assert!(outcome.is_err());
         device.synchronize(0);
         device.gone.wait_for(1);
-        // It is nobody else's by now.
+        // Nobody else has it now.
         computed.set(2);
         device.destroy(0);
         device.host.close(Some(&device.api));
     });
 }
 
-/// A stream that is destroyed with a job outstanding keeps its word: another stream, which may get one that is given back, goes on
-/// after its own job only.
+/// A stream that is destroyed with a job outstanding keeps its word: another stream, which may get a word
+/// that is given back, goes on only after its own job.
 #[test]
 fn a_word_with_a_job_outstanding_serves_nobody_else() {
     check_some(1, 5000, || {
@@ -122,7 +122,8 @@ fn a_word_with_a_job_outstanding_serves_nobody_else() {
         device.destroy(0);
         assert!(device.run_after(1, 2, move || waited.wait_for(1)).0.is_ok());
         device.destroy(1);
-        // The first job is done, and its stream goes on. So does the other one, if it waits for the same word.
+        // The first job is done, and its stream goes on. So does the other stream, if it waits for the same
+        // word.
         device.gone.wait_for(1);
         thread::yield_now();
         ready.count();
@@ -155,7 +156,7 @@ impl Drop for Again {
     }
 }
 
-/// What a job that cannot be enqueued has captured is dropped under no lock: it may use the stream.
+/// The captures of a job that cannot be enqueued are dropped under no lock: their drop may use the stream.
 #[test]
 fn a_job_that_is_dropped_may_use_its_stream() {
     check(2, || {

@@ -1,4 +1,5 @@
-//! The pool alone: each job is run once or dropped once, a job may wait for one that comes later, and closing ends every thread.
+//! The pool alone: each job is run once or dropped once, a job may wait for one that comes later, and closing
+//! ends every thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::pool::Pool;
 use crate::base::sync::{be_late, expire, give_threads};
 use crate::check;
 
-/// A job that tells when it is gone, run or not.
+/// A job that reports its end, run or not.
 fn job(gone: &Arc<Gate>, work: impl FnOnce() + Send + 'static) -> Box<dyn FnOnce() + Send> {
     let counted = Counted::by(gone);
     Box::new(move || {
@@ -37,7 +38,7 @@ fn a_job_may_wait_for_one_after_it() {
     });
 }
 
-/// Threads that have waited long enough end, or do not: one is there for a job that another one waits for.
+/// Threads that have waited long enough may end: there is still one for a job that another job waits for.
 #[test]
 fn a_thread_stays_for_the_next_job() {
     for timeouts in 0..3 {
@@ -59,7 +60,7 @@ fn a_thread_stays_for_the_next_job() {
     }
 }
 
-/// A thread whose time is over in the moment in which it is notified does the job.
+/// A thread whose time is over at the moment of the notification does the job.
 #[test]
 fn a_thread_that_is_late_does_its_job() {
     check(1, || {
@@ -74,7 +75,7 @@ fn a_thread_that_is_late_does_its_job() {
     });
 }
 
-/// What is pushed while another thread closes the pool is run or dropped, and every thread ends.
+/// A job that is pushed while another thread closes the pool is run or dropped, and every thread ends.
 #[test]
 fn a_pool_is_closed_at_any_time() {
     check(2, || {
@@ -87,7 +88,7 @@ fn a_pool_is_closed_at_any_time() {
     });
 }
 
-/// Where the system gives no further thread, jobs come one after another.
+/// If the system gives no further thread, jobs run one after another.
 #[test]
 fn one_thread_runs_all_jobs() {
     check(2, || {
@@ -115,7 +116,7 @@ fn a_pool_is_started_by_several() {
     });
 }
 
-/// Where the system gives no thread, nobody is told that there is one.
+/// If the system gives no thread, no call claims that there is one.
 #[test]
 fn a_start_that_fails_is_nobodys_thread() {
     check(2, || {

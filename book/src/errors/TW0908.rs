@@ -1,0 +1,25 @@
+use thalweg::prelude::*;
+
+#[kernel]
+fn totals(i: Index, x: &[f32], y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let mut sum = 0.0;
+    for v in &x[..=i.get()] {
+        sum += v;
+    }
+    *y = sum;
+}
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        output y: [f32];
+        device dy: [f32];
+        stage all { copy x -> dx; totals<<<1, 32>>>(&dx, out dy); copy dy -> y; }
+    }
+}
+
+pub fn main() -> thalweg::Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [0.0; 4])?;
+    Ok(())
+}

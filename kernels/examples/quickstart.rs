@@ -1,0 +1,92 @@
+//! `y <- a * x + y` over 64 Mi elements, in chunks, on the GPU or on the simulated device.
+//!
+//! ```text
+//! cargo run --release -p thalweg-kernels --example quickstart
+//! ```
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use rayon::prelude::*;
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+// ANCHOR: pipeline
+stream_pipeline! {
+    /// `y <- a * x + y`, chunk by chunk.
+    pub pipeline Saxpy {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+
+        chunk c = auto;
+        depth = 3;
+
+        stream up: high;
+        stream math;
+        stream down: low;
+
+        stage load on up { copy x -> dx; copy y -> dy; }
+        stage axpy on math {
+            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+        }
+        stage store on down { copy dy -> y; }
+    }
+}
+// ANCHOR_END: pipeline
+
+const ELEMENTS: usize = 1 << 26;
+const A: f32 = 3.0;
+
+fn main() -> ExitCode {
+    match quickstart() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether every element came out right.
+fn quickstart() -> thalweg::Result<bool> {
+    let device = Device::open()?;
+    println!("device: {device}\n");
+    println!("{}", Saxpy::PLAN);
+
+    let x: Vec<f32> = (0..ELEMENTS as u32).into_par_iter().map(|i| sample(2 * i)).collect();
+    let start: Vec<f32> = (0..ELEMENTS as u32).into_par_iter().map(|i| sample(2 * i + 1)).collect();
+    let mut y = start.clone();
+
+    let clock = Instant::now();
+    // ANCHOR: run
+    let mut saxpy = Saxpy::new(&device)?;
+    let report = saxpy.run(A, &x, &mut y)?;
+    // ANCHOR_END: run
+    let wall = clock.elapsed();
+    println!("{report}");
+    println!(
+        "  {:.0} million elements a second by this machine's clock\n",
+        ELEMENTS as f64 / wall.as_secs_f64() / 1e6
+    );
+
+    let max_error = y
+        .par_iter()
+        .zip(&start)
+        .zip(&x)
+        .map(|((&y, &start), &x)| (f64::from(y) - (f64::from(A) * f64::from(x) + f64::from(start))).abs())
+        .reduce(|| 0.0, f64::max);
+    println!("quickstart: {ELEMENTS} elements, max error {max_error}, {}", device.name());
+    Ok(max_error == 0.0)
+}
+
+/// A pseudo-random number in -512..512 with 13 bits after the point, so that products with small whole
+/// numbers, and their sums, are exact in `f32`: the result is the same wherever it is computed.
+fn sample(index: u32) -> f32 {
+    let mut bits = u64::from(index).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let whole = ((bits >> 42) as i32) - (1 << 21);
+    whole as f32 / 4096.0
+}

@@ -1,0 +1,173 @@
+//! The arguments of `#[kernel]` and `#[device]`, and the other attributes of the function.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, Meta, Path, Token};
+
+use super::errors::{Errors, error};
+use super::role::Role;
+use crate::diagnostics::similar;
+
+/// `threads = 256, fast, crate = thalweg`
+#[derive(Default)]
+pub(super) struct Arguments {
+    /// The threads of each block, if all launches have as many.
+    pub(super) threads: Option<u32>,
+    /// Products and sums may be fused, and division and square roots be approximate.
+    pub(super) fast: bool,
+    pub(super) krate: Option<Path>,
+}
+
+/// Reads the attribute's arguments.
+pub(super) fn parse(attr: TokenStream, role: Role, errors: &mut Errors) -> Arguments {
+    let mut arguments = Arguments::default();
+    let parser = |input: ParseStream<'_>| {
+        while !input.is_empty() {
+            argument(input, role, &mut arguments)?;
+            if !input.is_empty() && input.parse::<Token![,]>().is_err() {
+                let help = "write a comma between the arguments";
+                return Err(wrong(input.span(), role, "a comma is missing before this", help));
+            }
+        }
+        Ok(())
+    };
+    if let Err(found) = parser.parse2(attr) {
+        errors.push(found);
+    }
+    arguments
+}
+
+fn argument(input: ParseStream<'_>, role: Role, arguments: &mut Arguments) -> syn::Result<()> {
+    let at = input.span();
+    if input.peek(Token![crate]) {
+        input.parse::<Token![crate]>()?;
+        let path = input.parse::<Token![=]>().and_then(|_| input.parse());
+        let what = "`crate` needs a path";
+        arguments.krate =
+            Some(path.map_err(|found| wrong(found.span(), role, what, "write `crate = ::thalweg`"))?);
+        return Ok(());
+    }
+    let names: &[&str] = if role == Role::Kernel { &["threads", "fast"] } else { &[] };
+    let Ok(name) = input.parse::<Ident>() else {
+        let (what, help) = match input.peek(syn::LitStr) {
+            true => (
+                format!("`#[{}]` takes no file", role.attribute()),
+                "declare kernels of a CUDA C++ file with `#[kernels(\"…\")]`, and remove it here",
+            ),
+            false => ("this is no argument".to_owned(), "remove it"),
+        };
+        return Err(wrong(at, role, &what, help));
+    };
+    let text = name.to_string();
+    if !names.contains(&text.as_str()) {
+        let help = match similar(&text, names.iter().copied()) {
+            Some(meant) => format!("write `{meant}`"),
+            None => "remove it".to_owned(),
+        };
+        return Err(wrong(name.span(), role, &format!("unknown argument `{name}`"), &help));
+    }
+    if text == "fast" {
+        if input.peek(Token![=]) {
+            return Err(wrong(input.span(), role, "`fast` has no value", "write `fast` alone, or remove it"));
+        }
+        arguments.fast = true;
+        return Ok(());
+    }
+    if arguments.threads.is_some() {
+        return Err(wrong(name.span(), role, "`threads` stands twice", "remove one of them"));
+    }
+    let what = "`threads` needs a number";
+    let threads = input.parse::<Token![=]>().and_then(|_| input.parse::<LitInt>());
+    let threads = threads.map_err(|found| wrong(found.span(), role, what, "write `threads = 256`"))?;
+    match threads.base10_parse::<u32>() {
+        Ok(count @ 1..=1024) => arguments.threads = Some(count),
+        _ => {
+            let what = format!("a block cannot have {threads} threads");
+            return Err(wrong(threads.span(), role, &what, "write 1 to 1024"));
+        }
+    }
+    Ok(())
+}
+
+fn wrong(at: proc_macro2::Span, role: Role, what: &str, help: &str) -> syn::Error {
+    let takes = match role {
+        Role::Kernel => "`threads = 256`, `fast` and `crate = …`",
+        Role::Device => "`crate = …`",
+    };
+    let notes = [format!("`#[{}]` takes {takes}", role.attribute())];
+    error(Ident::new("_at", at), "TW0910", what, &notes, Some(help.to_owned()))
+}
+
+/// Reports attributes that a function or its parts cannot have, and takes those off that would be a second
+/// error.
+pub(super) fn others(function: &mut ItemFn, role: Role, errors: &mut Errors) {
+    let name = function.sig.ident.clone();
+    function.attrs.retain(|attribute| {
+        let last = attribute.path().segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let what = match (last.as_str(), role) {
+            ("kernel", Role::Kernel) | ("device", Role::Device) => format!("`{name}` has `#[{last}]` twice"),
+            ("kernel" | "device", _) => format!("`{name}` has both `#[kernel]` and `#[device]`"),
+            _ => return true,
+        };
+        let notes =
+            ["pipelines launch what has `#[kernel]`, and kernels call what has `#[device]`".to_owned()];
+        errors.push(error(attribute, "TW0910", &what, &notes, Some("remove one of them".to_owned())));
+        false
+    });
+    let requires: Vec<_> =
+        function.attrs.iter().filter(|attribute| attribute.path().is_ident("requires")).collect();
+    requires.into_iter().for_each(|attribute| requirement(attribute, &name, role, errors));
+    let mut inside = Inside(errors);
+    inside.visit_signature(&function.sig);
+    inside.visit_block(&function.block);
+}
+
+fn requirement(attribute: &Attribute, name: &Ident, role: Role, errors: &mut Errors) {
+    let mut report = |at: TokenStream, what: &str, note: &str, help: &str| {
+        errors.push(error(at, "TW0910", what, &[note.to_owned()], Some(help.to_owned())));
+    };
+    let path = attribute.path().to_token_stream();
+    if role == Role::Device {
+        let what = format!("`{name}` is no kernel, and nothing checks what it requires");
+        let help = "put it on the kernels that call the function, or write `assert!`";
+        return report(path, &what, "conditions are checked at each launch", help);
+    }
+    let condition = match &attribute.meta {
+        Meta::List(list) => syn::parse2::<Expr>(list.tokens.clone()),
+        _ => Err(syn::Error::new_spanned(&path, "there is none")),
+    };
+    match condition {
+        Ok(Expr::Lit(ExprLit { lit: lit @ Lit::Str(_), .. })) => report(
+            lit.to_token_stream(),
+            "`#[requires]` needs a condition, and this is a text",
+            "it is Rust, of the kernel's parameters",
+            "write it without the quotes",
+        ),
+        Ok(_) => {}
+        Err(found) => report(
+            path,
+            "`#[requires]` needs a condition",
+            &found.to_string(),
+            "write one, such as `#[requires(x.len() == y.len())]`",
+        ),
+    }
+}
+
+/// Reports `#[cfg]` within the function: rustc would leave out of it what the C++ has.
+struct Inside<'e>(&'e mut Errors);
+
+impl<'ast> Visit<'ast> for Inside<'_> {
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        let path = attribute.path();
+        if path.is_ident("cfg") || path.is_ident("cfg_attr") {
+            let name = path.to_token_stream();
+            let what = format!("`#[{name}]` inside of a function is not in the language of kernels");
+            let notes = ["the macro does not know which conditions hold".to_owned()];
+            let help = "put it on the whole function, and write one for each case".to_owned();
+            self.0.push(error(path, "TW0901", &what, &notes, Some(help)));
+        }
+        visit::visit_attribute(self, attribute);
+    }
+}

@@ -1,0 +1,409 @@
+//! Writes the Rust beside a function: a kernel's type, and the source that is joined when a program runs.
+
+use std::str::FromStr;
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, ExprPath, FnArg, ItemFn, Type};
+
+use super::attribute::Arguments;
+use super::emit::Text;
+use super::ir::Function;
+use super::role::Role;
+use super::signature::{ParameterKind, Signature};
+use crate::codegen::{is_primitive, many_arguments, mentions};
+use crate::text::{text, unraw};
+
+/// The function, and what stands beside it. `texts` are those of a debug and of a release build.
+pub(super) fn function(
+    role: Role,
+    arguments: &Arguments,
+    item: &ItemFn,
+    signature: &Signature,
+    body: &Function,
+    texts: &[Text; 2],
+) -> TokenStream {
+    let generator = Generator { private: private(arguments), arguments, item };
+    let source = generator.source(body, texts);
+    let beside = match role {
+        Role::Device => generator.device(body, &source),
+        Role::Kernel => generator.kernel(signature, &source),
+    };
+    let function = without_ours(item);
+    quote!(#function #beside)
+}
+
+/// `::thalweg::__private`
+pub(super) fn private(arguments: &Arguments) -> TokenStream {
+    let root = match &arguments.krate {
+        Some(path) => path.to_token_stream(),
+        None => quote_spanned!(Span::mixed_site()=> ::thalweg),
+    };
+    quote_spanned!(Span::mixed_site()=> #root::__private)
+}
+
+/// The type has the function's name: types and functions have namespaces of their own, and `use` takes both.
+pub(super) fn type_name(item: &ItemFn) -> Ident {
+    let mut name = item.sig.ident.clone();
+    name.set_span(name.span().resolved_at(Span::call_site()).located_at(name.span()));
+    name
+}
+
+/// The function without the attributes that only this macro knows.
+pub(super) fn without_ours(item: &ItemFn) -> ItemFn {
+    let mut item = item.clone();
+    item.attrs.retain(|attribute| !attribute.path().is_ident("requires"));
+    item
+}
+
+/// The type beside a `#[device]` function: the function's path is its path, too.
+fn type_beside(path: &ExprPath) -> Type {
+    Type::Path(syn::TypePath { attrs: Vec::new(), qself: path.qself.clone(), path: path.path.clone() })
+}
+
+struct Generator<'a> {
+    private: TokenStream,
+    arguments: &'a Arguments,
+    item: &'a ItemFn,
+}
+
+impl Generator<'_> {
+    /// The attributes under which the item exists.
+    fn conditions(&self) -> Vec<&Attribute> {
+        self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
+    }
+
+    fn source(&self, body: &Function, texts: &[Text; 2]) -> TokenStream {
+        let private = &self.private;
+        let at = Span::mixed_site();
+        let name = super::names::in_cpp(&self.item.sig.ident.to_string());
+        let constants = body.constants.iter().map(|(path, name)| {
+            // An error of the constant's type points at its name.
+            let constant = quote_spanned!(path.span().resolved_at(at)=> &#path);
+            quote_spanned!(at=> (#name, || #private::constant(#name, #constant)))
+        });
+        let callees = body.callees.iter().map(|(path, name)| {
+            let ty = type_beside(path);
+            quote_spanned!(at=> (#name, || <#ty as #private::DeviceFunction>::SOURCE))
+        });
+        let [debug, release] = texts.each_ref().map(|text| {
+            let whole: String = text.lines.iter().map(|line| format!("{}\n", line.text)).collect();
+            let lines = text.lines.iter().flat_map(|line| {
+                // A lambda's lines follow each other.
+                let count = line.text.lines().count().max(1);
+                (0..count).map(|index| if index == 0 { line.line } else { 0 })
+            });
+            let lines = lines.map(Literal::usize_unsuffixed);
+            let text = raw(&whole);
+            quote_spanned!(at=> #private::RustText { text: #text, lines: &[#(#lines),*] })
+        });
+        quote_spanned! {at=>
+            #private::RustSource {
+                name: #name,
+                file: ::core::file!(),
+                text: if ::core::cfg!(debug_assertions) { #debug } else { #release },
+                constants: &[#(#constants),*],
+                callees: &[#(#callees),*],
+            }
+        }
+    }
+
+    fn device(&self, body: &Function, source: &TokenStream) -> TokenStream {
+        let (private, name, vis) = (&self.private, type_name(self.item), &self.item.vis);
+        let conditions = self.conditions();
+        let calls = body.callees.iter().map(|(path, _)| type_beside(path));
+        quote_spanned! {Span::mixed_site()=>
+            #(#conditions)*
+            // Of functions that call each other rustc says that these types have no end.
+            #[doc(hidden)]
+            #[allow(dead_code, reason = "it is named where a kernel calls the function")]
+            #[derive(::core::fmt::Debug)]
+            #vis struct #name {
+                calls: (#(#calls,)* (),),
+            }
+
+            #(#conditions)*
+            impl #private::DeviceFunction for #name {
+                const SOURCE: &'static #private::RustSource = &#source;
+            }
+        }
+    }
+
+    fn kernel(&self, signature: &Signature, source: &TokenStream) -> TokenStream {
+        let (private, name, vis) = (&self.private, type_name(self.item), &self.item.vis);
+        let at = Span::mixed_site();
+        let conditions = self.conditions();
+        let plain = unraw(&self.item.sig.ident);
+        let parameters = signature.parameters.iter().filter(|of| !matches!(of.kind, ParameterKind::Index(_)));
+        let parameters: Vec<_> = parameters.collect();
+        let dimensions = Literal::usize_unsuffixed(signature.dimensions);
+        // The trait of a launch's arguments: those of several dimensions have a shape.
+        let is_shaped = signature.dimensions > 1;
+        let argument = |kind: &ParameterKind| {
+            let name = match (kind, is_shaped) {
+                (ParameterKind::Out(_), false) => "OutArg",
+                (ParameterKind::Out(_), true) => "ShapedOutArg",
+                (_, false) => "OwnArg",
+                (_, true) => "ShapedOwnArg",
+            };
+            Ident::new(name, at)
+        };
+        let taken = parameters.iter().map(|parameter| {
+            let (name, ty) = (&parameter.name, &parameter.kind);
+            match ty {
+                ParameterKind::Slice(element) => {
+                    quote_spanned!(at=> #name: impl #private::ReadArg<#element>)
+                }
+                ParameterKind::Own(element) | ParameterKind::Out(element) => {
+                    let generics = if is_shaped { quote!(#element, #dimensions) } else { quote!(#element) };
+                    let argument = argument(ty);
+                    quote_spanned!(at=> #name: impl #private::#argument<#generics>)
+                }
+                ParameterKind::Value(ty) => quote_spanned!(at=> #name: #ty),
+                ParameterKind::Index(_) => TokenStream::new(),
+            }
+        });
+        let is_own = |kind: &ParameterKind| matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
+        let views = parameters.iter().filter_map(|parameter| {
+            let name = &parameter.name;
+            match &parameter.kind {
+                ParameterKind::Slice(_) => {
+                    Some(quote_spanned!(at=> let #name = #private::ReadArg::view(#name);))
+                }
+                kind @ (ParameterKind::Own(_) | ParameterKind::Out(_)) => {
+                    let argument = argument(kind);
+                    Some(quote_spanned!(at=> let #name = #private::#argument::view(#name);))
+                }
+                _ => None,
+            }
+        });
+        let requires = self.requires(&plain, signature);
+        let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
+        let covers = owns.clone().map(|parameter| {
+            let (name, said) = (&parameter.name, unraw(&parameter.name));
+            quote_spanned!(at=> launch.covers(#plain, #said, &#name)?;)
+        });
+        let arguments = parameters.iter().flat_map(|parameter| {
+            let name = &parameter.name;
+            match &parameter.kind {
+                ParameterKind::Slice(_) => {
+                    vec![quote_spanned!(at=> #name.argument()), quote_spanned!(at=> #name.length_argument())]
+                }
+                kind if is_own(kind) => {
+                    vec![quote_spanned!(at=> #name.argument()), quote_spanned!(at=> #name.shape_argument())]
+                }
+                _ => vec![quote_spanned!(at=> #private::argument(&#name))],
+            }
+        });
+        let sizes = || {
+            parameters.iter().flat_map(|parameter| match &parameter.kind {
+                ParameterKind::Value(ty) => vec![quote_spanned!(at=> ::core::mem::size_of::<#ty>())],
+                ParameterKind::Slice(_) => vec![quote_spanned!(at=> 8), quote_spanned!(at=> 8)],
+                _ => vec![quote_spanned!(at=> 8), quote_spanned!(at=> 8 * #dimensions)],
+            })
+        };
+        let (passed, declared) = (sizes(), sizes());
+        let accesses =
+            parameters.iter().filter(|parameter| !matches!(parameter.kind, ParameterKind::Value(_)));
+        let accesses: Vec<_> = accesses
+            .map(|parameter| {
+                let name = &parameter.name;
+                quote_spanned!(at=> #name.access())
+            })
+            .collect();
+        let (host, thread) = (self.host(signature, &accesses), self.thread());
+        let bounds = self.arguments.threads.map(|threads| quote_spanned!(at=> .launch_bounds(#threads)));
+        let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
+        // NVRTC 11 has an older language by default.
+        let options = ["--std=c++17"].iter().chain(options);
+        let launch = Ident::new("launch", name.span().resolved_at(at));
+        let many = many_arguments(2 + parameters.len());
+        let docs = self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
+        quote_spanned! {at=>
+            #(#conditions)*
+            #(#docs)*
+            #[allow(missing_docs, reason = "rustc misses them at the function")]
+            #[derive(::core::clone::Clone, ::core::fmt::Debug)]
+            #vis struct #name {
+                function: #private::Function,
+            }
+
+            #(#conditions)*
+            impl #name {
+                /// Compiles the kernel for `device` if needed.
+                ///
+                /// # Errors
+                /// NVRTC is missing, or its release is too old for the kernel.
+                pub fn load(device: &#private::Device) -> #private::Result<Self> {
+                    let function = #private::Function::load(device, <Self as #private::Kernel>::INFO)?;
+                    ::core::result::Result::Ok(Self { function })
+                }
+
+                /// Enqueues the kernel on the launch's stream.
+                ///
+                /// # Errors
+                /// The launch exceeds a limit of the device, does not cover the elements, breaks what the kernel
+                /// requires, or the driver refuses it.
+                #many
+                pub fn #launch(
+                    &self,
+                    launch: #private::Launch<'_>,
+                    #(#taken),*
+                ) -> #private::Result<()> {
+                    #(#views)*
+                    #requires
+                    #(#covers)*
+                    #host
+                    // SAFETY: the C++ of the kernel is made of its Rust, which stays within its slices and its
+                    // own elements.
+                    unsafe {
+                        launch.enqueue(
+                            &self.function,
+                            &mut [#(#arguments),*],
+                            &[#(#passed),*],
+                            &[#(#accesses),*],
+                            &[],
+                            &host,
+                        )
+                    }
+                }
+
+                #thread
+            }
+
+            #(#conditions)*
+            const _: () = {
+                static SOURCE: #private::RustSource = #source;
+                static MODULE: #private::KernelModule =
+                    #private::KernelModule::rust(&SOURCE).options(&[#(#options),*]);
+
+                impl #private::Kernel for #name {
+                    const INFO: &'static #private::KernelInfo = &#private::KernelInfo::new(#plain, &MODULE)
+                        .symbol(SOURCE.name)
+                        .parameters(&[#(#declared),*])
+                        #bounds
+                        .on_host();
+
+                    unsafe fn from_function(function: #private::Function) -> Self {
+                        Self { function }
+                    }
+                }
+
+                #[cfg(test)]
+                #private::register! { <#name as #private::Kernel>::INFO }
+            };
+        }
+    }
+
+    /// The conditions of `#[requires(…)]`, checked at each launch.
+    fn requires(&self, plain: &str, signature: &Signature) -> TokenStream {
+        let at = Span::mixed_site();
+        let conditions = self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("requires"));
+        let conditions: Vec<Expr> = conditions.filter_map(|attribute| attribute.parse_args().ok()).collect();
+        if conditions.is_empty() {
+            return TokenStream::new();
+        }
+        let checks = conditions.iter().map(|condition| {
+            let said = text(condition);
+            let values = signature.parameters.iter().filter(|of| mentions(condition, &of.name));
+            let values: Vec<_> = values
+                .filter_map(|parameter| {
+                    let name = &parameter.name;
+                    let said = unraw(name);
+                    match &parameter.kind {
+                        ParameterKind::Index(_) => None,
+                        ParameterKind::Value(ty) => {
+                            is_primitive(ty).then(|| quote_spanned!(at=> .add(#said, #name)))
+                        }
+                        _ => {
+                            let said = format!("{said}.len()");
+                            Some(quote_spanned!(at=> .add(#said, #name.len())))
+                        }
+                    }
+                })
+                .collect();
+            let values = match values.is_empty() {
+                true => quote_spanned!(at=> |_| {}),
+                false => quote_spanned!(at=> |values| { values #(#values)*; }),
+            };
+            // A closure, so that a `return` in the condition cannot leave `launch`.
+            quote_spanned!(at=> launch.requires((|| -> bool { #condition })(), #plain, #said, #values)?;)
+        });
+        quote_spanned!(at=> launch.asks(); #(#checks)*)
+    }
+
+    /// The user's function where no parameter's name hides its own.
+    fn thread(&self) -> TokenStream {
+        let (at, function) = (Span::mixed_site(), &self.item.sig.ident);
+        let inputs = self.item.sig.inputs.iter().filter_map(|input| match input {
+            FnArg::Typed(typed) => Some(&typed.ty),
+            FnArg::Receiver(_) => None,
+        });
+        let types: Vec<_> = inputs.collect();
+        let names = (0..types.len()).map(|index| Ident::new(&format!("argument_{index}"), at));
+        let names: Vec<_> = names.collect();
+        let many = many_arguments(names.len());
+        quote_spanned! {at=>
+            /// What one thread does.
+            #[inline(always)]
+            #[allow(deprecated, reason = "launches are reported")]
+            #many
+            fn thread(#(#names: #types),*) {
+                #function(#(#names),*);
+            }
+        }
+    }
+
+    /// The function that the simulated device runs: the user's, once for each thread.
+    fn host(&self, signature: &Signature, accesses: &[TokenStream]) -> TokenStream {
+        let (private, at) = (&self.private, Span::mixed_site());
+        let dimensions = Literal::usize_unsuffixed(signature.dimensions);
+        let mut slices = Vec::new();
+        let mut arguments = Vec::new();
+        let mut promises = Vec::new();
+        for parameter in &signature.parameters {
+            let name = &parameter.name;
+            match &parameter.kind {
+                ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
+                ParameterKind::Slice(element) => {
+                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
+                    arguments.push(name.to_token_stream());
+                }
+                ParameterKind::Own(_) => {
+                    slices.push(quote_spanned!(at=> let mut #name = unsafe { #name.own() };));
+                    arguments.push(quote_spanned!(at=> &mut #name));
+                }
+                ParameterKind::Out(_) => {
+                    slices.push(quote_spanned!(at=> let mut #name = unsafe { #name.out() };));
+                    arguments.push(quote_spanned!(at=> &mut #name));
+                    let said = unraw(name);
+                    promises.push(quote_spanned!(at=> #name.promise(#said)));
+                }
+                ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
+            }
+        }
+        let body = quote_spanned! {at=>
+            move || {
+                #(#slices)*
+                #private::indices::<#dimensions>(grid, |index| Self::thread(#(#arguments),*));
+            }
+        };
+        // SAFETY of the generated blocks: the launch runs a body only while its arguments are lent to it.
+        let body = if promises.is_empty() {
+            quote_spanned!(at=> #private::host_body(#body))
+        } else {
+            quote_spanned! {at=>
+                let body = #body;
+                unsafe { #private::whole_body(grid, &[#(#promises),*], &[#(#accesses),*], body) }
+            }
+        };
+        quote_spanned!(at=> let host = move |grid: #private::Grid| { #body };)
+    }
+}
+
+/// The text as a raw string, which stays readable where the code is shown.
+fn raw(text: &str) -> Literal {
+    let hashes = "#".repeat(1 + text.matches("\"#").count());
+    Literal::from_str(&format!("r{hashes}\"{text}\"{hashes}")).unwrap_or_else(|_| Literal::string(text))
+}

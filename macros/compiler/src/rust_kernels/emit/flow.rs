@@ -1,0 +1,398 @@
+//! Blocks, statements and branches.
+
+use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Test};
+use super::super::types::Shape;
+use super::{Emitter, Sink, UNARY, Value};
+
+impl Emitter<'_> {
+    /// The statements of a block, and its value into the sink.
+    pub(super) fn block(&mut self, block: &Block, sink: &Sink) {
+        for statement in &block.statements {
+            self.statement(statement);
+        }
+        if let Some(value) = &block.value {
+            self.deliver(value, sink);
+        }
+    }
+
+    /// A block's statements, one step further in.
+    pub(super) fn inside(&mut self, block: &Block, sink: &Sink) {
+        self.depth += 1;
+        self.block(block, sink);
+        self.depth -= 1;
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Declare(name) => {
+                let local = self.local(*name);
+                let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
+                self.line = local.span.start().line;
+                self.write(&format!("{ty} {};", self.local(*name).cpp));
+            }
+            Statement::Let(pattern, value) => {
+                self.line = value.line;
+                self.bind(pattern, value);
+            }
+            Statement::LetElse(name, value, otherwise) => {
+                self.line = value.line;
+                let value = self.value(value);
+                let cpp = self.local(*name).cpp.clone();
+                self.write(&format!("const auto {cpp} = {};", value.text));
+                self.write(&format!("if (!{cpp}) {{"));
+                self.inside(otherwise, &Sink::Drop);
+                self.write("}");
+            }
+            Statement::Const(name, value) => {
+                self.line = value.line;
+                let text = self.value(value).text;
+                let local = self.local(*name);
+                let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
+                self.write(&format!("constexpr {ty} {} = {text};", self.local(*name).cpp));
+            }
+            Statement::Expr(expr) => {
+                self.line = expr.line;
+                self.deliver(expr, &Sink::Drop);
+            }
+        }
+    }
+
+    fn bind(&mut self, pattern: &Pattern, value: &Expr) {
+        match (pattern, &value.kind) {
+            (Pattern::Wild, _) => self.deliver(value, &Sink::Drop),
+            (Pattern::Name(name), _) => self.name(*name, value),
+            // Each part by itself: rustc makes no tuple either.
+            (Pattern::Tuple(patterns), Kind::Tuple(parts)) if patterns.len() == parts.len() => {
+                let values = parts.iter().map(|part| {
+                    let name = self.temporary("part");
+                    (name, part)
+                });
+                let all_are_names = patterns.iter().all(|pattern| matches!(pattern, Pattern::Name(_)));
+                if all_are_names {
+                    // The names of the patterns are unique, so no part can name another's.
+                    for (pattern, part) in patterns.iter().zip(parts) {
+                        self.bind(pattern, part);
+                    }
+                    return;
+                }
+                let values: Vec<_> = values.collect();
+                for (name, part) in &values {
+                    let text = self.value(part).text;
+                    self.write(&format!("const auto {name} = {text};"));
+                }
+                for (pattern, (name, _)) in patterns.iter().zip(values) {
+                    self.take_apart(pattern, &name);
+                }
+            }
+            _ => {
+                let whole = self.operand(value);
+                if whole.stable {
+                    return self.take_apart(pattern, &whole.atom());
+                }
+                let name = self.temporary("whole");
+                self.write(&format!("const auto {name} = {};", whole.text));
+                self.take_apart(pattern, &name);
+            }
+        }
+    }
+
+    /// Binds the names of a pattern to the parts of a C++ value.
+    fn take_apart(&mut self, pattern: &Pattern, text: &str) {
+        match pattern {
+            Pattern::Wild => {}
+            Pattern::Name(name) => {
+                let (ty, cpp) = self.declared(*name);
+                self.write(&format!("{ty} {cpp} = {text};"));
+            }
+            Pattern::Tuple(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    self.take_apart(part, &format!("{text}._{index}"));
+                }
+            }
+            Pattern::Array(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    self.take_apart(part, &format!("{text}.a[{index}]"));
+                }
+            }
+        }
+    }
+
+    /// The C++ type of a new local, `const` if it does not change, and its name.
+    fn declared(&self, name: LocalId) -> (String, String) {
+        let local = self.local(name);
+        let ty = match self.types.shape(local.ty) {
+            // A slice's parts, options and lambdas have types that C++ finds itself.
+            Shape::Option(_) | Shape::Closure(_) => None,
+            _ => self.types.cpp(local.ty),
+        };
+        let ty = ty.unwrap_or_else(|| "auto".to_owned());
+        let ty = match (local.mutable, ty.ends_with('*')) {
+            (true, _) => ty,
+            (false, true) => format!("{ty} const"),
+            (false, false) => format!("const {ty}"),
+        };
+        (ty, local.cpp.clone())
+    }
+
+    fn name(&mut self, name: LocalId, value: &Expr) {
+        let is_unit = matches!(self.types.shape(self.local(name).ty), Shape::Unit | Shape::Never);
+        if is_unit {
+            return self.deliver(value, &Sink::Drop);
+        }
+        let needs_statements = match &value.kind {
+            Kind::If(condition, then, otherwise) => {
+                let is_plain = matches!(**condition, Condition::Is(_)) && then.statements.is_empty();
+                !is_plain || otherwise.is_none()
+            }
+            Kind::Match(..) => true,
+            Kind::Block(block) => !block.statements.is_empty(),
+            _ => false,
+        };
+        if needs_statements && let Some(ty) = self.types.cpp(self.local(name).ty) {
+            let cpp = self.local(name).cpp.clone();
+            self.write(&format!("{ty} {cpp};"));
+            return self.deliver(value, &Sink::Variable(cpp));
+        }
+        let closure_changes = matches!(value.kind, Kind::Closure(_));
+        let text = self.value(value).text;
+        let (mut ty, cpp) = self.declared(name);
+        if closure_changes {
+            ty = "auto".to_owned();
+        }
+        self.write(&format!("{ty} {cpp} = {text};"));
+    }
+
+    /// An expression as a statement, or with its value into the sink.
+    pub(super) fn deliver(&mut self, expr: &Expr, sink: &Sink) {
+        match &expr.kind {
+            Kind::If(condition, then, otherwise) => self.branch(condition, then, otherwise.as_deref(), sink),
+            Kind::Match(value, arms) => self.choice(value, arms, sink),
+            Kind::Block(block) => {
+                // Names are unique, so a block needs no braces of its own.
+                self.block(block, sink);
+            }
+            Kind::Loop(body) => {
+                self.write("while (true) {");
+                self.inside(body, &Sink::Drop);
+                self.write("}");
+            }
+            Kind::While(condition, body) => self.while_loop(condition, body),
+            Kind::For(name, range, body) => self.for_loop(*name, range, body),
+            Kind::Break => self.write("break;"),
+            Kind::Continue => self.write("continue;"),
+            Kind::Return(value) => match value {
+                Some(value) if !matches!(self.types.shape(value.ty), Shape::Unit) => {
+                    self.deliver(value, &Sink::Return);
+                }
+                Some(value) => {
+                    self.deliver(value, &Sink::Drop);
+                    self.write("return;");
+                }
+                None => self.write("return;"),
+            },
+            Kind::Assign(place, value) => self.assign(place, value),
+            Kind::AssignBinary(op, place, value) => {
+                let value_text = self.operand(value);
+                let place_text = self.value(place);
+                let combined = self.binary(*op, (&place_text, place), (&value_text, value), expr.line);
+                let plain =
+                    [("+", 6), ("-", 6), ("*", 5), ("/", 5), ("%", 5), ("&", 11), ("|", 13), ("^", 12)];
+                let short = plain.iter().find(|(symbol, binds)| {
+                    combined.binds == *binds
+                        && combined.text
+                            == format!(
+                                "{} {symbol} {}",
+                                place_text.within(*binds),
+                                value_text.within(binds - 1)
+                            )
+                });
+                match short {
+                    Some((symbol, _)) => {
+                        self.write(&format!("{} {symbol}= {};", place_text.text, value_text.text));
+                    }
+                    None => self.write(&format!("{} = {};", place_text.text, combined.text)),
+                }
+            }
+            Kind::AssignParts(places, value) => self.assign_parts(places, value),
+            Kind::Assert(condition) => {
+                let fault = format!("tw::fault({});", self.place(expr.line));
+                match condition {
+                    Some(condition) => {
+                        let condition = self.operand(condition);
+                        self.write(&format!("if (!{}) {{", condition.within(UNARY)));
+                        self.depth += 1;
+                        self.write(&fault);
+                        self.depth -= 1;
+                        self.write("}");
+                    }
+                    None => self.write(&fault),
+                }
+            }
+            Kind::Unit => {}
+            _ => {
+                let value = self.value(expr);
+                match sink {
+                    Sink::Return => self.write(&format!("return {};", value.text)),
+                    Sink::Variable(name) => self.write(&format!("{name} = {};", value.text)),
+                    Sink::Drop if value.stable => {}
+                    Sink::Drop => self.write(&format!("(void)({});", value.text)),
+                }
+            }
+        }
+    }
+
+    fn assign(&mut self, place: &Expr, value: &Expr) {
+        if let Kind::If(..) | Kind::Match(..) = value.kind
+            && let Kind::Local(local) = place.kind
+        {
+            let name = self.local(local).cpp.clone();
+            return self.deliver(value, &Sink::Variable(name));
+        }
+        let mut text = self.value(value);
+        let before = self.lines.len();
+        let place = self.value(place);
+        if self.lines.len() > before && !text.stable {
+            let name = self.temporary("kept");
+            let after = self.lines.split_off(before);
+            self.write(&format!("const auto {name} = {};", text.text));
+            self.lines.extend(after);
+            text = Value::stable(name);
+        }
+        self.write(&format!("{} = {};", place.text, text.text));
+    }
+
+    fn assign_parts(&mut self, places: &[Expr], value: &Expr) {
+        let whole = self.temporary("whole");
+        let text = self.value(value).text;
+        self.write(&format!("const auto {whole} = {text};"));
+        for (index, place) in places.iter().enumerate() {
+            let place = self.value(place);
+            self.write(&format!("{} = {whole}._{index};", place.text));
+        }
+    }
+
+    /// The condition as C++ has it in `if (…)`.
+    pub(super) fn condition(&mut self, condition: &Condition) -> String {
+        match condition {
+            Condition::Is(condition) => self.operand(condition).text,
+            Condition::Some(name, value) => {
+                let value = self.value(value);
+                format!("const auto {} = {}", self.local(*name).cpp, value.text)
+            }
+        }
+    }
+
+    fn branch(&mut self, condition: &Condition, then: &Block, otherwise: Option<&Expr>, sink: &Sink) {
+        let condition = self.condition(condition);
+        self.write(&format!("if ({condition}) {{"));
+        self.inside(then, sink);
+        let mut otherwise = otherwise;
+        loop {
+            match otherwise.map(|otherwise| &otherwise.kind) {
+                None => break,
+                // `else if`, as long as its condition needs no statement before it.
+                Some(Kind::If(condition, then, next)) => {
+                    let before = self.lines.len();
+                    let text = self.condition(condition);
+                    if self.lines.len() > before {
+                        self.lines.truncate(before);
+                        self.write("} else {");
+                        self.depth += 1;
+                        self.branch(condition, then, next.as_deref(), sink);
+                        self.depth -= 1;
+                        break;
+                    }
+                    self.write(&format!("}} else if ({text}) {{"));
+                    self.inside(then, sink);
+                    otherwise = next.as_deref();
+                }
+                Some(_) => {
+                    self.write("} else {");
+                    self.depth += 1;
+                    if let Some(otherwise) = otherwise {
+                        self.deliver(otherwise, sink);
+                    }
+                    self.depth -= 1;
+                    break;
+                }
+            }
+        }
+        self.write("}");
+    }
+
+    fn choice(&mut self, value: &Expr, arms: &[Arm], sink: &Sink) {
+        let text = self.operand(value);
+        let name = if text.stable {
+            text.atom()
+        } else {
+            let name = self.temporary("of");
+            self.write(&format!("const auto {name} = {};", text.text));
+            name
+        };
+        // Each arm is in the `else` of the one before, since a guard may need statements.
+        let mut open = 0;
+        for (index, arm) in arms.iter().enumerate() {
+            if let Some(local) = arm.name {
+                let (ty, cpp) = self.declared(local);
+                self.write(&format!("{ty} {cpp} = {name};"));
+            }
+            let mut test = self.test(&arm.test, &name);
+            if let Some(guard) = &arm.guard {
+                let guard = self.operand(guard);
+                test = Some(match test {
+                    Some(test) => format!("({test}) && {}", guard.within(13)),
+                    None => guard.text,
+                });
+            }
+            match test {
+                Some(test) => {
+                    self.write(&format!("if ({test}) {{"));
+                    self.depth += 1;
+                    self.deliver(&arm.body, sink);
+                    self.depth -= 1;
+                    if index + 1 == arms.len() {
+                        self.write("}");
+                    } else {
+                        self.write("} else {");
+                        self.depth += 1;
+                        open += 1;
+                    }
+                }
+                None => {
+                    self.deliver(&arm.body, sink);
+                    break;
+                }
+            }
+        }
+        for _ in 0..open {
+            self.depth -= 1;
+            self.write("}");
+        }
+    }
+
+    /// The comparison of a pattern; `None` if it always matches.
+    fn test(&mut self, test: &Test, name: &str) -> Option<String> {
+        match test {
+            Test::Always => None,
+            Test::Equal(value) => {
+                let value = self.operand(value);
+                Some(format!("{name} == {}", value.within(8)))
+            }
+            Test::Within(from, to, inclusive) => {
+                let from = from.as_ref().map(|from| format!("{name} >= {}", self.operand(from).within(8)));
+                let symbol = if *inclusive { "<=" } else { "<" };
+                let to = to.as_ref().map(|to| format!("{name} {symbol} {}", self.operand(to).within(8)));
+                let both: Vec<_> = [from, to].into_iter().flatten().collect();
+                (!both.is_empty()).then(|| both.join(" && "))
+            }
+            Test::Any(cases) => {
+                let tests: Option<Vec<_>> = cases.iter().map(|case| self.test(case, name)).collect();
+                let tests = tests?;
+                Some(match &tests[..] {
+                    [one] => one.clone(),
+                    several => several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" || "),
+                })
+            }
+        }
+    }
+}

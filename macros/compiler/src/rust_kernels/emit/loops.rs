@@ -1,0 +1,124 @@
+//! Loops.
+
+use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Range};
+use super::super::types::Number;
+use super::{Emitter, Sink, Value};
+
+impl Emitter<'_> {
+    pub(super) fn while_loop(&mut self, condition: &Condition, body: &Block) {
+        let before = self.lines.len();
+        let text = self.condition(condition);
+        if self.lines.len() == before && matches!(condition, Condition::Is(_)) {
+            self.write(&format!("while ({text}) {{"));
+            self.inside(body, &Sink::Drop);
+            self.write("}");
+            return;
+        }
+        // The condition needs statements, which belong into the loop.
+        self.lines.truncate(before);
+        self.write("while (true) {");
+        self.depth += 1;
+        match condition {
+            Condition::Is(condition) => {
+                let value = self.operand(condition);
+                self.write(&format!("if (!{}) {{", value.within(2)));
+            }
+            Condition::Some(name, value) => {
+                let value = self.value(value);
+                let cpp = self.local(*name).cpp.clone();
+                self.write(&format!("const auto {cpp} = {};", value.text));
+                self.write(&format!("if (!{cpp}) {{"));
+            }
+        }
+        self.depth += 1;
+        self.write("break;");
+        self.depth -= 1;
+        self.write("}");
+        self.block(body, &Sink::Drop);
+        self.depth -= 1;
+        self.write("}");
+    }
+
+    pub(super) fn for_loop(&mut self, name: LocalId, range: &Range, body: &Block) {
+        let Range { from, to, inclusive, reversed, step } = range;
+        let local = self.local(name);
+        let (cpp, mutable) = (local.cpp.clone(), local.mutable);
+        let number = self.types.as_number(local.ty).or_else(|| self.types.as_number(from.ty));
+        let ty = number.map_or("auto", Number::name);
+        let mut ends: Vec<&Expr> = vec![from, to];
+        ends.extend(step.as_ref());
+        let values = self.operands(ends);
+        // The body may change a variable of the user's, and the range stays as it was.
+        let counter = if mutable { self.temporary("turn") } else { cpp.clone() };
+        let fixed = |emitter: &mut Self, value: &Value, of: &Expr| {
+            if value.stable || is_literal(of) {
+                return value.within(8);
+            }
+            let name = emitter.temporary("end");
+            emitter.write(&format!("const {ty} {name} = {};", value.text));
+            name
+        };
+        let from_text = values[0].text.clone();
+        match (inclusive, reversed, step) {
+            (false, false, None) => {
+                let to = fixed(self, &values[1], to);
+                self.write(&format!("for ({ty} {counter} = {from_text}; {counter} < {to}; ++{counter}) {{"));
+            }
+            (false, false, Some(of_step)) => {
+                let to = fixed(self, &values[1], to);
+                let step = if values[2].stable || is_literal(of_step) {
+                    values[2].text.clone()
+                } else {
+                    let name = self.temporary("step");
+                    self.write(&format!("const usize {name} = {};", values[2].text));
+                    name
+                };
+                if !matches!(of_step.kind, Kind::Integer(1..)) {
+                    self.write(&format!("if ({step} == 0ull) {{"));
+                    self.depth += 1;
+                    self.write(&format!("tw::fault({});", self.place(of_step.line)));
+                    self.depth -= 1;
+                    self.write("}");
+                }
+                self.write(&format!(
+                    "for ({ty} {counter} = {from_text}; {counter} < {to}; \
+                     {counter} = tw::stepped({counter}, {step}, {to})) {{"
+                ));
+            }
+            (false, true, _) => {
+                let from = fixed(self, &values[0], from);
+                let to = values[1].text.clone();
+                self.write(&format!("for ({ty} {counter} = {to}; {counter} > {from};) {{"));
+                self.depth += 1;
+                self.write(&format!("--{counter};"));
+                self.depth -= 1;
+            }
+            (true, _, _) => {
+                let turn = self.temporary("turn");
+                let kind = if *reversed { "Backwards" } else { "Through" };
+                let to = values[1].text.clone();
+                self.write(&format!(
+                    "for (tw::{kind}<{ty}> {turn}({from_text}, {to}); {turn}.more; {turn}.next()) {{"
+                ));
+                self.depth += 1;
+                let constant = if mutable { "" } else { "const " };
+                self.write(&format!("{constant}{ty} {cpp} = {turn}.at;"));
+                self.depth -= 1;
+                self.inside(body, &Sink::Drop);
+                self.write("}");
+                return;
+            }
+        }
+        if mutable {
+            self.depth += 1;
+            self.write(&format!("{ty} {cpp} = {counter};"));
+            self.depth -= 1;
+        }
+        self.inside(body, &Sink::Drop);
+        self.write("}");
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr.kind, Kind::Integer(_))
+}

@@ -1,0 +1,197 @@
+//! Writes a function in CUDA C++.
+//!
+//! An expression of Rust may hold statements; where it does, they are written before the statement that the
+//! expression stands in, and what Rust evaluates before them is kept in a constant first.
+
+mod flow;
+mod loops;
+mod numbers;
+mod values;
+
+use super::ir::{Function, Local, LocalId};
+use super::names::Names;
+use super::role::{Build, Role};
+use super::signature::{ParameterKind, Signature};
+use super::types::{Shape, Ty, Types};
+
+/// A function's text, without what only rustc knows: the constants and functions that it names.
+pub(super) struct Text {
+    pub(super) lines: Vec<Line>,
+}
+
+pub(super) struct Line {
+    pub(super) text: String,
+    /// The line in the Rust file, 0 if there is none.
+    pub(super) line: usize,
+}
+
+/// Where the value of an expression goes.
+#[derive(Clone)]
+enum Sink {
+    Drop,
+    Return,
+    /// To a variable that was declared.
+    Variable(String),
+}
+
+/// A C++ expression.
+#[derive(Debug, Clone)]
+struct Value {
+    text: String,
+    /// How loosely its outermost operator binds, 0 for what needs no parentheses anywhere.
+    binds: u8,
+    /// Whether it is the same wherever it is evaluated: a literal, or a name that does not change.
+    stable: bool,
+}
+
+impl Value {
+    fn of(text: impl Into<String>) -> Self {
+        Self { text: text.into(), binds: 0, stable: false }
+    }
+
+    fn stable(text: impl Into<String>) -> Self {
+        Self { text: text.into(), binds: 0, stable: true }
+    }
+
+    /// As an operand of an operator that binds this loosely.
+    fn within(&self, binds: u8) -> String {
+        if self.binds > binds { format!("({})", self.text) } else { self.text.clone() }
+    }
+
+    /// As what `.` or a call follows.
+    fn atom(&self) -> String {
+        self.within(0)
+    }
+}
+
+/// What a unary operator binds.
+const UNARY: u8 = 3;
+/// The conditional operator.
+const CONDITIONAL: u8 = 16;
+
+struct Emitter<'a> {
+    function: &'a Function,
+    types: &'a Types,
+    names: Names,
+    role: Role,
+    /// Whether overflow is a fault.
+    checked: bool,
+    lines: Vec<Line>,
+    depth: usize,
+    /// The line of the statement that is written.
+    line: usize,
+}
+
+/// The text of a function whose types are known.
+pub(super) fn emit(
+    name: &str,
+    role: Role,
+    signature: &Signature,
+    function: &Function,
+    types: &Types,
+    names: Names,
+    build: Build,
+) -> Text {
+    let checked = build == Build::Debug;
+    let mut emitter = Emitter { function, types, names, role, checked, lines: Vec::new(), depth: 0, line: 0 };
+    emitter.function(name, signature);
+    Text { lines: emitter.lines }
+}
+
+impl Emitter<'_> {
+    fn function(&mut self, name: &str, signature: &Signature) {
+        let role = self.role;
+        let mut parameters = Vec::new();
+        let mut first = Vec::new();
+        for (parameter, id) in signature.parameters.iter().zip(&self.function.parameters) {
+            let local = &self.function.locals[id.0];
+            let cpp = local.cpp.clone();
+            let ty = |of: Option<String>| of.unwrap_or_else(|| "auto".to_owned());
+            match (&parameter.kind, role) {
+                (ParameterKind::Index(1), Role::Kernel) => {
+                    first.push(format!("const usize {cpp} = tw::index();"));
+                }
+                (ParameterKind::Index(dimensions), Role::Kernel) => {
+                    let ty = format!("tw::Array<usize, {dimensions}>");
+                    first.push(format!("const {ty} {cpp} = tw::index{dimensions}();"));
+                }
+                (ParameterKind::Slice(_), Role::Kernel) => {
+                    let element = ty(self.element(local));
+                    let [data, len] = ["data", "len"].map(|part| self.names.unique(&format!("{cpp}_{part}")));
+                    parameters.push(format!("const {element}* __restrict__ {data}, usize {len}"));
+                    first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
+                }
+                (ParameterKind::Own(_) | ParameterKind::Out(_), Role::Kernel) => {
+                    let element = ty(self.element(local));
+                    let data = self.names.unique(&format!("{cpp}_data"));
+                    let dimensions = signature.dimensions;
+                    if dimensions == 1 {
+                        let len = self.names.unique(&format!("{cpp}_len"));
+                        parameters.push(format!("{element}* __restrict__ {data}, usize {len}"));
+                        first.push(format!("const tw::Own<{element}> {cpp}{{{data}, {len}}};"));
+                    } else {
+                        let shape = self.names.unique(&format!("{cpp}_shape"));
+                        let of_shape = format!("tw::Array<usize, {dimensions}>");
+                        parameters.push(format!("{element}* __restrict__ {data}, {of_shape} {shape}"));
+                        let own = format!("tw::Own<{element}, {dimensions}>");
+                        first.push(format!("const {own} {cpp}{{{data}, {shape}}};"));
+                    }
+                }
+                _ => parameters.push(format!("{} {cpp}", ty(self.types.cpp(local.ty)))),
+            }
+        }
+        let parameters = parameters.join(", ");
+        match role {
+            Role::Kernel => {
+                self.write(&format!("extern \"C\" __global__ void {name}({parameters})"));
+            }
+            Role::Device => {
+                let result = self.types.cpp(self.function.result).unwrap_or_else(|| "auto".to_owned());
+                self.write(&format!("TW_FN {result} {name}({parameters})"));
+            }
+        }
+        self.write("{");
+        self.depth = 1;
+        first.iter().for_each(|line| self.write(line));
+        let function = self.function;
+        let sink = match self.types.shape(function.result) {
+            Shape::Unit => Sink::Drop,
+            _ => Sink::Return,
+        };
+        self.block(&function.body, &sink);
+        self.depth = 0;
+        self.write("}");
+    }
+
+    /// The elements of a slice, in C++.
+    fn element(&self, local: &Local) -> Option<String> {
+        match *self.types.shape(local.ty) {
+            Shape::Slice(of) | Shape::Elements { of, .. } => self.types.cpp(of),
+            _ => None,
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        let indent = "    ".repeat(self.depth);
+        // A lambda's body has lines of its own, which are indented already.
+        self.lines.push(Line { text: format!("{indent}{text}"), line: self.line });
+    }
+
+    /// A line as the argument of what may fault there. Functions have numbers of their own for their lines,
+    /// since they may be in other files than the kernel.
+    fn place(&self, line: usize) -> String {
+        match self.role {
+            Role::Kernel => line.to_string(),
+            Role::Device => format!("line({line})"),
+        }
+    }
+
+    fn local(&self, id: LocalId) -> &Local {
+        &self.function.locals[id.0]
+    }
+
+    /// A constant that no name of the user's stands for.
+    fn temporary(&mut self, name: &str) -> String {
+        self.names.unique(name)
+    }
+}

@@ -1,0 +1,431 @@
+//! Expressions as C++ expressions.
+
+use super::super::ir::{Closure, Condition, Expr, Kind, LocalId};
+use super::super::methods::{Faults, Method};
+use super::super::types::{Number, Shape};
+use super::{CONDITIONAL, Emitter, Sink, UNARY, Value};
+
+impl Emitter<'_> {
+    /// The value of an expression as an operand: what a reference refers to.
+    pub(super) fn operand(&mut self, expr: &Expr) -> Value {
+        let value = self.value(expr);
+        self.referred(value, expr)
+    }
+
+    fn referred(&self, value: Value, expr: &Expr) -> Value {
+        let mut ty = expr.ty;
+        let mut value = value;
+        while let Shape::Ref(to, _) = *self.types.shape(ty) {
+            // `*&x`
+            value = match value.text.strip_prefix('&') {
+                Some(referred) if value.binds == UNARY => Value::of(referred),
+                _ => Value { text: format!("*{}", value.within(UNARY)), binds: UNARY, stable: false },
+            };
+            ty = to;
+        }
+        value
+    }
+
+    /// Writes operands in Rust's order. If one has statements, those before it are kept in constants.
+    pub(super) fn operands<'x>(&mut self, exprs: impl IntoIterator<Item = &'x Expr>) -> Vec<Value> {
+        self.in_order(exprs, Self::operand)
+    }
+
+    fn in_order<'x>(
+        &mut self,
+        exprs: impl IntoIterator<Item = &'x Expr>,
+        mut write: impl FnMut(&mut Self, &Expr) -> Value,
+    ) -> Vec<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        for expr in exprs {
+            let before = self.lines.len();
+            let mut value = write(self, expr);
+            let has_effects = self.has_effects(expr);
+            if self.lines.len() > before || has_effects {
+                let mut kept = Vec::new();
+                for earlier in values.iter_mut().filter(|earlier| !earlier.stable) {
+                    let name = self.temporary("kept");
+                    kept.push(format!("const auto {name} = {};", earlier.text));
+                    *earlier = Value::stable(name);
+                }
+                self.insert(before, kept);
+            }
+            // C++ leaves the order of operands open.
+            if has_effects {
+                let name = self.temporary("kept");
+                self.write(&format!("const auto {name} = {};", value.text));
+                value = Value::stable(name);
+            }
+            values.push(value);
+        }
+        values
+    }
+
+    /// What is indexed, and the indices. Rust evaluates the former as a place: it is not copied before the
+    /// indices are evaluated, which may change it.
+    fn base_and<'x>(&mut self, base: &'x Expr, mut others: Vec<&'x Expr>) -> Vec<Value> {
+        if self.is_place(base) {
+            let base = self.value(base);
+            let others = self.in_order(others, |emitter, expr| emitter.value(expr));
+            return std::iter::once(base).chain(others).collect();
+        }
+        others.insert(0, base);
+        self.in_order(others, |emitter, expr| emitter.value(expr))
+    }
+
+    /// Whether the expression is the same place whatever is evaluated before it is used.
+    fn is_place(&self, expr: &Expr) -> bool {
+        let is_fixed = |at: &Expr| match at.kind {
+            Kind::Integer(_) => true,
+            Kind::Local(id) => !self.local(id).mutable,
+            _ => false,
+        };
+        match &expr.kind {
+            Kind::Local(_) => true,
+            Kind::Field(base, _) | Kind::Deref(base) => self.is_place(base),
+            Kind::Index(base, at) | Kind::Element(base, at) => self.is_place(base) && is_fixed(at),
+            _ => false,
+        }
+    }
+
+    /// Puts lines before those that were written since.
+    fn insert(&mut self, at: usize, texts: Vec<String>) {
+        let after = self.lines.split_off(at);
+        texts.iter().for_each(|text| self.write(text));
+        self.lines.extend(after);
+    }
+
+    /// Whether a closure is called, which may change variables.
+    fn has_effects(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            Kind::CallClosure(..) => true,
+            Kind::Unary(_, a) | Kind::Cast(a) | Kind::Ref(a) | Kind::Deref(a) | Kind::Field(a, _) => {
+                self.has_effects(a)
+            }
+            Kind::Binary(_, a, b) | Kind::Compare(_, a, b) | Kind::Index(a, b) | Kind::Element(a, b) => {
+                self.has_effects(a) || self.has_effects(b)
+            }
+            Kind::Method(_, a, others) => {
+                self.has_effects(a) || others.iter().any(|other| self.has_effects(other))
+            }
+            Kind::Call(_, parts) | Kind::Tuple(parts) | Kind::Array(parts) => {
+                parts.iter().any(|part| self.has_effects(part))
+            }
+            Kind::Repeat(a, _) | Kind::Convert(_, _, a) => self.has_effects(a),
+            _ => false,
+        }
+    }
+
+    /// An expression; what it needs before it is written first.
+    pub(super) fn value(&mut self, expr: &Expr) -> Value {
+        let number = self.types.as_number(expr.ty);
+        match &expr.kind {
+            Kind::Integer(value) => self.integer(*value, false, number),
+            Kind::Float(digits) => self.float(digits, number),
+            Kind::Bool(value) => Value::stable(value.to_string()),
+            Kind::Bare(text) => Value { text: text.clone(), binds: UNARY, stable: true },
+            Kind::Unit => Value::stable("tw::Unit{}"),
+            Kind::Local(id) => {
+                let local = self.local(*id);
+                Value { text: local.cpp.clone(), binds: 0, stable: !local.mutable }
+            }
+            Kind::Constant(item) => Value::stable(self.function.constants[item.0].1.clone()),
+            Kind::Unary(op, of) => self.unary(*op, of),
+            Kind::Binary(op, left, right) => {
+                let values = self.operands([&**left, &**right]);
+                self.binary(*op, (&values[0], left), (&values[1], right), expr.line)
+            }
+            Kind::Compare(symbol, left, right) => {
+                let values = self.operands([&**left, &**right]);
+                let binds = if matches!(*symbol, "==" | "!=") { 10 } else { 9 };
+                let text = format!("{} {symbol} {}", values[0].within(7), values[1].within(7));
+                Value { text, binds, stable: values.iter().all(|value| value.stable) }
+            }
+            Kind::And(left, right) => self.both(left, right, true),
+            Kind::Or(left, right) => self.both(left, right, false),
+            Kind::Cast(value) => self.cast(value, expr.ty),
+            Kind::Index(base, at) => {
+                let values = self.base_and(base, vec![&**at]);
+                let dot = self.dot(base);
+                // A constant place of an array of that length is there.
+                if let (Kind::Integer(place), Some(length)) = (&at.kind, self.length(base))
+                    && length.parse::<u128>().is_ok_and(|length| *place < length)
+                {
+                    return Value::of(format!("{}{dot}a[{place}]", values[0].atom()));
+                }
+                let at = self.referred(values[1].clone(), at);
+                Value::of(format!("{}{dot}at({}, {})", values[0].atom(), at.text, self.place(expr.line)))
+            }
+            Kind::Element(base, at) => {
+                let values = self.base_and(base, vec![&**at]);
+                let dot = self.dot(base);
+                Value::of(format!("{}{dot}{}[{}]", values[0].atom(), self.data(base), values[1].text))
+            }
+            Kind::Part(base, from, to, inclusive) => {
+                self.part(base, from.as_deref(), to.as_deref(), *inclusive, expr.line)
+            }
+            Kind::Field(base, field) => {
+                let value = self.value(base);
+                Value::of(format!("{}{}{field}", value.atom(), self.dot(base)))
+            }
+            Kind::Tuple(parts) => {
+                let values = self.in_order(parts, |emitter, expr| emitter.value(expr));
+                let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
+                let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "tw::Tuple".to_owned());
+                Value::of(format!("{ty}{{{}}}", values.join(", ")))
+            }
+            Kind::Array(parts) => {
+                let values = self.operands(parts);
+                let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
+                let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "tw::Array".to_owned());
+                Value::of(format!("{ty}{{{{{}}}}}", values.join(", ")))
+            }
+            Kind::Repeat(value, length) => {
+                let value = self.operand(value);
+                Value::of(format!("tw::filled<{length}>({})", value.text))
+            }
+            Kind::Ref(of) => {
+                let value = self.value(of);
+                if let Some(pointer) = value.text.strip_prefix('*').filter(|_| value.binds == UNARY) {
+                    return Value::of(pointer);
+                }
+                Value { text: format!("&{}", value.within(UNARY)), binds: UNARY, stable: false }
+            }
+            Kind::Deref(of) => {
+                let value = self.value(of);
+                match *self.types.shape(of.ty) {
+                    // `*x` of a value that Rust takes by reference and C++ by value.
+                    Shape::Ref(..) | Shape::Unknown(_) => {
+                        Value { text: format!("*{}", value.within(UNARY)), binds: UNARY, stable: false }
+                    }
+                    _ => value,
+                }
+            }
+            Kind::If(condition, then, otherwise) => match (&**condition, otherwise) {
+                (Condition::Is(condition), Some(otherwise))
+                    if then.statements.is_empty() && then.value.is_some() =>
+                {
+                    self.conditional(expr, condition, then.value.as_deref(), otherwise)
+                }
+                _ => self.hoisted(expr),
+            },
+            Kind::Match(..) => self.hoisted(expr),
+            Kind::Block(block) if block.statements.is_empty() => match &block.value {
+                Some(value) => self.value(value),
+                None => Value::stable("tw::Unit{}"),
+            },
+            Kind::Call(item, arguments) => {
+                let values = self.in_order(arguments, |emitter, expr| emitter.value(expr));
+                let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
+                Value::of(format!("{}({})", self.function.callees[item.0].1, values.join(", ")))
+            }
+            Kind::CallClosure(local, arguments) => {
+                let values = self.in_order(arguments, |emitter, expr| emitter.value(expr));
+                let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
+                Value::of(format!("{}({})", self.local(*local).cpp, values.join(", ")))
+            }
+            Kind::Closure(id) => self.closure(*id),
+            Kind::Method(method, receiver, arguments) => self.method(*method, receiver, arguments, expr.line),
+            Kind::Convert(what, number, of) => {
+                let value = self.operand(of);
+                match *what {
+                    "from_bits" => Value::of(format!("tw::from_bits<{number}>({})", value.text)),
+                    _ => Value::of(format!("{number}({})", value.text)),
+                }
+            }
+            _ => self.hoisted(expr),
+        }
+    }
+
+    /// `a && b`, whose second part is evaluated only if the first does not decide.
+    fn both(&mut self, left: &Expr, right: &Expr, and: bool) -> Value {
+        let left = self.operand(left);
+        let before = self.lines.len();
+        self.depth += 1;
+        let value = self.operand(right);
+        self.depth -= 1;
+        if self.lines.len() == before {
+            let (symbol, binds) = if and { ("&&", 14) } else { ("||", 15) };
+            // gcc warns of `a || b && c` without parentheses.
+            let left = if left.binds == binds { left.text.clone() } else { left.within(13) };
+            let text = format!("{left} {symbol} {}", value.within(13));
+            return Value { text, binds, stable: false };
+        }
+        let after = self.lines.split_off(before);
+        let name = self.temporary("holds");
+        self.write(&format!("bool {name} = {};", left.text));
+        self.write(&format!("if ({}{name}) {{", if and { "" } else { "!" }));
+        self.lines.extend(after);
+        self.depth += 1;
+        self.write(&format!("{name} = {};", value.text));
+        self.depth -= 1;
+        self.write("}");
+        Value::stable(name)
+    }
+
+    /// `c ? a : b`, if neither needs statements.
+    fn conditional(&mut self, expr: &Expr, condition: &Expr, then: Option<&Expr>, otherwise: &Expr) -> Value {
+        let Some(then) = then else { return self.hoisted(expr) };
+        let before = self.lines.len();
+        let condition = self.operand(condition);
+        let middle = self.lines.len();
+        let values = [then, otherwise].map(|value| self.value(value));
+        if self.lines.len() == middle {
+            let [then, otherwise] = values;
+            let text = format!(
+                "{} ? {} : {}",
+                condition.within(CONDITIONAL - 1),
+                then.within(CONDITIONAL - 1),
+                otherwise.within(CONDITIONAL)
+            );
+            return Value { text, binds: CONDITIONAL, stable: false };
+        }
+        self.lines.truncate(before);
+        self.hoisted(expr)
+    }
+
+    /// An expression that C++ has only as a statement: its value goes to a variable.
+    fn hoisted(&mut self, expr: &Expr) -> Value {
+        if matches!(self.types.shape(expr.ty), Shape::Unit | Shape::Never) {
+            self.deliver(expr, &Sink::Drop);
+            return Value::stable("tw::Unit{}");
+        }
+        let name = self.temporary("value");
+        let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "auto".to_owned());
+        self.write(&format!("{ty} {name};"));
+        self.deliver(expr, &Sink::Variable(name.clone()));
+        Value::stable(name)
+    }
+
+    /// `.`, or `->` if it is a reference.
+    fn dot(&self, base: &Expr) -> &'static str {
+        match self.types.shape(base.ty) {
+            Shape::Ref(..) => "->",
+            _ => ".",
+        }
+    }
+
+    /// The name of the data inside of a slice or an array.
+    fn data(&self, base: &Expr) -> &'static str {
+        match self.types.shape(self.types.value(base.ty)) {
+            Shape::Array(..) => "a",
+            _ => "data",
+        }
+    }
+
+    /// The length of an array.
+    fn length(&self, base: &Expr) -> Option<String> {
+        match self.types.shape(self.types.value(base.ty)) {
+            Shape::Array(_, length) => Some(length.0.clone()),
+            _ => None,
+        }
+    }
+
+    fn part(
+        &mut self,
+        base: &Expr,
+        from: Option<&Expr>,
+        to: Option<&Expr>,
+        inclusive: bool,
+        line: usize,
+    ) -> Value {
+        let bounds: Vec<&Expr> = [from, to].into_iter().flatten().collect();
+        let mut values = self.base_and(base, bounds).into_iter();
+        let base_value = values.next().unwrap_or_else(|| Value::of(""));
+        let whole = match self.types.shape(base.ty) {
+            Shape::Slice(_) => base_value.atom(),
+            Shape::Ref(..) => format!("{}->all()", base_value.atom()),
+            _ => format!("{}.all()", base_value.atom()),
+        };
+        let mut bound = |present: Option<&Expr>| present.and_then(|_| values.next()).map(|value| value.text);
+        let (from, to) = (bound(from), bound(to));
+        let line = self.place(line);
+        let zero = || "0ull".to_owned();
+        Value::of(match (from, to, inclusive) {
+            (None, None, _) => whole,
+            (Some(from), None, _) => format!("{whole}.from({from}, {line})"),
+            (from, Some(to), false) => {
+                format!("{whole}.part({}, {to}, {line})", from.unwrap_or_else(zero))
+            }
+            (from, Some(to), true) => {
+                format!("{whole}.part_with({}, {to}, {line})", from.unwrap_or_else(zero))
+            }
+        })
+    }
+
+    fn method(&mut self, method: Method, receiver: &Expr, arguments: &[Expr], line: usize) -> Value {
+        match method {
+            Method::Number(signature) => {
+                let all = std::iter::once(receiver).chain(arguments);
+                let values = self.operands(all);
+                let mut values: Vec<_> = values.into_iter().map(|value| value.text).collect();
+                let is_float = self.types.as_number(receiver.ty).is_some_and(Number::is_float);
+                // One line for each reason to fault.
+                let faults = match signature.faults {
+                    Faults::Never => 0,
+                    Faults::Debug => usize::from(self.checked && !is_float),
+                    Faults::Always => 1,
+                    Faults::AlwaysAndDebug => 1 + usize::from(self.checked),
+                };
+                values.extend((0..faults).map(|_| self.place(line)));
+                Value::of(format!("tw::{}({})", signature.name, values.join(", ")))
+            }
+            Method::Len | Method::IsEmpty => {
+                let len = match self.length(receiver) {
+                    Some(length) if length.parse::<u64>().is_ok() => Value::stable(format!("{length}ull")),
+                    Some(length) => Value::stable(format!("usize({length})")),
+                    None => {
+                        let value = self.value(receiver);
+                        Value::stable(format!("{}{}len()", value.atom(), self.dot(receiver)))
+                    }
+                };
+                if method == Method::IsEmpty {
+                    return Value { text: format!("{} == 0ull", len.text), binds: 10, stable: true };
+                }
+                len
+            }
+            Method::Get | Method::GetMut => {
+                let exprs = std::iter::once(receiver).chain(arguments);
+                let values = self.in_order(exprs, |emitter, expr| emitter.value(expr));
+                let name = if method == Method::Get { "get" } else { "get_mut" };
+                Value::of(format!("{}.{name}({})", values[0].atom(), values[1].text))
+            }
+            Method::Position | Method::Same => self.operand(receiver),
+            Method::IsSome => {
+                let value = self.value(receiver);
+                Value::of(format!("bool({})", value.text))
+            }
+        }
+    }
+
+    /// A lambda. Its body is written as lines of the same text.
+    fn closure(&mut self, id: usize) -> Value {
+        let function = self.function;
+        let Closure { parameters, result, body, moves } = &function.closures[id];
+        let parameter = |id: &LocalId| {
+            let local = self.local(*id);
+            let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
+            format!("{ty} {}", local.cpp)
+        };
+        let parameters: Vec<_> = parameters.iter().map(parameter).collect();
+        let is_unit = matches!(self.types.shape(*result), Shape::Unit);
+        let arrow = match self.types.cpp(*result) {
+            Some(_) if is_unit => String::new(),
+            Some(ty) => format!(" -> {ty}"),
+            None => String::new(),
+        };
+        let outside = std::mem::take(&mut self.lines);
+        self.depth += 1;
+        self.deliver(body, if is_unit { &Sink::Drop } else { &Sink::Return });
+        self.depth -= 1;
+        let body = std::mem::replace(&mut self.lines, outside);
+        let (capture, mutable) = if *moves { ("=", " mutable") } else { ("&", "") };
+        let mut text = format!("[{capture}]({}){mutable} TW_INLINE{arrow} {{\n", parameters.join(", "));
+        for line in body {
+            text += &line.text;
+            text.push('\n');
+        }
+        text += &format!("{}}}", "    ".repeat(self.depth));
+        Value::of(text)
+    }
+}

@@ -1,0 +1,198 @@
+//! A kernel's body as the translator sees it: names are resolved, types are [`Ty`], and everything that is
+//! not in the language has been reported.
+
+use proc_macro2::Span;
+
+use super::methods::Method;
+use super::types::{Number, Ty};
+
+/// A local name of the function: a parameter, a `let`, the variable of a loop or of a pattern.
+#[derive(Debug)]
+pub(super) struct Local {
+    /// Its unique name in C++.
+    pub(super) cpp: String,
+    pub(super) ty: Ty,
+    pub(super) mutable: bool,
+    pub(super) span: Span,
+}
+
+/// An index into [`Function::locals`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LocalId(pub(super) usize);
+
+/// A constant outside of the function, or a `#[device]` function: an index into the function's list of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Item(pub(super) usize);
+
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) parameters: Vec<LocalId>,
+    pub(super) locals: Vec<Local>,
+    pub(super) result: Ty,
+    pub(super) body: Block,
+    /// The constants that it names, and their names in C++.
+    pub(super) constants: Vec<(syn::ExprPath, String)>,
+    /// The `#[device]` functions that it calls, and their names in C++.
+    pub(super) callees: Vec<(syn::ExprPath, String)>,
+    pub(super) closures: Vec<Closure>,
+}
+
+#[derive(Debug)]
+pub(super) struct Closure {
+    pub(super) parameters: Vec<LocalId>,
+    pub(super) result: Ty,
+    pub(super) body: Expr,
+    /// It has copies of what it captures.
+    pub(super) moves: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) statements: Vec<Statement>,
+    /// The block's value, if it has one.
+    pub(super) value: Option<Box<Expr>>,
+}
+
+#[derive(Debug)]
+pub(super) enum Statement {
+    /// `let x;`
+    Declare(LocalId),
+    /// `let pattern = value;`
+    Let(Pattern, Expr),
+    /// `let Some(x) = value else { … };`
+    LetElse(LocalId, Expr, Block),
+    /// A constant inside of the function.
+    Const(LocalId, Expr),
+    /// An expression whose value is dropped.
+    Expr(Expr),
+}
+
+/// A pattern that always matches.
+#[derive(Debug)]
+pub(super) enum Pattern {
+    Name(LocalId),
+    Wild,
+    /// A tuple.
+    Tuple(Vec<Pattern>),
+    /// An array.
+    Array(Vec<Pattern>),
+}
+
+#[derive(Debug)]
+pub(super) struct Expr {
+    pub(super) kind: Kind,
+    pub(super) ty: Ty,
+    /// The line in the Rust file.
+    pub(super) line: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Integer(u128),
+    /// The digits, without suffix and underscores.
+    Float(String),
+    Bool(bool),
+    /// A literal that gets its type from the parameter of a `#[device]` function.
+    Bare(String),
+    Unit,
+    Local(LocalId),
+    Constant(Item),
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    Compare(&'static str, Box<Expr>, Box<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Cast(Box<Expr>),
+    Assign(Box<Expr>, Box<Expr>),
+    AssignBinary(Binary, Box<Expr>, Box<Expr>),
+    /// `(a, b) = (c, d)`
+    AssignParts(Vec<Expr>, Box<Expr>),
+    Index(Box<Expr>, Box<Expr>),
+    /// An element that is known to exist.
+    Element(Box<Expr>, Box<Expr>),
+    /// `&x[from..to]`
+    Part(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>, bool),
+    Field(Box<Expr>, String),
+    Tuple(Vec<Expr>),
+    Array(Vec<Expr>),
+    /// The value, and the length in C++.
+    Repeat(Box<Expr>, String),
+    Ref(Box<Expr>),
+    Deref(Box<Expr>),
+    If(Box<Condition>, Block, Option<Box<Expr>>),
+    Match(Box<Expr>, Vec<Arm>),
+    Block(Block),
+    Loop(Block),
+    While(Box<Condition>, Block),
+    For(LocalId, Box<Range>, Block),
+    Break,
+    Continue,
+    Return(Option<Box<Expr>>),
+    /// A call of a `#[device]` function.
+    Call(Item, Vec<Expr>),
+    /// A call of a closure that a `let` has named.
+    CallClosure(LocalId, Vec<Expr>),
+    Closure(usize),
+    Method(Method, Box<Expr>, Vec<Expr>),
+    /// `f32::from_bits(x)`, `u64::from(x)`
+    Convert(&'static str, Number, Box<Expr>),
+    /// `assert!` with the condition, and `panic!` without.
+    Assert(Option<Box<Expr>>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unary {
+    Negate,
+    Not,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+}
+
+#[derive(Debug)]
+pub(super) enum Condition {
+    Is(Expr),
+    /// `let Some(x) = value`
+    Some(LocalId, Expr),
+}
+
+#[derive(Debug)]
+pub(super) struct Arm {
+    pub(super) test: Test,
+    /// The name that the whole value gets.
+    pub(super) name: Option<LocalId>,
+    pub(super) guard: Option<Expr>,
+    pub(super) body: Expr,
+}
+
+/// What a `match` compares a value with.
+#[derive(Debug)]
+pub(super) enum Test {
+    Always,
+    Equal(Expr),
+    /// From the first to the second, which is included or not.
+    Within(Option<Expr>, Option<Expr>, bool),
+    Any(Vec<Test>),
+}
+
+/// What a `for` goes over.
+#[derive(Debug)]
+pub(super) struct Range {
+    pub(super) from: Expr,
+    pub(super) to: Expr,
+    pub(super) inclusive: bool,
+    pub(super) reversed: bool,
+    /// Of `step_by`, a `usize`.
+    pub(super) step: Option<Expr>,
+}

@@ -1,0 +1,322 @@
+//! Calls: of `#[device]` functions, closures, methods and the few macros that kernels have.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Lit, Macro, Pat};
+
+use super::literals::bare;
+use super::{Lower, Lowered, Reported};
+use crate::diagnostics::similar;
+use crate::rust_kernels::instead;
+use crate::rust_kernels::ir::{self, Closure, Kind, LocalId};
+use crate::rust_kernels::methods::{self, Method, number_method, type_of};
+use crate::rust_kernels::types::{Number, Shape, Ty};
+
+impl Lower<'_> {
+    pub(super) fn call(&mut self, call: &ExprCall) -> Lowered<(Kind, Ty)> {
+        let mut function = &*call.func;
+        while let Expr::Paren(syn::ExprParen { expr, .. }) | Expr::Group(syn::ExprGroup { expr, .. }) =
+            function
+        {
+            function = expr;
+        }
+        let Expr::Path(path) = function else {
+            return Err(self.absent(&call.func, "this call", "name the function or the closure"));
+        };
+        if let Some(name) = path.path.get_ident() {
+            if let Some(local) = self.find(name) {
+                return self.call_closure(local, call);
+            }
+            if *name == self.own_name {
+                let message = format!("`{name}` calls itself");
+                let notes = ["a thread of a GPU has a small stack of a fixed size"];
+                let help = "write it as a loop, with an array for what is still to be done";
+                return Err(self.report(name, "TW0909", &message, &notes, help));
+            }
+        }
+        if let Some(found) = self.associated(path, call)? {
+            return Ok(found);
+        }
+        self.no_function_of_std(path)?;
+        let mut arguments = Vec::new();
+        for argument in &call.args {
+            arguments.push(match bare(argument) {
+                // Only rustc knows the parameter's type, which the literal gets in both languages.
+                Some(kind) => {
+                    let ty = self.types.foreign();
+                    self.expr(kind, ty, argument.span())
+                }
+                None => {
+                    let value = self.value(argument)?;
+                    self.types.depends(value.ty);
+                    value
+                }
+            });
+        }
+        let item = self.callee(path);
+        Ok((Kind::Call(item, arguments), self.types.foreign()))
+    }
+
+    /// Refuses what can have no `#[device]`: functions of types and of the standard library, and constructors.
+    fn no_function_of_std(&mut self, path: &syn::ExprPath) -> Lowered<()> {
+        let outside = self.outside(path);
+        let names: Vec<_> = outside.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let is_type = |name: &String| name.starts_with(char::is_uppercase) || Number::named(name).is_some();
+        match &names[..] {
+            [name] if matches!(name.as_str(), "Some" | "Ok" | "Err") => {
+                let what = if name == "Some" { "making an `Option`" } else { "making a `Result`" };
+                Err(self.absent(path, what, "use a `bool` beside the value"))
+            }
+            [name] if is_type(name) => {
+                let (_, help) = instead::of_call(&outside.path);
+                Err(self.absent(path, &format!("the struct or variant `{name}`"), &help))
+            }
+            [first, .., ty, _] | [first @ ty, _]
+                if is_type(ty) || matches!(first.as_str(), "std" | "core" | "alloc") =>
+            {
+                let (why, help) = instead::of_call(&outside.path);
+                let what = format!("`{}`", crate::text::text(path));
+                Err(self.absent_since(path, &what, why, &help))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `f32::from_bits(x)`, `u64::from(x)`, `f32::max(a, b)`.
+    fn associated(&mut self, path: &syn::ExprPath, call: &ExprCall) -> Lowered<Option<(Kind, Ty)>> {
+        let names: Vec<_> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let [ty, name] = &names[..] else { return Ok(None) };
+        let Some(number) = Number::named(ty) else { return Ok(None) };
+        let mut arguments = self.values(&call.args)?;
+        let of = self.types.number(number);
+        let one = arguments.len() == 1;
+        if let ("from_bits", true, true) = (name.as_str(), one, number.is_float()) {
+            let bits = if number == Number::F32 { Number::U32 } else { Number::U64 };
+            let bits = self.types.number(bits);
+            self.types.unify(arguments[0].ty, bits);
+            return Ok(Some((Kind::Convert("from_bits", number, Box::new(arguments.remove(0))), of)));
+        }
+        if let ("from", true) = (name.as_str(), one) {
+            return Ok(Some((Kind::Convert("from", number, Box::new(arguments.remove(0))), of)));
+        }
+        let receiver = self.types.number(number);
+        let Some(method) = number_method(&self.types, receiver, name) else {
+            let last = path.path.segments.last().map(|last| last.ident.clone());
+            let help = match instead::of_method(name, Some(number)) {
+                Some(help) => help,
+                None => instead::of_call(&path.path).1,
+            };
+            return Err(self.absent(last, &format!("`{ty}::{name}`"), &help));
+        };
+        if arguments.len() != 1 + method.arguments.len() {
+            // rustc reports the number of arguments.
+            return Ok(Some((Kind::Unit, of)));
+        }
+        let receiver = arguments.remove(0);
+        self.types.unify(receiver.ty, of);
+        Ok(Some(self.number_call(method, receiver, arguments)))
+    }
+
+    fn number_call(
+        &mut self,
+        method: &'static methods::Signature,
+        receiver: ir::Expr,
+        arguments: Vec<ir::Expr>,
+    ) -> (Kind, Ty) {
+        for (argument, is) in arguments.iter().zip(method.arguments) {
+            let ty = type_of(&mut self.types, receiver.ty, *is);
+            self.types.unify(argument.ty, ty);
+        }
+        let result = type_of(&mut self.types, receiver.ty, method.result);
+        (Kind::Method(Method::Number(method), Box::new(receiver), arguments), result)
+    }
+
+    pub(super) fn method_call(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
+        let receiver = self.receiver(&call.receiver)?;
+        let arguments = self.values(&call.args)?;
+        let name = call.method.to_string();
+        let shape = self.types.shape(self.types.value(receiver.ty)).clone();
+        let usize = self.types.number(Number::Usize);
+        let one = |method: Method, receiver: ir::Expr, arguments| {
+            Kind::Method(method, Box::new(receiver), arguments)
+        };
+        Ok(match (name.as_str(), shape, arguments.len()) {
+            ("len", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
+                (one(Method::Len, receiver, arguments), usize)
+            }
+            ("is_empty", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
+                (one(Method::IsEmpty, receiver, arguments), self.types.bool())
+            }
+            ("get", Shape::Index(1), 0) => (one(Method::Position, receiver, arguments), usize),
+            ("get", Shape::Index(dimensions), 0) => {
+                let length = crate::rust_kernels::types::Length(dimensions.to_string());
+                let ty = self.types.add(Shape::Array(usize, length));
+                (one(Method::Position, receiver, arguments), ty)
+            }
+            ("get", Shape::Slice(of), 1) => {
+                self.types.unify(arguments[0].ty, usize);
+                let reference = self.types.add(Shape::Ref(of, false));
+                (one(Method::Get, receiver, arguments), self.types.add(Shape::Option(reference)))
+            }
+            ("get_mut", Shape::Elements { of, .. }, 1) => {
+                match self.types.shape(arguments[0].ty) {
+                    Shape::Index(_) => {}
+                    Shape::Reported => return Err(Reported),
+                    _ => return Err(self.computed_element(call)),
+                }
+                let reference = self.types.add(Shape::Ref(of, true));
+                (one(Method::GetMut, receiver, arguments), self.types.add(Shape::Option(reference)))
+            }
+            ("is_some", Shape::Option(_), 0) => (one(Method::IsSome, receiver, arguments), self.types.bool()),
+            ("iter", Shape::Slice(_) | Shape::Array(..), 0) => (receiver.kind, receiver.ty),
+            ("clone" | "to_owned", Shape::Number(_) | Shape::Bool, 0) => {
+                let ty = self.types.value(receiver.ty);
+                (one(Method::Same, receiver, arguments), ty)
+            }
+            (_, Shape::Reported, _) => return Err(Reported),
+            (_, Shape::Elements { .. }, _) => return Err(self.all_elements(&call.receiver, &call.method)),
+            (_, Shape::Number(_) | Shape::Unknown(_), count) => {
+                match number_method(&self.types, receiver.ty, &name) {
+                    Some(method) if method.arguments.len() == count => {
+                        self.number_call(method, receiver, arguments)
+                    }
+                    _ => return Err(self.no_method(call, &receiver)),
+                }
+            }
+            _ => return Err(self.no_method(call, &receiver)),
+        })
+    }
+
+    fn no_method(&mut self, call: &ExprMethodCall, receiver: &ir::Expr) -> Reported {
+        let name = call.method.to_string();
+        let number = self.types.as_number(receiver.ty);
+        let of = number.map(|number| format!(" of `{number}`")).unwrap_or_default();
+        let message = format!("the method `{name}`{of} is not in the language of kernels");
+        let notes = [
+            "kernels have most methods of numbers, and `len`, `is_empty`, `get`, `get_mut`, `iter` and `is_some`",
+        ];
+        let help = match (instead::of_method(&name, number), similar(&name, methods::names(number))) {
+            (Some(help), _) => help,
+            (None, Some(meant)) => format!("a method with a similar name exists: `{meant}`"),
+            (None, None) => "write it out with operators, `if` and loops".to_owned(),
+        };
+        self.report(&call.method, "TW0908", &message, &notes, &help)
+    }
+
+    pub(super) fn closure(&mut self, closure: &ExprClosure) -> Lowered<(Kind, Ty)> {
+        let outside = self.scope.len();
+        let result = self.types.fresh();
+        let (result_outside, loops) = (self.result.replace(result), std::mem::take(&mut self.loops));
+        let lowered = self.closure_in_scope(closure, result);
+        self.scope.truncate(outside);
+        (self.result, self.loops) = (result_outside, loops);
+        let closure = lowered?;
+        self.closures.push(closure);
+        let id = self.closures.len() - 1;
+        Ok((Kind::Closure(id), self.types.add(Shape::Closure(id))))
+    }
+
+    fn closure_in_scope(&mut self, closure: &ExprClosure, result: Ty) -> Lowered<Closure> {
+        if let syn::ReturnType::Type(_, ty) = &closure.output {
+            let ty = self.ty(ty)?;
+            self.types.unify(result, ty);
+        }
+        let mut parameters = Vec::new();
+        for input in &closure.inputs {
+            let (pattern, ty) = match input {
+                Pat::Type(typed) => (&*typed.pat, self.ty(&typed.ty)?),
+                pattern => (pattern, self.types.fresh()),
+            };
+            let Pat::Ident(name) = pattern else {
+                let help = "write a name, and take it apart in the closure";
+                return Err(self.absent(pattern, "a pattern as a closure's parameter", help));
+            };
+            parameters.push(self.declare(&name.ident, ty, name.mutability.is_some()));
+        }
+        let body = self.value(&closure.body)?;
+        self.types.unify(body.ty, result);
+        Ok(Closure { parameters, result, body, moves: closure.capture.is_some() })
+    }
+
+    fn call_closure(&mut self, local: LocalId, call: &ExprCall) -> Lowered<(Kind, Ty)> {
+        let arguments = self.values(&call.args)?;
+        let id = match *self.types.shape(self.locals[local.0].ty) {
+            Shape::Closure(id) => id,
+            Shape::Reported => return Err(Reported),
+            _ => {
+                let help = "call a closure, or a `#[device]` function by its name";
+                return Err(self.absent(&call.func, "a call of a value", help));
+            }
+        };
+        let parameters: Vec<_> =
+            self.closures[id].parameters.iter().map(|parameter| self.locals[parameter.0].ty).collect();
+        parameters.into_iter().zip(&arguments).for_each(|(ty, argument)| self.types.unify(ty, argument.ty));
+        let result = self.closures[id].result;
+        Ok((Kind::CallClosure(local, arguments), result))
+    }
+
+    /// `assert!`, `panic!`, `unreachable!`: the end of the thread.
+    pub(super) fn macro_call(&mut self, call: &Macro, span: Span) -> Lowered {
+        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        match name.as_str() {
+            "assert" => {
+                let parsed = call
+                    .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
+                let mut arguments = parsed.map(IntoIterator::into_iter).into_iter().flatten();
+                let Some(condition) = arguments.next() else {
+                    return Err(self.absent(call, "this assertion", "write `assert!(condition)`"));
+                };
+                self.constant_text(arguments.next())?;
+                if let Some(more) = arguments.next() {
+                    return Err(self.text_with_values(&more));
+                }
+                // Literals of the condition stand in a copy, so their types must follow without a suffix.
+                let suffixes = self.suffixes.len();
+                let condition = self.value(&condition)?;
+                self.in_a_copy(suffixes)?;
+                let unit = self.types.unit();
+                Ok(self.expr(Kind::Assert(Some(Box::new(condition))), unit, span))
+            }
+            "panic" | "unreachable" => {
+                let parsed = call
+                    .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
+                let mut arguments = parsed.map(IntoIterator::into_iter).into_iter().flatten();
+                self.constant_text(arguments.next())?;
+                if let Some(more) = arguments.next() {
+                    return Err(self.text_with_values(&more));
+                }
+                let never = self.types.add(Shape::Never);
+                Ok(self.expr(Kind::Assert(None), never, span))
+            }
+            _ => {
+                let what = format!("the macro `{name}!`");
+                let why: &[&str] = if name == "vec" { &[instead::NO_HEAP] } else { &[] };
+                Err(self.absent_since(&call.path, &what, why, instead::of_macro(&name)))
+            }
+        }
+    }
+
+    /// A text without values, or none: on a GPU nobody would write them.
+    fn constant_text(&mut self, text: Option<Expr>) -> Lowered<()> {
+        match text {
+            None => Ok(()),
+            Some(Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })) if !text.value().contains('{') => {
+                Ok(())
+            }
+            Some(other) => Err(self.text_with_values(&other)),
+        }
+    }
+
+    fn text_with_values(&mut self, at: &Expr) -> Reported {
+        self.absent(at, "a text with values", "write a constant text")
+    }
+
+    /// Literals in the arguments of a macro cannot get a suffix: rustc decides by itself, and the same way,
+    /// where their type follows from the other side of an operator.
+    fn in_a_copy(&mut self, from: usize) -> Lowered<()> {
+        for suffix in &mut self.suffixes[from..] {
+            suffix.address = 0;
+        }
+        Ok(())
+    }
+}

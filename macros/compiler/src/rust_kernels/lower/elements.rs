@@ -1,0 +1,76 @@
+//! `Own` and `Out`: what a thread may do with data of which it has some elements alone.
+
+use quote::ToTokens;
+use syn::{Expr, ExprIndex, ExprMethodCall};
+
+use super::{Lower, Lowered, Reported};
+use crate::rust_kernels::types::Shape;
+use crate::text::text;
+
+/// What the parameter's type means.
+const ITS_OWN: &str = "of `Own` and `Out` a thread has the element of its own `Index` alone";
+
+impl Lower<'_> {
+    /// Refuses to write to what other threads may write too, or read.
+    pub(super) fn no_write_elsewhere(&mut self, place: &Expr) -> Lowered<()> {
+        match place {
+            Expr::Paren(paren) => self.no_write_elsewhere(&paren.expr),
+            Expr::Group(group) => self.no_write_elsewhere(&group.expr),
+            Expr::Index(index) => {
+                if self.is_handle(&index.expr) {
+                    return Err(self.element_elsewhere(index, true));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an expression is the name of an `Own` or `Out`.
+    fn is_handle(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Paren(paren) => self.is_handle(&paren.expr),
+            Expr::Group(group) => self.is_handle(&group.expr),
+            Expr::Path(path) => path.path.get_ident().and_then(|name| self.find(name)).is_some_and(|local| {
+                matches!(self.types.shape(self.locals[local.0].ty), Shape::Elements { .. })
+            }),
+            _ => false,
+        }
+    }
+
+    /// Refuses an element, or a part, of an `Own` or `Out`.
+    pub(super) fn element_elsewhere(&mut self, index: &ExprIndex, is_written: bool) -> Reported {
+        let done = if is_written { "written" } else { "read" };
+        let message = format!("`{}` is {done}, but another thread may write it", text(index));
+        let mut help = self.take_own(&index.expr);
+        if !is_written {
+            help += "; what others write is read from a `&[T]`, in another buffer";
+        }
+        self.report(index, "TW0904", &message, &[ITS_OWN], &help)
+    }
+
+    /// Refuses `y.get_mut(j)`, where `j` is no `Index`.
+    pub(super) fn computed_element(&mut self, call: &ExprMethodCall) -> Reported {
+        let message = format!("`{}` may be the element of another thread", text(call));
+        let help = format!(
+            "pass the kernel's `Index` as it is: `{}.get_mut({})`",
+            text(&call.receiver),
+            self.index_name
+        );
+        self.report(&call.args[0], "TW0904", &message, &[ITS_OWN], &help)
+    }
+
+    /// Refuses what else reaches all elements of an `Own` or `Out`: a loop over them, or a method.
+    pub(super) fn all_elements(&mut self, handle: &Expr, at: impl ToTokens) -> Reported {
+        let message = format!("`{}` has elements of other threads", text(handle));
+        let help = self.take_own(handle);
+        self.report(at, "TW0904", &message, &[ITS_OWN], &help)
+    }
+
+    fn take_own(&self, handle: &Expr) -> String {
+        let (handle, index) = (text(handle), &self.index_name);
+        format!(
+            "take the thread's own element: `let Some(own) = {handle}.get_mut({index}) else {{ return }};`"
+        )
+    }
+}

@@ -1,0 +1,465 @@
+//! Expressions.
+
+use quote::ToTokens;
+use syn::spanned::Spanned;
+use syn::{BinOp, Expr, ExprLit, Lit, Member, RangeLimits, UnOp};
+
+use super::literals::literal_kind;
+use super::{Lower, Lowered, Reported};
+use crate::rust_kernels::ir::{self, Binary, Block, Condition, Kind, Unary};
+use crate::rust_kernels::types::{Length, Literal, Number, Shape, Ty};
+
+impl Lower<'_> {
+    /// An expression whose value is used, or dropped by a statement.
+    pub(super) fn value(&mut self, expr: &Expr) -> Lowered {
+        let span = expr.span();
+        let (kind, ty) = match expr {
+            Expr::Paren(paren) => return self.value(&paren.expr),
+            Expr::Group(group) => return self.value(&group.expr),
+            Expr::Lit(literal) => return self.literal_expr(literal),
+            Expr::Path(path) => return self.path(path),
+            Expr::Unary(unary) => self.unary(unary)?,
+            Expr::Binary(binary) => self.binary(binary)?,
+            Expr::Cast(cast) => {
+                let (value, to) = (self.value(&cast.expr)?, self.ty(&cast.ty)?);
+                // rustc gives a literal the type that it is cast to, if it can have it.
+                if let (Some(Literal::Integer), Some(false)) | (Some(Literal::Float), Some(true)) =
+                    (literal_kind(&cast.expr), self.types.as_number(to).map(Number::is_float))
+                {
+                    self.types.unify(value.ty, to);
+                }
+                (Kind::Cast(Box::new(value)), to)
+            }
+            Expr::Assign(assign) => (self.assign(assign)?, self.types.unit()),
+            Expr::Index(index) => self.index(index)?,
+            Expr::Field(field) => self.field(field)?,
+            Expr::Tuple(tuple) if tuple.elems.is_empty() => (Kind::Unit, self.types.unit()),
+            Expr::Tuple(tuple) => {
+                let parts = self.values(&tuple.elems)?;
+                let types = parts.iter().map(|part| part.ty).collect();
+                (Kind::Tuple(parts), self.types.add(Shape::Tuple(types)))
+            }
+            Expr::Array(array) => {
+                let parts = self.values(&array.elems)?;
+                let of = self.types.fresh();
+                parts.iter().for_each(|part| self.types.unify(of, part.ty));
+                let length = Length(parts.len().to_string());
+                (Kind::Array(parts), self.types.add(Shape::Array(of, length)))
+            }
+            Expr::Repeat(repeat) => {
+                let value = self.value(&repeat.expr)?;
+                let length = self.length(&repeat.len)?;
+                let ty = self.types.add(Shape::Array(value.ty, Length(length.clone())));
+                (Kind::Repeat(Box::new(value), length), ty)
+            }
+            Expr::Reference(reference) => self.reference(reference)?,
+            Expr::If(branch) => self.branch(branch)?,
+            Expr::Match(choice) => self.choice(choice)?,
+            Expr::Block(block) if block.label.is_none() => {
+                let block = self.block(&block.block)?;
+                let ty = self.type_of_block(&block);
+                (Kind::Block(block), ty)
+            }
+            Expr::Loop(of) if of.label.is_none() => {
+                (Kind::Loop(self.loop_body(&of.body)?), self.types.unit())
+            }
+            Expr::While(of) if of.label.is_none() => {
+                let outside = self.scope.len();
+                let condition = self.condition(&of.cond)?;
+                let body = self.loop_body(&of.body);
+                self.scope.truncate(outside);
+                (Kind::While(Box::new(condition), body?), self.types.unit())
+            }
+            Expr::ForLoop(of) => (self.for_loop(of)?, self.types.unit()),
+            Expr::Break(found) if found.label.is_none() && found.expr.is_none() => {
+                (Kind::Break, self.types.add(Shape::Never))
+            }
+            Expr::Continue(found) if found.label.is_none() => (Kind::Continue, self.types.add(Shape::Never)),
+            Expr::Return(found) => {
+                let value = match &found.expr {
+                    Some(value) => Some(Box::new(self.value(value)?)),
+                    None => None,
+                };
+                if let (Some(value), Some(result)) = (&value, self.result) {
+                    self.types.unify(value.ty, result);
+                }
+                (Kind::Return(value), self.types.add(Shape::Never))
+            }
+            Expr::Call(call) => self.call(call)?,
+            Expr::MethodCall(call) => self.method_call(call)?,
+            Expr::Closure(closure) => self.closure(closure)?,
+            Expr::Macro(call) => return self.macro_call(&call.mac, span),
+            other => return Err(self.not_an_expression(other)),
+        };
+        Ok(self.expr(kind, ty, span))
+    }
+
+    pub(super) fn values<'x>(
+        &mut self,
+        values: impl IntoIterator<Item = &'x Expr>,
+    ) -> Lowered<Vec<ir::Expr>> {
+        values.into_iter().map(|value| self.value(value)).collect()
+    }
+
+    fn not_an_expression(&mut self, expr: &Expr) -> Reported {
+        let label = match expr {
+            Expr::Loop(of) => of.label.as_ref(),
+            Expr::While(of) => of.label.as_ref(),
+            Expr::Block(of) => of.label.as_ref(),
+            _ => None,
+        };
+        if let Some(label) = label {
+            return self.label(label);
+        }
+        match expr {
+            Expr::Break(syn::ExprBreak { expr: Some(value), .. }) => {
+                let help = "assign it to a variable, and `break` after it";
+                self.absent(value, "a `break` with a value", help)
+            }
+            Expr::Try(found) => {
+                let help = "write `let Some(x) = … else { return };`";
+                self.absent(found.question_token, "`?`", help)
+            }
+            Expr::Struct(found) => self.absent(&found.path, "a struct", "use a tuple or an array"),
+            Expr::Unsafe(found) => {
+                let help =
+                    "write it in safe Rust: `x[i]` is checked, and numbers have `to_bits` and `from_bits`";
+                self.absent(found.unsafe_token, "`unsafe`", help)
+            }
+            Expr::Async(found) => self.absent(found.async_token, "`async`", "remove it"),
+            Expr::Await(found) => self.absent(found.await_token, "`await`", "remove it"),
+            Expr::Range(_) => {
+                let help =
+                    "use it in `for i in 0..n`, to take a part `&x[from..to]`, or compare with both ends";
+                self.absent(expr, "a range on its own", help)
+            }
+            Expr::Let(found) => self.absent(
+                found.let_token,
+                "`let` among other conditions",
+                "write an `if` inside of the other",
+            ),
+            _ => self.absent(expr, "this expression", "write it with numbers, arrays, `if` and loops"),
+        }
+    }
+
+    pub(super) fn label(&mut self, label: &syn::Label) -> Reported {
+        let help = "leave the outer loop by a `bool`, or by `return` from a `#[device]` function";
+        self.absent(&label.name, &format!("the label `{}`", label.name), help)
+    }
+
+    pub(super) fn path(&mut self, path: &syn::ExprPath) -> Lowered {
+        let span = path.span();
+        if path.qself.is_none()
+            && let Some(name) = path.path.get_ident()
+        {
+            if let Some(local) = self.find(name) {
+                let ty = self.locals[local.0].ty;
+                return Ok(self.expr(Kind::Local(local), ty, span));
+            }
+            if name == "None" {
+                return Err(self.absent(name, "making an `Option`", "use a `bool` beside the value"));
+            }
+            self.no_misspelt_local(name)?;
+        }
+        let names: Vec<_> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let ty = match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            [.., _, "BITS"] => self.types.number(Number::U32),
+            [.., ty, _] => match Number::named(ty) {
+                Some(number) => self.types.number(number),
+                None => self.types.foreign(),
+            },
+            _ => self.types.foreign(),
+        };
+        if let Some(last) = names.last()
+            && last.starts_with(char::is_uppercase)
+            && last.contains(char::is_lowercase)
+        {
+            let what = format!("the variant `{}`", crate::text::text(path));
+            return Err(self.absent(path, &what, "use numbers, such as a `const` for each case"));
+        }
+        let item = self.constant(path);
+        Ok(self.expr(Kind::Constant(item), ty, span))
+    }
+
+    fn unary(&mut self, unary: &syn::ExprUnary) -> Lowered<(Kind, Ty)> {
+        let value = self.value(&unary.expr)?;
+        let of = self.types.value(value.ty);
+        Ok(match unary.op {
+            UnOp::Deref(_) => {
+                let to = match *self.types.shape(value.ty) {
+                    Shape::Ref(to, _) => to,
+                    _ => self.types.foreign(),
+                };
+                (Kind::Deref(Box::new(value)), to)
+            }
+            UnOp::Not(_) => (Kind::Unary(Unary::Not, Box::new(value)), of),
+            UnOp::Neg(_) => (Kind::Unary(Unary::Negate, Box::new(value)), of),
+            _ => return Err(self.absent(unary, "this operator", "use another")),
+        })
+    }
+
+    fn binary(&mut self, binary: &syn::ExprBinary) -> Lowered<(Kind, Ty)> {
+        if let Some((_, true)) = arithmetic(&binary.op) {
+            self.no_write_elsewhere(&binary.left)?;
+        }
+        let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
+        let (of_left, of_right) = (self.types.value(left.ty), self.types.value(right.ty));
+        let (l, r) = (Box::new(left), Box::new(right));
+        Ok(match &binary.op {
+            BinOp::And(_) => (Kind::And(l, r), self.types.bool()),
+            BinOp::Or(_) => (Kind::Or(l, r), self.types.bool()),
+            op => {
+                let shifts =
+                    matches!(op, BinOp::Shl(_) | BinOp::Shr(_) | BinOp::ShlAssign(_) | BinOp::ShrAssign(_));
+                if !shifts {
+                    self.types.unify(of_left, of_right);
+                }
+                if let Some(compare) = comparison(op) {
+                    if matches!(
+                        self.types.shape(of_left),
+                        Shape::Tuple(_) | Shape::Array(..) | Shape::Slice(_)
+                    ) {
+                        let what = "a comparison of tuples or arrays";
+                        return Err(self.absent(binary, what, "compare their parts"));
+                    }
+                    (Kind::Compare(compare, l, r), self.types.bool())
+                } else if let Some((op, assigns)) = arithmetic(op) {
+                    match assigns {
+                        true => (Kind::AssignBinary(op, l, r), self.types.unit()),
+                        false => (Kind::Binary(op, l, r), of_left),
+                    }
+                } else {
+                    return Err(self.absent(binary, "this operator", "use another"));
+                }
+            }
+        })
+    }
+
+    fn assign(&mut self, assign: &syn::ExprAssign) -> Lowered<Kind> {
+        let value = self.value(&assign.right)?;
+        if let Expr::Tuple(parts) = &*assign.left {
+            let places: Vec<_> = parts
+                .elems
+                .iter()
+                .map(|part| {
+                    self.no_write_elsewhere(part)?;
+                    self.value(part)
+                })
+                .collect::<Lowered<_>>()?;
+            let types = places.iter().map(|place| place.ty).collect();
+            let whole = self.types.add(Shape::Tuple(types));
+            self.types.unify(whole, value.ty);
+            return Ok(Kind::AssignParts(places, Box::new(value)));
+        }
+        self.no_write_elsewhere(&assign.left)?;
+        let place = self.value(&assign.left)?;
+        self.types.unify(place.ty, value.ty);
+        Ok(Kind::Assign(Box::new(place), Box::new(value)))
+    }
+
+    fn index(&mut self, index: &syn::ExprIndex) -> Lowered<(Kind, Ty)> {
+        let base = self.value(&index.expr)?;
+        if let Shape::Elements { .. } = self.types.shape(base.ty) {
+            return Err(self.element_elsewhere(index, false));
+        }
+        if let Expr::Range(range) = &*index.index {
+            return Err(self.absent(range, "a part without `&`", "write `&x[from..to]`"));
+        }
+        let at = self.value(&index.index)?;
+        if !matches!(self.types.shape(at.ty), Shape::Index(1)) {
+            let usize = self.types.number(Number::Usize);
+            self.types.unify(at.ty, usize);
+        }
+        let element = match self.types.element(base.ty) {
+            Some(element) => element,
+            None => self.types.foreign(),
+        };
+        Ok((Kind::Index(Box::new(base), Box::new(at)), element))
+    }
+
+    fn field(&mut self, field: &syn::ExprField) -> Lowered<(Kind, Ty)> {
+        let base = self.value(&field.base)?;
+        if let Shape::Reported = self.types.shape(self.types.value(base.ty)) {
+            return Err(Reported);
+        }
+        let Member::Unnamed(part) = &field.member else {
+            let what = format!("the field `{}`", field.member.to_token_stream());
+            return Err(self.absent(&field.member, &what, "use a tuple or an array in place of the struct"));
+        };
+        let ty = match self.types.shape(self.types.value(base.ty)) {
+            Shape::Tuple(parts) => parts.get(part.index as usize).copied(),
+            _ => None,
+        };
+        let ty = ty.unwrap_or_else(|| self.types.foreign());
+        Ok((Kind::Field(Box::new(base), format!("_{}", part.index)), ty))
+    }
+
+    fn reference(&mut self, reference: &syn::ExprReference) -> Lowered<(Kind, Ty)> {
+        if let Expr::Index(index) = &*reference.expr
+            && let Expr::Range(range) = &*index.index
+        {
+            return self.part(reference.mutability.as_ref(), index, range);
+        }
+        let value = self.value(&reference.expr)?;
+        let ty = match self.types.shape(value.ty) {
+            // A slice is a reference already.
+            Shape::Slice(_) | Shape::Elements { .. } => return Ok((value.kind, value.ty)),
+            _ => self.types.add(Shape::Ref(value.ty, reference.mutability.is_some())),
+        };
+        Ok((Kind::Ref(Box::new(value)), ty))
+    }
+
+    /// The receiver of a method, to which Rust refers by itself: `x[from..to].len()`.
+    pub(super) fn receiver(&mut self, expr: &Expr) -> Lowered {
+        match expr {
+            Expr::Paren(paren) => self.receiver(&paren.expr),
+            Expr::Group(group) => self.receiver(&group.expr),
+            Expr::Index(index) => match &*index.index {
+                Expr::Range(range) => {
+                    let (kind, ty) = self.part(None, index, range)?;
+                    Ok(self.expr(kind, ty, expr.span()))
+                }
+                _ => self.value(expr),
+            },
+            _ => self.value(expr),
+        }
+    }
+
+    fn part(
+        &mut self,
+        mutability: Option<&syn::Token![mut]>,
+        index: &syn::ExprIndex,
+        range: &syn::ExprRange,
+    ) -> Lowered<(Kind, Ty)> {
+        let base = self.value(&index.expr)?;
+        if let Shape::Elements { .. } = self.types.shape(base.ty) {
+            return Err(self.element_elsewhere(index, mutability.is_some()));
+        }
+        if let Some(mutability) = mutability {
+            return Err(self.absent(mutability, "a part to write", "write the elements one by one"));
+        }
+        let usize = self.types.number(Number::Usize);
+        let mut bound = |bound: &Option<Box<Expr>>| match bound {
+            Some(bound) => {
+                let value = self.value(bound)?;
+                self.types.unify(value.ty, usize);
+                Ok(Some(Box::new(value)))
+            }
+            None => Ok(None),
+        };
+        let (from, to) = (bound(&range.start)?, bound(&range.end)?);
+        let element = match self.types.element(base.ty) {
+            Some(element) => element,
+            None => self.types.foreign(),
+        };
+        let inclusive = matches!(range.limits, RangeLimits::Closed(_));
+        Ok((Kind::Part(Box::new(base), from, to, inclusive), self.types.add(Shape::Slice(element))))
+    }
+
+    fn branch(&mut self, branch: &syn::ExprIf) -> Lowered<(Kind, Ty)> {
+        let outside = self.scope.len();
+        let condition = self.condition(&branch.cond);
+        let then = self.block(&branch.then_branch);
+        self.scope.truncate(outside);
+        let otherwise = match &branch.else_branch {
+            Some((_, otherwise)) => Some(Box::new(self.value(otherwise)?)),
+            None => None,
+        };
+        let (condition, then): (Condition, Block) = (condition?, then?);
+        let of_then = self.type_of_block(&then);
+        let ty = match &otherwise {
+            Some(otherwise) => {
+                self.types.unify(of_then, otherwise.ty);
+                match self.types.shape(of_then) {
+                    Shape::Never => otherwise.ty,
+                    _ => of_then,
+                }
+            }
+            None => self.types.unit(),
+        };
+        Ok((Kind::If(Box::new(condition), then, otherwise), ty))
+    }
+
+    fn choice(&mut self, choice: &syn::ExprMatch) -> Lowered<(Kind, Ty)> {
+        let value = self.value(&choice.expr)?;
+        let of_value = self.types.value(value.ty);
+        let mut ty = self.types.add(Shape::Never);
+        let mut arms = Vec::new();
+        for arm in &choice.arms {
+            let arm = self.arm(arm, of_value)?;
+            self.types.unify(ty, arm.body.ty);
+            if let Shape::Never = self.types.shape(ty) {
+                ty = arm.body.ty;
+            }
+            arms.push(arm);
+        }
+        Ok((Kind::Match(Box::new(value), arms), ty))
+    }
+
+    /// A length in the body: a number, or an expression of constants.
+    pub(super) fn length(&mut self, length: &Expr) -> Lowered<String> {
+        match length {
+            Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => Ok(number.base10_digits().to_owned()),
+            Expr::Path(path) => {
+                let item = match self.path(path)?.kind {
+                    Kind::Constant(item) => self.constants[item.0].1.clone(),
+                    Kind::Local(local) => self.locals[local.0].cpp.clone(),
+                    _ => String::new(),
+                };
+                Ok(item)
+            }
+            Expr::Paren(paren) => Ok(format!("({})", self.length(&paren.expr)?)),
+            Expr::Group(group) => Ok(format!("({})", self.length(&group.expr)?)),
+            Expr::Binary(binary) => {
+                let op = match binary.op {
+                    BinOp::Add(_) => "+",
+                    BinOp::Sub(_) => "-",
+                    BinOp::Mul(_) => "*",
+                    BinOp::Div(_) => "/",
+                    _ => return Err(self.absent(length, "this length", "name it in a constant")),
+                };
+                Ok(format!("{} {op} {}", self.length(&binary.left)?, self.length(&binary.right)?))
+            }
+            other => Err(self.absent(other, "this length", "name it in a constant")),
+        }
+    }
+}
+
+fn comparison(op: &BinOp) -> Option<&'static str> {
+    Some(match op {
+        BinOp::Eq(_) => "==",
+        BinOp::Ne(_) => "!=",
+        BinOp::Lt(_) => "<",
+        BinOp::Le(_) => "<=",
+        BinOp::Gt(_) => ">",
+        BinOp::Ge(_) => ">=",
+        _ => return None,
+    })
+}
+
+/// The operator, and whether it assigns.
+fn arithmetic(op: &BinOp) -> Option<(Binary, bool)> {
+    Some(match op {
+        BinOp::Add(_) => (Binary::Add, false),
+        BinOp::Sub(_) => (Binary::Subtract, false),
+        BinOp::Mul(_) => (Binary::Multiply, false),
+        BinOp::Div(_) => (Binary::Divide, false),
+        BinOp::Rem(_) => (Binary::Remainder, false),
+        BinOp::BitAnd(_) => (Binary::And, false),
+        BinOp::BitOr(_) => (Binary::Or, false),
+        BinOp::BitXor(_) => (Binary::Xor, false),
+        BinOp::Shl(_) => (Binary::ShiftLeft, false),
+        BinOp::Shr(_) => (Binary::ShiftRight, false),
+        BinOp::AddAssign(_) => (Binary::Add, true),
+        BinOp::SubAssign(_) => (Binary::Subtract, true),
+        BinOp::MulAssign(_) => (Binary::Multiply, true),
+        BinOp::DivAssign(_) => (Binary::Divide, true),
+        BinOp::RemAssign(_) => (Binary::Remainder, true),
+        BinOp::BitAndAssign(_) => (Binary::And, true),
+        BinOp::BitOrAssign(_) => (Binary::Or, true),
+        BinOp::BitXorAssign(_) => (Binary::Xor, true),
+        BinOp::ShlAssign(_) => (Binary::ShiftLeft, true),
+        BinOp::ShrAssign(_) => (Binary::ShiftRight, true),
+        _ => return None,
+    })
+}

@@ -1,0 +1,201 @@
+//! What a `for` goes over: ranges of numbers, and the elements of slices and arrays.
+
+use syn::spanned::Spanned;
+use syn::{Expr, ExprForLoop, ExprMethodCall, Pat, RangeLimits};
+
+use super::{Lower, Lowered, Reported};
+use crate::rust_kernels::ir::{self, Block, Kind, LocalId, Pattern, Range, Statement};
+use crate::rust_kernels::methods::Method;
+use crate::rust_kernels::types::{Number, Shape};
+
+/// What stands behind `in`, without the adapters.
+struct Adapted<'a> {
+    over: &'a Expr,
+    reversed: bool,
+    step: Option<&'a Expr>,
+    enumerated: bool,
+}
+
+impl Lower<'_> {
+    pub(super) fn for_loop(&mut self, of: &ExprForLoop) -> Lowered<Kind> {
+        if let Some(label) = &of.label {
+            return Err(self.label(label));
+        }
+        let outside = self.scope.len();
+        let lowered = self.for_in_scope(of);
+        self.scope.truncate(outside);
+        lowered
+    }
+
+    fn for_in_scope(&mut self, of: &ExprForLoop) -> Lowered<Kind> {
+        let Adapted { over, reversed, step, enumerated } = adapted(&of.expr);
+        if let Expr::Range(range) = over {
+            if enumerated {
+                return Err(self.absent(
+                    &of.expr,
+                    "`enumerate` of a range",
+                    "count in a variable of its own",
+                ));
+            }
+            return self.for_range(of, range, reversed, step);
+        }
+        if let Some(step) = step {
+            return Err(self.absent(step, "`step_by` of a slice", "go over a range of indices"));
+        }
+        self.for_elements(of, over, reversed, enumerated)
+    }
+
+    fn for_range(
+        &mut self,
+        of: &ExprForLoop,
+        range: &syn::ExprRange,
+        reversed: bool,
+        step: Option<&Expr>,
+    ) -> Lowered<Kind> {
+        let (Some(from), Some(to)) = (&range.start, &range.end) else {
+            return Err(self.absent(
+                range,
+                "a loop over a range without an end",
+                "write both ends, or use `loop`",
+            ));
+        };
+        let (from, to) = (self.value(from)?, self.value(to)?);
+        self.types.unify(from.ty, to.ty);
+        let step = match step {
+            Some(step) => {
+                let value = self.value(step)?;
+                let usize = self.types.number(Number::Usize);
+                self.types.unify(value.ty, usize);
+                if reversed || matches!(range.limits, RangeLimits::Closed(_)) {
+                    let what = "`step_by` of a range that is reversed or includes its end";
+                    return Err(self.absent(step, what, "compute the number from an index"));
+                }
+                Some(value)
+            }
+            None => None,
+        };
+        let inclusive = matches!(range.limits, RangeLimits::Closed(_));
+        let ty = self.types.value(from.ty);
+        let name = match &*of.pat {
+            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
+                self.declare(&name.ident, ty, name.mutability.is_some())
+            }
+            Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
+            other => return Err(self.absent(other, "this pattern", "write a name")),
+        };
+        let body = self.loop_body(&of.body)?;
+        Ok(Kind::For(name, Box::new(Range { from, to, inclusive, reversed, step }), body))
+    }
+
+    /// `for x in slice`: a loop over the indices, each of which exists.
+    fn for_elements(
+        &mut self,
+        of: &ExprForLoop,
+        over: &Expr,
+        reversed: bool,
+        enumerated: bool,
+    ) -> Lowered<Kind> {
+        let span = of.for_token.span;
+        let elements = self.receiver(over)?;
+        match self.types.shape(elements.ty) {
+            Shape::Reported => return Err(Reported),
+            Shape::Elements { .. } => return Err(self.all_elements(over, over)),
+            _ => {}
+        }
+        let Some(element) = self.types.element(elements.ty) else {
+            let help = "go over a range, a slice or an array, with `rev`, `step_by` or `enumerate`";
+            return Err(self.absent(over, "this iterator", help));
+        };
+        // An array that is taken by value gives its elements by value.
+        let by_value = matches!(self.types.shape(elements.ty), Shape::Array(..));
+        let usize = self.types.number(Number::Usize);
+        let all = self.hidden("all", elements.ty, over.span());
+        let at = self.hidden("at", usize, span);
+        let local = |lower: &Self, id: LocalId| lower.expr(Kind::Local(id), lower.locals[id.0].ty, span);
+        let from = self.expr(Kind::Integer(0), usize, span);
+        let len = Kind::Method(Method::Len, Box::new(local(self, all)), Vec::new());
+        let to = self.expr(len, usize, span);
+        let found = Kind::Element(Box::new(local(self, all)), Box::new(local(self, at)));
+        let found = self.expr(found, element, span);
+        let found = if by_value {
+            found
+        } else {
+            let ty = self.types.add(Shape::Ref(element, false));
+            self.expr(Kind::Ref(Box::new(found)), ty, span)
+        };
+        let pattern = if enumerated {
+            let Pat::Tuple(pair) = &*of.pat else {
+                return Err(self.absent(&of.pat, "this pattern", "write `(i, x)`"));
+            };
+            let [index, value] = [0, 1].map(|part| pair.elems.get(part));
+            let (Some(index), Some(value)) = (index, value) else {
+                return Err(self.absent(&of.pat, "this pattern", "write `(i, x)`"));
+            };
+            let index = self.pattern(index, usize)?;
+            vec![Statement::Let(index, local(self, at)), self.bind_element(value, found)?]
+        } else {
+            vec![self.bind_element(&of.pat, found)?]
+        };
+        let Block { mut statements, value } = self.loop_body(&of.body)?;
+        statements.splice(0..0, pattern);
+        let body = Block { statements, value };
+        let range = Range { from, to, inclusive: false, reversed, step: None };
+        let unit = self.types.unit();
+        let turns = self.expr(Kind::For(at, Box::new(range), body), unit, span);
+        Ok(Kind::Block(Block {
+            statements: vec![Statement::Let(Pattern::Name(all), elements), Statement::Expr(turns)],
+            value: None,
+        }))
+    }
+
+    /// Binds the element to `x`, or to `&x`, which takes the value out of the reference.
+    fn bind_element(&mut self, pattern: &Pat, found: ir::Expr) -> Lowered<Statement> {
+        match (pattern, found) {
+            (Pat::Reference(reference), ir::Expr { kind: Kind::Ref(value), .. }) => {
+                Ok(Statement::Let(self.pattern(&reference.pat, value.ty)?, *value))
+            }
+            (pattern, found) => Ok(Statement::Let(self.pattern(pattern, found.ty)?, found)),
+        }
+    }
+
+    pub(super) fn loop_body(&mut self, body: &syn::Block) -> Lowered<Block> {
+        self.loops += 1;
+        let body = self.block(body);
+        self.loops -= 1;
+        body
+    }
+
+    /// A local that the user has not named.
+    fn hidden(&mut self, name: &str, ty: crate::rust_kernels::types::Ty, span: proc_macro2::Span) -> LocalId {
+        let local = ir::Local { cpp: self.names.unique(name), ty, mutable: false, span };
+        self.locals.push(local);
+        LocalId(self.locals.len() - 1)
+    }
+}
+
+/// Takes the adapters off an iterator.
+fn adapted(iterator: &Expr) -> Adapted<'_> {
+    let mut found = Adapted { over: iterator, reversed: false, step: None, enumerated: false };
+    loop {
+        match found.over {
+            Expr::Paren(paren) => found.over = &paren.expr,
+            Expr::Group(group) => found.over = &group.expr,
+            Expr::MethodCall(ExprMethodCall { method, receiver, args, .. }) => {
+                match (method.to_string().as_str(), args.first()) {
+                    // Only in this order do they have the meaning that the loop gives them.
+                    ("rev", None) if !found.reversed && !found.enumerated && found.step.is_none() => {
+                        found.reversed = true;
+                    }
+                    ("step_by", Some(step)) if found.step.is_none() => found.step = Some(step),
+                    ("enumerate", None) if !found.enumerated && !found.reversed && found.step.is_none() => {
+                        found.enumerated = true;
+                    }
+                    ("iter", None) => {}
+                    _ => return found,
+                }
+                found.over = receiver;
+            }
+            _ => return found,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! From syntax to the translator's own form: names are resolved, types are inferred on the way, and whatever
+//! is not in the language is an error at its token.
+
+mod calls;
+mod elements;
+mod expressions;
+mod iteration;
+mod literals;
+mod patterns;
+mod scope;
+mod statements;
+mod types;
+
+use proc_macro2::Span;
+use quote::ToTokens;
+use syn::{ExprPath, Lit};
+
+use super::errors::{Errors, error};
+use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
+use super::names::Names;
+use super::signature::{Parameter, Signature};
+use super::types::{Literal, Shape, Ty, Types};
+use scope::{Meaning, Name};
+
+/// The error was reported.
+pub(super) struct Reported;
+
+type Lowered<T = Expr> = Result<T, Reported>;
+
+/// A literal without a suffix: where it stands in the function, and its type.
+pub(super) struct Suffix {
+    /// The address of the literal in the syntax tree, which is not changed between its visit and its mend.
+    pub(super) address: usize,
+    pub(super) ty: Ty,
+    span: Span,
+    text: String,
+}
+
+/// A function in the translator's form.
+pub(super) struct Translated {
+    pub(super) function: Function,
+    pub(super) types: Types,
+    pub(super) suffixes: Vec<Suffix>,
+    /// The names that it uses in C++.
+    pub(super) names: Names,
+}
+
+/// Lowers a function whose signature was read. If it has errors, the result is what it names outside of it.
+pub(super) fn lower(
+    function: &syn::ItemFn,
+    signature: &Signature,
+    errors: &mut Errors,
+) -> Result<Translated, Vec<ExprPath>> {
+    let before = errors.len();
+    let mut lower = Lower {
+        errors,
+        types: Types::default(),
+        locals: Vec::new(),
+        scope: Vec::new(),
+        names: Names::default(),
+        constants: Vec::new(),
+        callees: Vec::new(),
+        closures: Vec::new(),
+        suffixes: Vec::new(),
+        result: None,
+        own_name: function.sig.ident.clone(),
+        index_name: signature.parameters.first().map_or("i".to_owned(), |first| first.name.to_string()),
+        loops: 0,
+    };
+    lower.names.reserve(&function.sig.ident.to_string());
+    let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
+    let result = match &function.sig.output {
+        syn::ReturnType::Default => lower.types.unit(),
+        // The body may have errors, too.
+        syn::ReturnType::Type(_, ty) => {
+            lower.ty(ty).unwrap_or_else(|Reported| lower.types.add(Shape::Reported))
+        }
+    };
+    lower.result = Some(result);
+    let body = lower.block(&function.block);
+    if let Ok(body) = &body {
+        if let Some(value) = &body.value {
+            lower.types.unify(value.ty, result);
+        }
+        lower.types.default_literals();
+        lower.undecided();
+    }
+    let Lower { errors, types, locals, constants, callees, closures, suffixes, names, .. } = lower;
+    let body = match body {
+        Ok(body) if errors.len() == before => body,
+        _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
+    };
+    let function = Function { parameters, locals, result, body, constants, callees, closures };
+    Ok(Translated { function, types, suffixes, names })
+}
+
+struct Lower<'e> {
+    errors: &'e mut Errors,
+    types: Types,
+    locals: Vec<Local>,
+    /// The names in scope, the innermost last.
+    scope: Vec<(Name, Meaning)>,
+    names: Names,
+    constants: Vec<(ExprPath, String)>,
+    callees: Vec<(ExprPath, String)>,
+    closures: Vec<Closure>,
+    suffixes: Vec<Suffix>,
+    /// The type that `return` gives; `None` in a closure's body until it is known.
+    result: Option<Ty>,
+    own_name: syn::Ident,
+    /// The first parameter's name, as the user writes it.
+    index_name: String,
+    /// The loops around, within the innermost closure.
+    loops: usize,
+}
+
+impl Lower<'_> {
+    fn report(
+        &mut self,
+        at: impl ToTokens,
+        code: &str,
+        message: &str,
+        notes: &[&str],
+        help: &str,
+    ) -> Reported {
+        let notes: Vec<_> = notes.iter().map(|&note| note.to_owned()).collect();
+        self.errors.push(error(at, code, message, &notes, Some(help.to_owned())));
+        Reported
+    }
+
+    /// The error of something that kernels do not have.
+    fn absent(&mut self, at: impl ToTokens, what: &str, help: &str) -> Reported {
+        self.absent_since(at, what, &[], help)
+    }
+
+    /// The same, with the reason.
+    fn absent_since(&mut self, at: impl ToTokens, what: &str, why: &[&str], help: &str) -> Reported {
+        let message = format!("{what} is not in the language of kernels");
+        self.report(at, "TW0901", &message, why, help)
+    }
+
+    fn parameter(&mut self, parameter: &Parameter) -> LocalId {
+        let ty = parameter.kind.ty(self);
+        self.declare(&parameter.name, ty, parameter.mutable)
+    }
+
+    /// The constant of this path, which only rustc knows.
+    fn constant(&mut self, path: &ExprPath) -> Item {
+        let path = self.outside(path);
+        Self::item(&mut self.constants, &mut self.names, path)
+    }
+
+    fn callee(&mut self, path: &ExprPath) -> Item {
+        let path = self.outside(path);
+        Self::item(&mut self.callees, &mut self.names, path)
+    }
+
+    fn item(items: &mut Vec<(ExprPath, String)>, names: &mut Names, path: ExprPath) -> Item {
+        let text = |path: &ExprPath| path.to_token_stream().to_string();
+        if let Some(known) = items.iter().position(|(known, _)| text(known) == text(&path)) {
+            return Item(known);
+        }
+        let last = path.path.segments.iter().rev().take(2).map(|segment| segment.ident.to_string());
+        let mut last: Vec<_> = last.collect();
+        // `f32::MAX` is more than a `MAX`.
+        if last.get(1).is_none_or(|ty| super::types::Number::named(ty).is_none()) {
+            last.truncate(1);
+        }
+        last.reverse();
+        items.push((path, names.unique(&last.join("_"))));
+        Item(items.len() - 1)
+    }
+
+    fn expr(&self, kind: Kind, ty: Ty, span: Span) -> Expr {
+        Expr { kind, ty, line: span.start().line }
+    }
+
+    /// Notes a literal that gets its type from elsewhere.
+    fn literal(&mut self, literal: &Lit, kind: Literal) -> Ty {
+        let ty = self.types.literal(kind);
+        let address = std::ptr::from_ref(literal).addr();
+        let text = literal.to_token_stream().to_string();
+        self.suffixes.push(Suffix { address, ty, span: literal.span(), text });
+        ty
+    }
+
+    /// Reports literals whose type depends on what only rustc knows. Of those that have the same type one is
+    /// enough: if its type is written, the others have it.
+    fn undecided(&mut self) {
+        let mut unknown: Vec<&Suffix> = Vec::new();
+        for suffix in &self.suffixes {
+            let is_new = unknown.iter().all(|known| !self.types.are_same(known.ty, suffix.ty));
+            if is_new && matches!(self.types.shape(suffix.ty), Shape::Unknown(_)) {
+                unknown.push(suffix);
+            }
+        }
+        let found: Vec<_> = unknown.into_iter().map(|suffix| (suffix.span, suffix.text.clone())).collect();
+        for (span, text) in found {
+            let at = syn::Ident::new("_at", span);
+            let notes =
+                ["it follows from a function or a constant elsewhere, whose type `#[kernel]` cannot see"];
+            let help = match text.contains('.') {
+                true => format!("write `{text}_f32` or `{text}_f64`").replace("._", ".0_"),
+                false => format!("write its type, such as `{text}_u32`"),
+            };
+            self.report(at, "TW0903", "the type of this literal must be written", &notes, &help);
+        }
+    }
+}

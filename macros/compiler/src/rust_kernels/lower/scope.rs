@@ -1,0 +1,142 @@
+//! The names of a function, and what they mean.
+
+use proc_macro2::Span;
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{ExprPath, Ident, ItemUse, Path, UseTree};
+
+use super::{Lower, Reported};
+use crate::diagnostics::similar;
+use crate::rust_kernels::ir::{Local, LocalId};
+use crate::rust_kernels::types::Ty;
+
+/// A name as rustc compares it: that of a `macro_rules` is another than the same letters of its caller.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    text: String,
+    origin: String,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(super) enum Meaning {
+    Local(LocalId),
+    /// What a `use` in the function has brought in.
+    Item(Path),
+}
+
+impl Name {
+    fn of(name: &Ident) -> Self {
+        Self { text: name.unraw().to_string(), origin: origin(name.span()) }
+    }
+}
+
+/// The mark of hygiene, which a stable compiler shows in the debug form of a span alone: `#7 bytes(1..2)`.
+/// Where there is none, letters decide.
+fn origin(span: Span) -> String {
+    let shown = format!("{span:?}");
+    shown.split_once(" bytes(").map(|(mark, _)| mark.to_owned()).unwrap_or_default()
+}
+
+impl Lower<'_> {
+    /// Adds a name to the scope.
+    pub(super) fn declare(&mut self, name: &Ident, ty: Ty, mutable: bool) -> LocalId {
+        let cpp = self.names.unique(&name.to_string());
+        self.locals.push(Local { cpp, ty, mutable, span: name.span() });
+        let id = LocalId(self.locals.len() - 1);
+        self.scope.push((Name::of(name), Meaning::Local(id)));
+        id
+    }
+
+    /// The local of this name.
+    pub(super) fn find(&self, name: &Ident) -> Option<LocalId> {
+        match self.meaning(name)? {
+            Meaning::Local(id) => Some(*id),
+            Meaning::Item(_) => None,
+        }
+    }
+
+    fn meaning(&self, name: &Ident) -> Option<&Meaning> {
+        let name = Name::of(name);
+        let known = || self.scope.iter().rev();
+        // Marks that rustc sees through, such as those of other procedural macros, differ here.
+        let found = known().find(|(known, _)| *known == name);
+        found.or_else(|| known().find(|(known, _)| known.text == name.text)).map(|(_, meaning)| meaning)
+    }
+
+    /// Reports a name that nothing has, if a local's is near. Else it is a constant, or rustc reports it.
+    pub(super) fn no_misspelt_local(&mut self, name: &Ident) -> Result<(), Reported> {
+        let text = name.unraw().to_string();
+        if text.starts_with(char::is_uppercase) {
+            return Ok(());
+        }
+        let locals = self.scope.iter().filter(|(_, meaning)| matches!(meaning, Meaning::Local(_)));
+        let Some(meant) = similar(&text, locals.map(|(known, _)| known.text.as_str())) else { return Ok(()) };
+        let message = format!("cannot find `{name}` in this function");
+        let help = format!("a variable with a similar name exists: `{meant}`");
+        Err(self.report(name, "TW0301", &message, &[], &help))
+    }
+
+    /// Adds the names of a `use` in the function to the scope.
+    pub(super) fn import(&mut self, item: &ItemUse) -> Result<(), Reported> {
+        let mut start =
+            Path { leading_colon: item.leading_colon, segments: syn::punctuated::Punctuated::new() };
+        self.import_tree(&item.tree, &mut start)
+    }
+
+    fn import_tree(&mut self, tree: &UseTree, before: &mut Path) -> Result<(), Reported> {
+        match tree {
+            UseTree::Path(path) => {
+                before.segments.push(path.ident.clone().into());
+                self.import_tree(&path.tree, before)?;
+                before.segments.pop();
+            }
+            UseTree::Name(name) => self.import_name(&name.ident, &name.ident, before),
+            UseTree::Rename(renamed) => self.import_name(&renamed.ident, &renamed.rename, before),
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.import_tree(tree, before)?;
+                }
+            }
+            UseTree::Glob(_) => {
+                let help = "name what the kernel uses, or write it above the kernel";
+                return Err(self.absent(tree, "a `use` of everything", help));
+            }
+        }
+        Ok(())
+    }
+
+    fn import_name(&mut self, name: &Ident, alias: &Ident, before: &Path) {
+        let mut path = before.clone();
+        if name != "self" {
+            path.segments.push(name.clone().into());
+        }
+        let alias = if alias == "self" {
+            path.segments.last().map(|last| last.ident.clone())
+        } else {
+            Some(alias.clone())
+        };
+        if let Some(alias) = alias {
+            self.scope.push((Name::of(&alias), Meaning::Item(path)));
+        }
+    }
+
+    /// The path of an item as it is outside of the function, where no `use` of its body is in force.
+    pub(super) fn outside(&self, path: &ExprPath) -> ExprPath {
+        let mut outside = path.clone();
+        if path.qself.is_none()
+            && path.path.leading_colon.is_none()
+            && let Some(first) = path.path.segments.first()
+            && let Some(Meaning::Item(imported)) = self.meaning(&first.ident)
+        {
+            let mut whole = imported.clone();
+            whole.segments.extend(path.path.segments.iter().skip(1).cloned());
+            if let Some(last) = whole.segments.last_mut() {
+                // Errors point at where the name is used.
+                last.ident.set_span(path.path.segments.last().map_or(path.span(), |last| last.ident.span()));
+            }
+            outside.path = whole;
+        }
+        outside
+    }
+}

@@ -1,0 +1,138 @@
+//! Blocks and their statements.
+
+use quote::ToTokens;
+use syn::spanned::Spanned;
+use syn::{Item, Local, Pat, Stmt};
+
+use super::{Lower, Lowered};
+use crate::rust_kernels::ir::{Block, Condition, Kind, Statement};
+use crate::rust_kernels::types::{Shape, Ty};
+
+impl Lower<'_> {
+    /// A block with a scope of its own. A statement with an error does not hide those of the others.
+    pub(super) fn block(&mut self, block: &syn::Block) -> Lowered<Block> {
+        let outside = self.scope.len();
+        let lowered = self.statements(block);
+        self.scope.truncate(outside);
+        lowered
+    }
+
+    fn statements(&mut self, block: &syn::Block) -> Lowered<Block> {
+        let mut lowered = Block::default();
+        let mut failed = None;
+        for statement in &block.stmts {
+            if let Stmt::Item(Item::Use(item)) = statement
+                && let Err(reported) = self.import(item)
+            {
+                failed = Some(reported);
+            }
+        }
+        let last = block.stmts.len().saturating_sub(1);
+        for (at, statement) in block.stmts.iter().enumerate() {
+            let outcome = match statement {
+                Stmt::Expr(value, None) if at == last => {
+                    self.value(value).map(|value| lowered.value = Some(Box::new(value)))
+                }
+                other => self.statement(other).map(|statement| lowered.statements.extend(statement)),
+            };
+            if let Err(reported) = outcome {
+                // What it would have declared has a type that nobody knows, and is no second error.
+                if let Stmt::Local(local) = statement {
+                    self.declare_unknown(&local.pat);
+                }
+                failed = Some(reported);
+            }
+        }
+        match failed {
+            Some(reported) => Err(reported),
+            None => Ok(lowered),
+        }
+    }
+
+    fn statement(&mut self, statement: &Stmt) -> Lowered<Option<Statement>> {
+        match statement {
+            Stmt::Local(local) => self.local(local).map(Some),
+            Stmt::Expr(expr, _) => Ok(Some(Statement::Expr(self.value(expr)?))),
+            Stmt::Item(Item::Const(item)) => {
+                let ty = self.ty(&item.ty)?;
+                let value = self.value(&item.expr)?;
+                self.types.unify(ty, value.ty);
+                Ok(Some(Statement::Const(self.declare(&item.ident, ty, false), value)))
+            }
+            // Its names were added to the scope.
+            Stmt::Item(Item::Use(_)) => Ok(None),
+            Stmt::Item(Item::Fn(item)) => {
+                let help = "write it outside of the kernel, with `#[device]`, or as a closure";
+                Err(self.absent(&item.sig.ident, "a function inside of another", help))
+            }
+            Stmt::Item(item) => {
+                let first = item.to_token_stream().into_iter().next();
+                let what = match &first {
+                    Some(first) => format!("a `{first}` inside of a function"),
+                    None => "this item".to_owned(),
+                };
+                Err(self.absent(first, &what, "write it outside of the function; a `const` is possible"))
+            }
+            Stmt::Macro(call) => {
+                let expr = self.macro_call(&call.mac, call.span())?;
+                Ok(Some(Statement::Expr(expr)))
+            }
+        }
+    }
+
+    fn local(&mut self, local: &Local) -> Lowered<Statement> {
+        let (pattern, written) = match &local.pat {
+            Pat::Type(typed) => (&*typed.pat, Some(self.ty(&typed.ty)?)),
+            pattern => (pattern, None),
+        };
+        let Some(init) = &local.init else {
+            let Pat::Ident(name) = pattern else {
+                return Err(self.absent(pattern, "a pattern without a value", "write a name for each part"));
+            };
+            let ty = written.unwrap_or_else(|| self.types.fresh());
+            return Ok(Statement::Declare(self.declare(&name.ident, ty, true)));
+        };
+        let value = self.value(&init.expr)?;
+        if let Some(written) = written {
+            self.types.unify(written, value.ty);
+        }
+        if let Some((_, otherwise)) = &init.diverge {
+            let syn::Expr::Block(otherwise) = &**otherwise else {
+                return Err(self.absent(otherwise, "this `else`", "write a block"));
+            };
+            let otherwise = self.block(&otherwise.block)?;
+            let name = self.some(pattern, value.ty)?;
+            return Ok(Statement::LetElse(name, value, otherwise));
+        }
+        let ty = written.unwrap_or(value.ty);
+        Ok(Statement::Let(self.pattern(pattern, ty)?, value))
+    }
+
+    /// A condition, which may declare a name for the block that follows.
+    pub(super) fn condition(&mut self, condition: &syn::Expr) -> Lowered<Condition> {
+        if let syn::Expr::Let(bound) = condition {
+            let value = self.value(&bound.expr)?;
+            let name = self.some(&bound.pat, value.ty)?;
+            return Ok(Condition::Some(name, value));
+        }
+        let condition = self.value(condition)?;
+        let bool = self.types.bool();
+        self.types.unify(condition.ty, bool);
+        Ok(Condition::Is(condition))
+    }
+
+    /// The type of a block: that of its value, or none if it ends before.
+    pub(super) fn type_of_block(&mut self, block: &Block) -> Ty {
+        if let Some(value) = &block.value {
+            return value.ty;
+        }
+        let diverges = block.statements.iter().any(|statement| match statement {
+            Statement::Expr(expr) => {
+                matches!(self.types.shape(expr.ty), Shape::Never)
+                    || matches!(expr.kind, Kind::Return(_) | Kind::Break | Kind::Continue)
+            }
+            _ => false,
+        });
+        if diverges { self.types.add(Shape::Never) } else { self.types.unit() }
+    }
+}

@@ -1,0 +1,286 @@
+//! `#[kernel] fn` and `#[device] fn`: kernels in Rust.
+//!
+//! The function stays as it is: rustc compiles it, and the simulated device runs it. Beside it stands the same
+//! in CUDA C++, for a GPU. [`attribute`], [`signature`] and [`written`] read what the user wrote, [`lower`] resolves names
+//! and infers types, [`emit`] writes the C++, [`codegen`] the Rust.
+
+mod attribute;
+mod codegen;
+mod emit;
+mod errors;
+mod instead;
+mod ir;
+mod lower;
+mod methods;
+mod names;
+mod role;
+mod signature;
+mod stub;
+mod types;
+mod written;
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::quote;
+use syn::visit_mut::{self, VisitMut};
+use syn::{ItemFn, Lit, LitFloat, LitInt, parse_quote_spanned};
+
+use errors::error;
+use lower::{Suffix, Translated};
+use types::{Shape, Types};
+
+pub use role::{Build, Role};
+
+/// Expands `#[kernel(attr)] item` or `#[device(attr)] item`.
+///
+/// If something is wrong, the result holds every error, the function without its body, and a stub of the
+/// kernel's type.
+pub fn expand(role: Role, attr: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Vec::new();
+    let arguments = attribute::parse(attr, role, &mut errors);
+    let mut function: ItemFn = match syn::parse2(item.clone()) {
+        Ok(function) => function,
+        Err(found) => {
+            errors.push(no_function(&item, role, &found));
+            let errors = errors.iter().map(syn::Error::to_compile_error);
+            return quote!(#(#errors)* #item);
+        }
+    };
+    crate::groups::keep_in_block(&mut function.block);
+    attribute::others(&mut function, role, &mut errors);
+    let signature = signature::signature(&function, role, &mut errors);
+    let translated = match &signature {
+        Some(signature) => lower::lower(&function, signature, &mut errors),
+        None => Err(Vec::new()),
+    };
+    match (&signature, translated) {
+        (Some(signature), Ok(Translated { function: body, types, suffixes, names })) if errors.is_empty() => {
+            let name = names::in_cpp(&function.sig.ident.to_string());
+            let texts = [Build::Debug, Build::Release]
+                .map(|build| emit::emit(&name, role, signature, &body, &types, names.clone(), build));
+            write_suffixes(&mut function, &types, &suffixes);
+            codegen::function(role, &arguments, &function, signature, &body, &texts)
+        }
+        (_, translated) => {
+            let errors = errors.iter().map(syn::Error::to_compile_error);
+            let stub = stub::stub(role, &arguments, &function, &translated.err().unwrap_or_default());
+            quote!(#(#errors)* #stub)
+        }
+    }
+}
+
+/// The error of an attribute on what cannot be read as a function.
+fn no_function(item: &TokenStream, role: Role, found: &syn::Error) -> syn::Error {
+    let attribute = role.attribute();
+    let (what, notes, help) = match syn::parse2::<syn::TraitItemFn>(item.clone()) {
+        Ok(_) => (format!("`#[{attribute}]` is on a function without a body"), vec![], "write a body"),
+        Err(_)
+            if syn::parse2::<syn::Item>(item.clone())
+                .is_ok_and(|item| !matches!(item, syn::Item::Verbatim(_))) =>
+        {
+            (format!("`#[{attribute}]` is on an item that is not a function"), vec![], "put it on a `fn`")
+        }
+        Err(_) => (
+            format!("`#[{attribute}]` cannot read this function"),
+            vec![found.to_string()],
+            "write it in other words",
+        ),
+    };
+    error(first(item), "TW0910", &what, &notes, Some(help.to_owned()))
+}
+
+/// The C++ of a function in a build, as `expand` writes it, for tests.
+///
+/// # Errors
+/// Those that `expand` writes, in the order in which they were found.
+pub fn translate(role: Role, function: &ItemFn, build: Build) -> Result<String, Vec<syn::Error>> {
+    let mut errors = Vec::new();
+    let Some(signature) = signature::signature(function, role, &mut errors) else { return Err(errors) };
+    match lower::lower(function, &signature, &mut errors) {
+        Ok(Translated { function: body, types, names, .. }) => {
+            let name = names::in_cpp(&function.sig.ident.to_string());
+            let text = emit::emit(&name, role, &signature, &body, &types, names, build);
+            Ok(text.lines.iter().map(|line| format!("{}\n", line.text)).collect())
+        }
+        Err(_) => Err(errors),
+    }
+}
+
+/// The first token that is no attribute's.
+fn first(tokens: &TokenStream) -> TokenStream {
+    let mut tokens = tokens.clone().into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match &token {
+            TokenTree::Punct(mark) if mark.as_char() == '#' => drop(tokens.next()),
+            _ => return token.into(),
+        }
+    }
+    TokenStream::new()
+}
+
+/// Writes what was inferred for literals into the function, so that rustc judges it.
+fn write_suffixes(function: &mut ItemFn, types: &Types, suffixes: &[Suffix]) {
+    struct Write<'a>(&'a Types, &'a [Suffix]);
+    impl VisitMut for Write<'_> {
+        fn visit_lit_mut(&mut self, literal: &mut Lit) {
+            let address = std::ptr::from_ref::<Lit>(literal).addr();
+            let Some(suffix) = self.1.iter().find(|suffix| suffix.address == address) else { return };
+            let Shape::Number(number) = *self.0.shape(suffix.ty) else { return };
+            match literal {
+                Lit::Int(int) if !number.is_float() => {
+                    *int = LitInt::new(&format!("{}{number}", int.base10_digits()), int.span());
+                }
+                Lit::Float(float) if number.is_float() => {
+                    // `1.f32` would be a field of 1.
+                    let digits = float.base10_digits();
+                    let zero = if digits.ends_with('.') { "0" } else { "" };
+                    *float = LitFloat::new(&format!("{digits}{zero}{number}"), float.span());
+                }
+                // rustc reports it.
+                _ => {}
+            }
+        }
+
+        fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
+            // The kernel's own meaning of `assert!`, whatever else has that name.
+            if let Some(name) = call.path.get_ident() {
+                let span = name.span();
+                call.path = parse_quote_spanned!(span=> ::core::#name);
+            }
+            visit_mut::visit_macro_mut(self, call);
+        }
+    }
+    Write(types, suffixes).visit_block_mut(&mut function.block);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The C++ of a function in a release build, or the first error.
+    fn cpp(role: Role, function: &str) -> String {
+        let function: ItemFn = syn::parse_str(function).expect("a function");
+        match translate(role, &function, Build::Release) {
+            Ok(text) => text,
+            Err(errors) => errors[0].to_string(),
+        }
+    }
+
+    /// The statements of a function's C++ in a release build.
+    fn body(function: &str) -> String {
+        let text = cpp(Role::Device, function);
+        let lines: Vec<_> = text.lines().collect();
+        let body = lines.get(2..lines.len().saturating_sub(1)).unwrap_or(&lines);
+        body.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn operators_on_types_that_rustc_alone_knows_are_functions() {
+        assert_eq!(body("fn f() { let k = N + M; }"), "const auto k = tw::add(N, M);");
+        assert_eq!(body("fn f() -> u32 { N + M }"), "return N + M;");
+        assert_eq!(
+            body("fn f(w: u32) { let v = h(w) % g(w); }"),
+            "const auto v = tw::rem(h(w), g(w), line(1));"
+        );
+        assert_eq!(body("fn f(w: u32) { let v = !h(w); }"), "const auto v = tw::not_(h(w));");
+        assert_eq!(body("fn f(w: u32) { let v = h(w) ^ g(w); }"), "const auto v = tw::bit_xor(h(w), g(w));");
+        assert_eq!(body("fn f(a: bool, b: bool) -> bool { !a ^ b }"), "return bool(!a ^ b);");
+        assert_eq!(
+            body("fn f(w: u32) -> u32 { h(w) << 40_u64 }"),
+            "return tw::shl(h(w), tw::cast<u32>(40ull));"
+        );
+    }
+
+    #[test]
+    fn a_method_gets_a_line_for_each_reason_to_fault() {
+        let function: ItemFn =
+            syn::parse_str("fn f(a: u32) -> u32 { a.next_multiple_of(3) }").expect("a function");
+        let [debug, release] = [Build::Debug, Build::Release]
+            .map(|build| translate(Role::Device, &function, build).expect("its text"));
+        assert!(debug.contains("tw::next_multiple_of(a, 3u, line(1), line(1))"), "{debug}");
+        assert!(release.contains("tw::next_multiple_of(a, 3u, line(1))"), "{release}");
+    }
+
+    #[test]
+    fn a_literal_whose_type_rustc_alone_knows_must_be_written_with_it() {
+        for function in ["fn f(w: u32) { let v = h(w).min(5); }", "fn f(w: u32) { let v = h(w) + 5; }"] {
+            assert!(cpp(Role::Device, function).contains("[TW0903]"), "{function}");
+        }
+    }
+
+    #[test]
+    fn patterns_may_be_negative_and_take_references_apart() {
+        let text = body("fn f(n: i32) -> u8 { match n { -2 => 1, -5..=-3 => 2, _ => 3 } }");
+        assert!(text.contains("if (n == -2)") && text.contains("n >= -5 && n <= -3"), "{text}");
+        let text = body("fn f(x: &[u64]) { for &v in x { let w = v; } }");
+        assert!(text.contains("const u64 v = all.data[at];"), "{text}");
+        let text = body("fn f(x: &[u64]) { for (j, &v) in x.iter().enumerate() { let w = v; } }");
+        assert!(
+            text.contains("const u64 v = all.data[at];") && text.contains("const usize j = at;"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn methods_refer_to_parts_by_themselves() {
+        assert_eq!(body("fn f(x: &[f32]) -> usize { x[2..].len() }"), "return x.from(2ull, line(1)).len();");
+        let text = body("fn f(x: &[f32]) { for v in x[1..4].iter() { let w = *v; } }");
+        assert!(text.contains("all = x.part(1ull, 4ull, line(1));"), "{text}");
+    }
+
+    #[test]
+    fn what_is_indexed_is_no_copy() {
+        let text =
+            body("fn f(b: bool) { let mut p = [1_u32, 2]; p[match b { true => 1, false => 0 }] += 1; }");
+        assert!(text.contains("p.at(value, line(1)) += 1u;") && !text.contains("kept"), "{text}");
+        let text = body("fn f(b: bool) -> u32 { let mut p = [1_u32, 2]; p[{ p[0] = 5; 0 }] }");
+        assert!(text.ends_with("return p.a[0];") || text.contains("return p.at("), "{text}");
+        assert!(!text.contains("kept"), "{text}");
+    }
+
+    #[test]
+    fn a_value_that_is_matched_keeps_its_parentheses() {
+        let text = body("fn f(p: i64) -> u8 { match p & 7 { ..2 => 1, _ => 2 } }");
+        assert!(text.contains("if ((p & 7ll) < 2ll)"), "{text}");
+        let text = body("fn f(p: i64) -> u8 { match p < 7 { true => 1, false => 2 } }");
+        assert!(text.contains("if ((p < 7ll) == true)"), "{text}");
+    }
+
+    #[test]
+    fn operators_that_gcc_warns_of_have_parentheses() {
+        let text = body("fn f(a: u32, b: u32) -> bool { (a == b) & (a < b) }");
+        assert_eq!(text, "return bool((a == b) & (a < b));");
+        assert_eq!(body("fn f(a: u32, b: u32) -> u32 { a ^ (b + 1) }"), "return a ^ (b + 1u);");
+        assert_eq!(body("fn f(p: bool, a: u32) -> bool { p == (a < 3) }"), "return p == (a < 3u);");
+    }
+
+    #[test]
+    fn texts_of_failures_are_constant() {
+        assert_eq!(body("fn f() { assert!(true, \"always\"); }"), "if (!true) {\ntw::fault(line(1));\n}");
+        for function in [
+            "fn f(n: u32) { assert!(n > 1, \"{n}\"); }",
+            "fn f(n: u32) { assert!(n > 1, \"n: {}\", n); }",
+            "fn f(n: u32) { panic!(\"{}\", n) }",
+        ] {
+            let said = cpp(Role::Device, function);
+            assert!(said.contains("a text with values is not in the language"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_literal_under_a_cast_has_its_type() {
+        assert_eq!(body("fn f() { let a = 3_000_000_000 as u64; }"), "const u64 a = u64(3000000000ull);");
+        assert_eq!(body("fn f() { let a = -(5) as i64; }"), "const i64 a = i64(-5ll);");
+        assert_eq!(body("fn f() { let a = 0.1 as f32; }"), "const f32 a = f32(0.1f);");
+        assert_eq!(body("fn f() { let a = 3 as f32; }"), "const f32 a = f32(3);");
+    }
+
+    #[test]
+    fn tuples_and_arrays_are_not_compared() {
+        for function in
+            ["fn f(a: (u32, u32)) -> bool { a == (1, 2) }", "fn f(a: [u32; 2]) -> bool { a < [1, 2] }"]
+        {
+            let said = cpp(Role::Device, function);
+            assert!(said.contains("a comparison of tuples or arrays is not in the language"), "{said}");
+        }
+    }
+}

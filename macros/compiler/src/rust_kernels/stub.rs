@@ -1,0 +1,136 @@
+//! What stands in place of a function with errors, so that the rest of the crate is checked and rustc says
+//! nothing more of the function.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote_spanned;
+use syn::{ExprPath, FnArg, ItemFn, ReturnType, Type};
+
+use super::attribute::Arguments;
+use super::codegen::{private, type_name, without_ours};
+use super::role::Role;
+use super::written::peel;
+use crate::codegen::many_arguments;
+use crate::text::unraw;
+
+/// The function without its body, and the type beside it. `named` are the constants and functions that the
+/// body names.
+pub(super) fn stub(role: Role, arguments: &Arguments, item: &ItemFn, named: &[ExprPath]) -> TokenStream {
+    let at = Span::mixed_site();
+    let function = function(item, named);
+    if item.sig.inputs.iter().any(|input| matches!(input, FnArg::Receiver(_))) {
+        // An `impl` has no room for the rest.
+        return function;
+    }
+    let beside = match role {
+        Role::Device => device(arguments, item),
+        Role::Kernel => kernel(arguments, item),
+    };
+    let whole = without_ours(item);
+    quote_spanned! {at=>
+        #function
+        #beside
+
+        // rust-analyzer completes names in a body that is being written, which has errors.
+        #[allow(unexpected_cfgs, reason = "this one is rust-analyzer's")]
+        const _: () = {
+            #[cfg(rust_analyzer)]
+            #whole
+        };
+    }
+}
+
+/// The function, whose body does nothing.
+fn function(item: &ItemFn, named: &[ExprPath]) -> TokenStream {
+    let at = Span::mixed_site();
+    let mut stub = without_ours(item);
+    // A `const fn` may not drop its arguments, and C has no types that Rust alone knows.
+    (stub.sig.constness, stub.sig.abi) = (None, None);
+    for input in &mut stub.sig.inputs {
+        if let FnArg::Typed(typed) = input {
+            *typed.pat = syn::parse_quote_spanned!(at=> _);
+            if no_value_has(&typed.ty) {
+                *typed.ty = syn::parse_quote_spanned!(at=> impl ::core::marker::Sized);
+            }
+        }
+    }
+    if let ReturnType::Type(_, ty) = &mut stub.sig.output
+        && (no_value_has(ty) || matches!(**ty, Type::ImplTrait(_)))
+    {
+        **ty = syn::parse_quote_spanned!(at=> !);
+    }
+    // rustc calls no import unused that the body names.
+    stub.block = syn::parse_quote_spanned!(at=> {
+        #(let _ = #named;)*
+        ::core::unreachable!()
+    });
+    quote_spanned! {at=>
+        #[allow(dead_code, path_statements, reason = "a stub, in place of code with errors")]
+        #stub
+    }
+}
+
+/// Whether rustc would report the type of a parameter, too.
+fn no_value_has(ty: &Type) -> bool {
+    match peel(ty) {
+        Type::Slice(_) | Type::TraitObject(_) | Type::Infer(_) => true,
+        Type::Path(path) => path.path.is_ident("str"),
+        _ => false,
+    }
+}
+
+fn device(arguments: &Arguments, item: &ItemFn) -> TokenStream {
+    let (private, name, vis) = (private(arguments), type_name(item), &item.vis);
+    let plain = unraw(&item.sig.ident);
+    quote_spanned! {Span::mixed_site()=>
+        #[doc(hidden)]
+        #[allow(dead_code, reason = "a stub, in place of code with errors")]
+        #[derive(::core::fmt::Debug)]
+        #vis struct #name {}
+
+        impl #private::DeviceFunction for #name {
+            const SOURCE: &'static #private::RustSource = &#private::RustSource::none(#plain);
+        }
+    }
+}
+
+fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
+    let at = Span::mixed_site();
+    let private = private(arguments);
+    let (name, vis) = (type_name(item), &item.vis);
+    let names = item.sig.inputs.iter().skip(1).enumerate();
+    let parameters: Vec<_> = names.map(|(index, _)| Ident::new(&format!("argument_{index}"), at)).collect();
+    let plain = unraw(&item.sig.ident);
+    let many = many_arguments(2 + parameters.len());
+    quote_spanned! {at=>
+        #[doc(hidden)]
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
+        #vis struct #name {
+            function: #private::Function,
+        }
+
+        impl #name {
+            #many
+            #[allow(unused_variables, reason = "a stub, in place of code with errors")]
+            pub fn launch(
+                &self,
+                launch: #private::Launch<'_>,
+                #(#parameters: impl ::core::marker::Sized),*
+            ) -> #private::Result<()> {
+                ::core::unreachable!()
+            }
+        }
+
+        const _: () = {
+            static MODULE: #private::KernelModule = #private::KernelModule::cuda("", "");
+
+            impl #private::Kernel for #name {
+                const INFO: &'static #private::KernelInfo =
+                    &#private::KernelInfo::new(#plain, &MODULE).on_host();
+
+                unsafe fn from_function(function: #private::Function) -> Self {
+                    Self { function }
+                }
+            }
+        };
+    }
+}

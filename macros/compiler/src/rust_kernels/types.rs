@@ -1,0 +1,325 @@
+//! The types of the language of kernels, and their unification over a whole function.
+//!
+//! rustc knows types that this crate cannot see: those of `#[device]` functions, of constants outside of the
+//! function and of the fields of structs. They are variables that came from [`Types::foreign`]. What follows
+//! for a literal is written into the Rust function as its suffix, so that rustc judges it at the user's token.
+
+use std::fmt;
+
+/// A number type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Number {
+    U8,
+    U16,
+    U32,
+    U64,
+    Usize,
+    I8,
+    I16,
+    I32,
+    I64,
+    Isize,
+    F32,
+    F64,
+}
+
+impl Number {
+    const ALL: [(Self, &'static str); 12] = [
+        (Self::U8, "u8"),
+        (Self::U16, "u16"),
+        (Self::U32, "u32"),
+        (Self::U64, "u64"),
+        (Self::Usize, "usize"),
+        (Self::I8, "i8"),
+        (Self::I16, "i16"),
+        (Self::I32, "i32"),
+        (Self::I64, "i64"),
+        (Self::Isize, "isize"),
+        (Self::F32, "f32"),
+        (Self::F64, "f64"),
+    ];
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
+    }
+
+    /// The name in Rust, which is that of the C++ type too.
+    pub(super) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(number, _)| *number == self).map_or("", |(_, name)| name)
+    }
+
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    pub(super) fn is_signed(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64 | Self::Isize)
+    }
+
+    /// The bits of an integer. `usize` and `isize` have 64 on a GPU.
+    pub(super) fn bits(self) -> u32 {
+        match self {
+            Self::U8 | Self::I8 => 8,
+            Self::U16 | Self::I16 => 16,
+            Self::U32 | Self::I32 | Self::F32 => 32,
+            Self::U64 | Self::Usize | Self::I64 | Self::Isize | Self::F64 => 64,
+        }
+    }
+
+    /// Whether C++'s own `+ - *` wrap like Rust's in a release build, with no promotion to a wider type.
+    pub(super) fn wraps_in_cpp(self) -> bool {
+        matches!(self, Self::U32 | Self::U64 | Self::Usize)
+    }
+}
+
+/// A type: an index into [`Types`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Ty(usize);
+
+/// The length of an array, as C++ and as the user wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Length(pub(super) String);
+
+/// What a type is, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    Unknown(Unknown),
+    Number(Number),
+    Bool,
+    Unit,
+    /// The type of `return`, `break` and `continue`.
+    Never,
+    Tuple(Vec<Ty>),
+    Array(Ty, Length),
+    /// `&[T]`.
+    Slice(Ty),
+    /// A reference, and whether it is `&mut`.
+    Ref(Ty, bool),
+    Option(Ty),
+    /// `&mut Own<[T]>` and `&mut Out<[T]>`.
+    Elements {
+        of: Ty,
+        /// It is `Out`.
+        out: bool,
+    },
+    /// `Index<D>`.
+    Index(usize),
+    Closure(usize),
+    /// That of an expression with an error, which was reported: nothing more is said of it.
+    Reported,
+}
+
+/// A variable of unification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Unknown {
+    pub(super) literal: Option<Literal>,
+    /// It depends on a type that only rustc knows.
+    pub(super) foreign: bool,
+}
+
+/// The kind of a literal without a suffix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Literal {
+    Integer,
+    Float,
+}
+
+#[derive(Debug, Clone)]
+enum Node {
+    Same(Ty),
+    Is(Shape),
+}
+
+/// The types of one function.
+#[derive(Debug, Default)]
+pub(super) struct Types {
+    nodes: Vec<Node>,
+}
+
+impl Types {
+    pub(super) fn add(&mut self, shape: Shape) -> Ty {
+        self.nodes.push(Node::Is(shape));
+        Ty(self.nodes.len() - 1)
+    }
+
+    pub(super) fn fresh(&mut self) -> Ty {
+        self.add(Shape::Unknown(Unknown::default()))
+    }
+
+    /// A type that only rustc knows.
+    pub(super) fn foreign(&mut self) -> Ty {
+        self.add(Shape::Unknown(Unknown { literal: None, foreign: true }))
+    }
+
+    /// Notes that a type depends on one that only rustc knows, such as that of a parameter elsewhere.
+    pub(super) fn depends(&mut self, ty: Ty) {
+        let ty = self.root(ty);
+        match self.shape(ty).clone() {
+            Shape::Unknown(unknown) => {
+                self.nodes[ty.0] = Node::Is(Shape::Unknown(Unknown { foreign: true, ..unknown }));
+            }
+            Shape::Tuple(parts) => parts.into_iter().for_each(|part| self.depends(part)),
+            Shape::Array(of, _) | Shape::Slice(of) | Shape::Ref(of, _) | Shape::Option(of) => {
+                self.depends(of)
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn literal(&mut self, kind: Literal) -> Ty {
+        self.add(Shape::Unknown(Unknown { literal: Some(kind), foreign: false }))
+    }
+
+    pub(super) fn number(&mut self, number: Number) -> Ty {
+        self.add(Shape::Number(number))
+    }
+
+    pub(super) fn unit(&mut self) -> Ty {
+        self.add(Shape::Unit)
+    }
+
+    pub(super) fn bool(&mut self) -> Ty {
+        self.add(Shape::Bool)
+    }
+
+    /// Whether they are one variable, or one type by unification.
+    pub(super) fn are_same(&self, a: Ty, b: Ty) -> bool {
+        self.root(a) == self.root(b)
+    }
+
+    fn root(&self, ty: Ty) -> Ty {
+        match self.nodes[ty.0] {
+            Node::Same(other) => self.root(other),
+            Node::Is(_) => ty,
+        }
+    }
+
+    /// What the type is, as far as it is known.
+    pub(super) fn shape(&self, ty: Ty) -> &Shape {
+        match &self.nodes[self.root(ty).0] {
+            Node::Is(shape) => shape,
+            Node::Same(_) => unreachable!("a root is not the same as another"),
+        }
+    }
+
+    /// The type behind references: what operators work on.
+    pub(super) fn value(&self, ty: Ty) -> Ty {
+        match *self.shape(ty) {
+            Shape::Ref(to, _) => self.value(to),
+            _ => ty,
+        }
+    }
+
+    /// The number that it is, behind references.
+    pub(super) fn as_number(&self, ty: Ty) -> Option<Number> {
+        match *self.shape(self.value(ty)) {
+            Shape::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The type of the elements of an array or a slice.
+    pub(super) fn element(&self, ty: Ty) -> Option<Ty> {
+        match *self.shape(self.value(ty)) {
+            Shape::Array(of, _) | Shape::Slice(of) => Some(of),
+            _ => None,
+        }
+    }
+
+    /// Makes the two the same type. What contradicts itself is left as it is: rustc reports it.
+    pub(super) fn unify(&mut self, a: Ty, b: Ty) {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return;
+        }
+        match (self.shape(a).clone(), self.shape(b).clone()) {
+            // The value of what diverges is whatever is wanted.
+            (Shape::Never | Shape::Reported, _) | (_, Shape::Never | Shape::Reported) => {}
+            (Shape::Unknown(one), Shape::Unknown(other)) => {
+                let literal = one.literal.or(other.literal);
+                let both = Unknown { literal, foreign: one.foreign || other.foreign };
+                self.nodes[a.0] = Node::Same(b);
+                self.nodes[b.0] = Node::Is(Shape::Unknown(both));
+            }
+            // A literal is no reference: the operator looks behind it.
+            (Shape::Unknown(Unknown { literal: Some(_), .. }), Shape::Ref(to, _)) => self.unify(a, to),
+            (Shape::Ref(to, _), Shape::Unknown(Unknown { literal: Some(_), .. })) => self.unify(to, b),
+            (Shape::Unknown(_), _) if !self.occurs(a, b) => {
+                self.nodes[a.0] = Node::Same(b);
+            }
+            (_, Shape::Unknown(_)) if !self.occurs(b, a) => {
+                self.nodes[b.0] = Node::Same(a);
+            }
+            (Shape::Ref(a, _), Shape::Ref(b, _)) => self.unify(a, b),
+            (Shape::Ref(to, _), _) => self.unify(to, b),
+            (_, Shape::Ref(to, _)) => self.unify(a, to),
+            (Shape::Array(a, _) | Shape::Slice(a), Shape::Array(b, _) | Shape::Slice(b))
+            | (Shape::Option(a), Shape::Option(b)) => self.unify(a, b),
+            (Shape::Tuple(a), Shape::Tuple(b)) => a.into_iter().zip(b).for_each(|(a, b)| self.unify(a, b)),
+            _ => {}
+        }
+    }
+
+    /// Whether the variable is a part of the type, so that the two cannot be the same.
+    fn occurs(&self, variable: Ty, ty: Ty) -> bool {
+        let ty = self.root(ty);
+        if ty == variable {
+            return true;
+        }
+        match self.shape(ty) {
+            Shape::Tuple(parts) => parts.iter().any(|&part| self.occurs(variable, part)),
+            Shape::Array(of, _)
+            | Shape::Slice(of)
+            | Shape::Ref(of, _)
+            | Shape::Option(of)
+            | Shape::Elements { of, .. } => self.occurs(variable, *of),
+            _ => false,
+        }
+    }
+
+    /// Gives literals that nothing else decides the types that rustc gives them.
+    pub(super) fn default_literals(&mut self) {
+        for node in &mut self.nodes {
+            if let Node::Is(shape) = node
+                && let Shape::Unknown(Unknown { literal: Some(literal), foreign: false }) = shape
+            {
+                *shape = Shape::Number(match literal {
+                    Literal::Integer => Number::I32,
+                    Literal::Float => Number::F64,
+                });
+            }
+        }
+    }
+
+    /// The type in C++; `None` if it is not known.
+    pub(super) fn cpp(&self, ty: Ty) -> Option<String> {
+        Some(match self.shape(ty) {
+            Shape::Number(number) => number.name().to_owned(),
+            Shape::Bool => "bool".to_owned(),
+            Shape::Unit | Shape::Never => "void".to_owned(),
+            Shape::Tuple(parts) => {
+                let parts = parts.iter().map(|&part| self.cpp(part)).collect::<Option<Vec<_>>>()?;
+                format!("tw::Tuple<{}>", parts.join(", "))
+            }
+            Shape::Array(of, Length(length)) => format!("tw::Array<{}, {length}>", self.cpp(*of)?),
+            Shape::Slice(of) => format!("tw::Slice<{}>", self.cpp(*of)?),
+            Shape::Ref(to, true) => format!("{}*", self.cpp(*to)?),
+            Shape::Ref(to, false) => format!("const {}*", self.cpp(*to)?),
+            Shape::Option(of) => match self.shape(*of) {
+                Shape::Ref(to, true) => format!("tw::Option<{}>", self.cpp(*to)?),
+                Shape::Ref(to, false) => format!("tw::Option<const {}>", self.cpp(*to)?),
+                _ => return None,
+            },
+            Shape::Elements { of, .. } => format!("tw::Own<{}>", self.cpp(*of)?),
+            Shape::Index(1) => "usize".to_owned(),
+            Shape::Index(dimensions) => format!("tw::Array<usize, {dimensions}>"),
+            Shape::Unknown(_) | Shape::Closure(_) | Shape::Reported => return None,
+        })
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

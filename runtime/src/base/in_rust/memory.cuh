@@ -1,0 +1,161 @@
+// The slices, arrays and indices of kernels that were written in Rust.
+//
+// A read or write beyond the end is a fault: the thread notes its line and ends. The places are `u32 line`
+// arguments, the lines of the Rust file.
+#ifndef THALWEG_MEMORY
+#define THALWEG_MEMORY
+
+#define TW_INLINE __attribute__((always_inline))
+
+namespace tw {
+
+/// Faults unless the index is below the length.
+TW_FN void check(usize index, usize length, u32 line) {
+    if (TW_UNLIKELY(!(index < length))) fault(line);
+}
+
+/// `&[T]`
+template <class T> struct Slice {
+    const T* data;
+    usize length;
+
+    TW_MEMBER usize len() const { return length; }
+    TW_MEMBER const T& at(usize index, u32 line) const {
+        check(index, length, line);
+        return data[index];
+    }
+    TW_MEMBER const Slice& all() const { return *this; }
+    /// `&x[begin..]`
+    TW_MEMBER Slice from(usize begin, u32 line) const {
+        if (TW_UNLIKELY(begin > length)) fault(line);
+        return {data + begin, length - begin};
+    }
+    /// `&x[begin..end]`
+    TW_MEMBER Slice part(usize begin, usize end, u32 line) const {
+        if (TW_UNLIKELY(begin > end || end > length)) fault(line);
+        return {data + begin, end - begin};
+    }
+    /// `&x[begin..=last]`
+    TW_MEMBER Slice part_with(usize begin, usize last, u32 line) const {
+        if (TW_UNLIKELY(last >= length || begin > last + 1)) fault(line);
+        return {data + begin, last + 1 - begin};
+    }
+    TW_MEMBER auto get(usize index) const;
+};
+
+/// `Option<&T>`: not a pointer that may be null, since the address would be compared too.
+template <class T> struct Option {
+    T* place;
+    bool some;
+
+    TW_MEMBER explicit operator bool() const { return some; }
+    TW_MEMBER T& operator*() const { return *place; }
+    TW_MEMBER T* operator->() const { return place; }
+    TW_MEMBER operator T*() const { return place; }
+};
+
+template <class T> TW_MEMBER auto Slice<T>::get(usize index) const {
+    return Option<const T>{data + index, index < length};
+}
+
+/// `[T; N]`
+template <class T, usize N> struct Array {
+    T a[N];
+
+    TW_MEMBER T& at(usize index, u32 line) {
+        check(index, N, line);
+        return a[index];
+    }
+    TW_MEMBER const T& at(usize index, u32 line) const {
+        check(index, N, line);
+        return a[index];
+    }
+    TW_MEMBER Slice<T> all() const { return {a, N}; }
+};
+
+/// `[value; N]`
+template <usize N, class T> TW_FN Array<T, N> filled(T value) {
+    Array<T, N> array;
+#ifdef __CUDACC_RTC__
+#pragma unroll
+#endif
+    for (usize i = 0; i < N; ++i) array.a[i] = value;
+    return array;
+}
+
+/// The value of a block without one.
+struct Unit {};
+
+/// `&mut Own<[T]>` and `&mut Out<[T]>`: data of which each thread has the elements of its index.
+template <class T, usize D = 1> struct Own {
+    T* data;
+    Array<usize, D> shape;
+
+    TW_MEMBER usize len() const {
+        usize length = 1;
+        for (usize d = 0; d < D; ++d) length *= shape.a[d];
+        return length;
+    }
+    TW_MEMBER Option<T> get_mut(const Array<usize, D>& index) const {
+        usize place = 0;
+        bool inside = true;
+        for (usize d = 0; d < D; ++d) {
+            inside = inside && index.a[d] < shape.a[d];
+            place = place * shape.a[d] + index.a[d];
+        }
+        return {data + place, inside};
+    }
+};
+
+template <class T> struct Own<T, 1> {
+    T* data;
+    usize length;
+
+    TW_MEMBER usize len() const { return length; }
+    TW_MEMBER Option<T> get_mut(usize index) const { return {data + index, index < length}; }
+};
+
+// The index of the thread, the axis that varies fastest last.
+TW_FN usize index() { return usize(blockIdx.x) * blockDim.x + threadIdx.x; }
+TW_FN Array<usize, 2> index2() { return {{usize(blockIdx.y) * blockDim.y + threadIdx.y, index()}}; }
+TW_FN Array<usize, 3> index3() {
+    return {{usize(blockIdx.z) * blockDim.z + threadIdx.z, usize(blockIdx.y) * blockDim.y + threadIdx.y,
+             index()}};
+}
+
+// --- Loops.
+
+/// The next number of `(from..to).step_by(step)`, or `to` where it would be beyond.
+template <class T> TW_FN T stepped(T at, usize step, T to) {
+    return usize(u64(to) - u64(at)) > step ? T(u64(at) + step) : to;
+}
+
+/// `from..=to`, of which `to` may be the largest number of all.
+template <class T> struct Through {
+    T at, last;
+    bool more;
+
+    TW_MEMBER Through(T from, T to) : at(from), last(to), more(from <= to) {}
+    TW_MEMBER void next() {
+        if (at == last) more = false;
+        else ++at;
+    }
+};
+
+/// `(from..=to).rev()`
+template <class T> struct Backwards {
+    T at, last;
+    bool more;
+
+    TW_MEMBER Backwards(T from, T to) : at(to), last(from), more(from <= to) {}
+    TW_MEMBER void next() {
+        if (at == last) more = false;
+        else --at;
+    }
+};
+
+/// The distance of a shift as 32 bits: what does not fit is too far in any case.
+template <class T> TW_FN u32 shift(T by) { return u64(by) > 255 ? 255u : u32(by); }
+
+}  // namespace tw
+#endif

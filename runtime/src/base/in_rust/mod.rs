@@ -1,0 +1,18 @@
+//! Kernels in Rust: the CUDA C++ that is made of them, and the types that they use.
+//!
+//! `#[kernel]` and `#[device]` leave a function as it is and write a [`RustSource`] beside it. The source of a
+//! kernel names functions and constants of other places, which only rustc knows; [`RustSource::joined`] puts
+//! them together when a program runs. The types in [`native`] are those with which the function runs on the
+//! host.
+
+mod constant;
+mod fault;
+mod native;
+mod source;
+
+pub use fault::KernelFault;
+
+pub use constant::{KernelConstant, constant};
+pub use native::{Index, Out, Own, indices};
+pub(crate) use source::FAULT_VARIABLE;
+pub use source::{DeviceFunction, RustSource, RustText};

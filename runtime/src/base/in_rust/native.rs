@@ -1,0 +1,175 @@
+//! The types with which a kernel in Rust runs on the host.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops;
+
+use super::fault;
+use crate::base::kernel::Grid;
+
+/// The index of a kernel's thread in the data, which no other thread of the launch has: the first parameter of a
+/// `#[kernel]`.
+///
+/// In `Index<2>` and `Index<3>` the axis that varies fastest, CUDA's x, comes last, as in an array of arrays.
+/// Only a launch makes one, so that [`Own::get_mut`] gives a thread its own element alone:
+///
+/// ```compile_fail,E0423
+/// let i = thalweg::kernel::Index([0]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Index<const D: usize = 1>([usize; D]);
+
+impl Index<1> {
+    /// The index as a number.
+    #[inline]
+    pub fn get(self) -> usize {
+        self.0[0]
+    }
+}
+
+impl Index<2> {
+    /// The row and the column.
+    #[inline]
+    pub fn get(self) -> [usize; 2] {
+        self.0
+    }
+}
+
+impl Index<3> {
+    /// The index along CUDA's z, y and x.
+    #[inline]
+    pub fn get(self) -> [usize; 3] {
+        self.0
+    }
+}
+
+impl<T> ops::Index<Index<1>> for [T] {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, index: Index<1>) -> &T {
+        &self[index.0[0]]
+    }
+}
+
+/// Data that a kernel reads and writes in place, `&mut Own<[T]>`: each thread has the element of its [`Index`].
+///
+/// Launches pass a device buffer by `&mut`.
+pub struct Own<T: ?Sized>(Handle, PhantomData<*mut T>);
+
+/// Data that a kernel writes and does not read, `&mut Out<[T]>`: each thread has the element of its [`Index`],
+/// and writes it.
+///
+/// Launches pass a device buffer by `out`.
+pub struct Out<T: ?Sized>(Handle, PhantomData<*mut T>);
+
+/// The data behind a handle.
+struct Handle {
+    data: *mut (),
+    /// The lengths of the axes, the one that varies fastest last. Those that the kernel does not have are 1.
+    shape: [usize; 3],
+}
+
+impl Handle {
+    /// The place of an index, if it is within the shape.
+    #[inline]
+    fn place<const D: usize>(&self, index: Index<D>) -> Option<usize> {
+        let mut place = 0;
+        for (at, length) in index.0.into_iter().zip(&self.shape[3 - D..]) {
+            if at >= *length {
+                return None;
+            }
+            place = place * length + at;
+        }
+        Some(place)
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+macro_rules! handles {
+    ($($handle:ident),*) => {$(
+        impl<T> $handle<[T]> {
+            /// # Safety
+            /// `data` has as many elements as the shape, and they are exclusively the launch's. The handle is lent
+            /// to the kernel's function alone, which cannot keep it.
+            #[doc(hidden)]
+            pub(crate) unsafe fn new(data: *mut T, shape: [usize; 3]) -> Self {
+                Self(Handle { data: data.cast(), shape }, PhantomData)
+            }
+
+            /// The number of elements of all threads together.
+            #[inline]
+            pub fn len(&self) -> usize {
+                self.0.len()
+            }
+
+            /// Whether there are no elements.
+            #[inline]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// The thread's own element; `None` if the grid has more threads than there are elements.
+            #[inline]
+            pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
+                let place = self.0.place(index)?;
+                // SAFETY: the place is within the data, by the promise of `new`. The element is this index's
+                // alone: a launch makes each index once, the macro lets a kernel pass no other, and `self` is
+                // borrowed as long as the element is.
+                Some(unsafe { &mut *self.0.data.cast::<T>().add(place) })
+            }
+        }
+
+        impl<T: ?Sized> fmt::Debug for $handle<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($handle)).field("shape", &self.0.shape).finish()
+            }
+        }
+    )*};
+}
+handles!(Own, Out);
+
+/// Calls `kernel` for the index of each thread of a grid, along x fastest. A panic of the kernel goes on as a
+/// [`KernelFault`](super::KernelFault).
+#[doc(hidden)]
+#[inline]
+pub fn indices<const D: usize>(grid: Grid, mut kernel: impl FnMut(Index<D>)) {
+    let [x, y, z] = [0, 1, 2].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
+    fault::running(|current| {
+        for z in 0..z {
+            for y in 0..y {
+                for x in 0..x {
+                    let all = [z, y, x];
+                    let index = std::array::from_fn(|axis| all[3 - D + axis]);
+                    current.set(index);
+                    kernel(Index(index));
+                }
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_index_has_its_own_element() {
+        let grid = Grid { grid_dim: [2, 3, 1], block_dim: [2, 1, 1], shared: 0 };
+        let mut data = [0; 6];
+        // SAFETY: the shape is that of the data, which is borrowed for the handle's life.
+        let mut own = unsafe { Own::<[i32]>::new(data.as_mut_ptr(), [1, 2, 3]) };
+        assert_eq!((own.len(), own.is_empty()), (6, false));
+        let mut outside = 0;
+        indices::<2>(grid, |at| match own.get_mut(at) {
+            Some(element) => *element += 10 + (at.get()[0] * 10 + at.get()[1]) as i32,
+            None => outside += 1,
+        });
+        // Twelve threads, of which six have no element.
+        assert_eq!((data, outside), ([10, 11, 12, 20, 21, 22], 6));
+    }
+}

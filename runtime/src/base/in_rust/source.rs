@@ -1,0 +1,166 @@
+//! [`RustSource`]: what the macros write of a function, and how the parts become one text.
+
+use std::fmt::Write;
+use std::ptr;
+
+use super::fault::KernelFault;
+
+// Note 61: the parts are joined when the program runs.
+/// A function in CUDA C++, but for what only rustc knows.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct RustSource {
+    /// Its name in C++.
+    pub name: &'static str,
+    /// The Rust file.
+    pub file: &'static str,
+    pub text: RustText,
+    /// The constants that it names, and what defines each.
+    pub constants: &'static [(&'static str, fn() -> String)],
+    /// The functions that it calls, under the names by which it calls them.
+    pub callees: &'static [(&'static str, fn() -> &'static RustSource)],
+}
+
+/// The text of a function, and the line of the Rust file that each of its lines comes from. A line of 0 comes
+/// from the line before.
+#[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
+pub struct RustText {
+    pub text: &'static str,
+    pub lines: &'static [u32],
+}
+
+/// What `#[device]` writes beside a function, under the function's name.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a function that kernels can call",
+    label = "expected a function with `#[device]`"
+)]
+pub trait DeviceFunction {
+    const SOURCE: &'static RustSource;
+}
+
+/// Rust's numbers, slices and arrays, in C++.
+const HEADERS: [&str; 5] = [
+    include_str!("numbers.cuh"),
+    include_str!("integers.cuh"),
+    include_str!("floats.cuh"),
+    include_str!("operators.cuh"),
+    include_str!("memory.cuh"),
+];
+
+/// The variable of a kernel's module that holds the address of the word for faults.
+pub(crate) const FAULT_VARIABLE: &str = "thalweg_fault";
+
+/// A thread that fails leaves its place in a word of the host's memory, and ends. The device goes on, and the
+/// run is reported as failed.
+const FAULT: &str = r#"#ifdef __CUDACC_RTC__
+extern "C" { __constant__ volatile u32* thalweg_fault; }
+static __device__ __forceinline__ void tw::fault(u32 place) {
+    *thalweg_fault = place;
+    asm volatile("exit;");
+    __builtin_unreachable();
+}
+#else
+static inline void tw::fault(u32 place) { faulted(place); }
+#endif
+"#;
+
+/// What is known of a fault on a GPU besides its line.
+const ON_A_GPU: &str = "an index out of bounds, an overflow, a division by zero or a false assertion\n  \
+    note: a GPU tells the line alone: the simulated device tells the thread and the numbers, too";
+
+/// The bits of a place that are the line. The others count the functions that the kernel calls.
+const LINE_BITS: u32 = 20;
+
+impl RustSource {
+    /// That of a function with errors, which is never joined.
+    pub const fn none(name: &'static str) -> Self {
+        let text = RustText { text: "", lines: &[] };
+        Self { name, file: "", text, constants: &[], callees: &[] }
+    }
+
+    /// The whole program: the headers, the functions that the kernel calls, and the kernel.
+    pub fn joined(&'static self) -> String {
+        let mut program = String::from("#line 1 \"thalweg.cuh\"\n");
+        for header in HEADERS {
+            // The numbers' header includes C's functions where no GPU's are built in, for which tests care.
+            for line in header.lines().filter(|line| !line.starts_with("#include")) {
+                program.push_str(line);
+                program.push('\n');
+            }
+        }
+        program.push_str(FAULT);
+        let order = self.order();
+        for (number, source) in order.iter().enumerate() {
+            source.write(number, &order, &mut program);
+        }
+        program
+    }
+
+    /// What a thread that has failed left in the word for faults.
+    pub(crate) fn fault(&'static self, place: u32) -> KernelFault {
+        let (function, line) = (place >> LINE_BITS, place & ((1 << LINE_BITS) - 1));
+        let order = self.order();
+        let source = order.iter().rev().nth(function as usize);
+        let place = source.map(|source| (source.file.to_owned(), line));
+        KernelFault { place, index: Vec::new(), message: ON_A_GPU.to_owned() }
+    }
+
+    /// The functions in the order in which they are written: each after those that it calls, so that the
+    /// kernel is the last.
+    fn order(&'static self) -> Vec<&'static Self> {
+        let mut order = Vec::new();
+        self.collect(&mut order);
+        order
+    }
+
+    /// Adds the functions that this one calls, and then this one, each once.
+    fn collect(&'static self, order: &mut Vec<&'static Self>) {
+        if order.iter().any(|known| ptr::eq(*known, self)) {
+            return;
+        }
+        for (_, callee) in self.callees {
+            callee().collect(order);
+        }
+        order.push(self);
+    }
+
+    /// Writes the function in a namespace of its own, so that names of different places do not meet.
+    fn write(&'static self, number: usize, order: &[&'static Self], program: &mut String) {
+        let mut line = |text: &str| {
+            program.push_str(text);
+            program.push('\n');
+        };
+        line(&format!("namespace in_rust_{number} {{"));
+        let from_last = order.len() - 1 - number;
+        if from_last > 0 {
+            line(&format!("TW_FN u32 line(u32 line) {{ return {from_last}u << {LINE_BITS} | line; }}"));
+        }
+        for (alias, callee) in self.callees {
+            let callee = callee();
+            let of = order.iter().position(|known| ptr::eq(*known, callee)).unwrap_or_default();
+            let name = callee.name;
+            if *alias == name {
+                line(&format!("using in_rust_{of}::{name};"));
+            } else {
+                line(&format!("static constexpr auto {alias} = in_rust_{of}::{name};"));
+            }
+        }
+        for (_, define) in self.constants {
+            line(&define());
+        }
+        let mut expected = 0;
+        for (index, text) in self.text.text.lines().enumerate() {
+            let from = self.text.lines.get(index).copied().unwrap_or_default();
+            if from != 0 && from != expected {
+                let _ = writeln!(program, "#line {from} {:?}", self.file);
+                expected = from;
+            }
+            program.push_str(text);
+            program.push('\n');
+            expected += 1;
+        }
+        let _ = writeln!(program, "}}  // namespace in_rust_{number}");
+    }
+}

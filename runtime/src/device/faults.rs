@@ -1,0 +1,27 @@
+//! [`Faults`]: what threads of a kernel in Rust have left when they failed.
+
+use crate::base::in_rust::{KernelFault, RustSource};
+use crate::driver::FaultWord;
+
+/// The faults of a kernel in Rust on a GPU.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    pub(crate) kernel: &'static str,
+    source: &'static RustSource,
+    word: FaultWord,
+}
+
+impl Faults {
+    /// The faults of a kernel whose module writes to this word.
+    pub(crate) fn new(kernel: &'static str, source: &'static RustSource, word: FaultWord) -> Self {
+        Self { kernel, source, word }
+    }
+
+    /// The fault of a thread since the last call. Launches before it have completed.
+    pub(crate) fn take(&self) -> Option<KernelFault> {
+        match self.word.take() {
+            0 => None,
+            place => Some(self.source.fault(place)),
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! What random kernels are made of: the names in scope, choices, and pieces of text with their precedence.
+
+use std::collections::BTreeMap;
+
+use thalweg_tests::random::Random;
+
+use super::types::{NUMBERS, Number, Ty};
+
+/// How often each construct of the language was written.
+pub type Counts = BTreeMap<&'static str, usize>;
+
+/// How loosely the outermost operator of an expression binds.
+pub mod binds {
+    pub const ATOM: u8 = 0;
+    pub const UNARY: u8 = 1;
+    pub const CAST: u8 = 2;
+    pub const PRODUCT: u8 = 3;
+    pub const SUM: u8 = 4;
+    pub const SHIFT: u8 = 5;
+    pub const BIT_AND: u8 = 6;
+    pub const BIT_XOR: u8 = 7;
+    pub const BIT_OR: u8 = 8;
+    pub const COMPARE: u8 = 9;
+    pub const AND: u8 = 10;
+    pub const OR: u8 = 11;
+    /// `if`, `match` and blocks, which a statement must not begin with.
+    pub const BLOCK: u8 = 12;
+}
+
+/// An expression.
+#[derive(Debug, Clone)]
+pub struct Text {
+    pub text: String,
+    pub binds: u8,
+    /// It ends with a type, so that no `<` may follow.
+    pub ends_in_type: bool,
+}
+
+impl Text {
+    pub fn new(text: impl Into<String>, binds: u8) -> Self {
+        Self { text: text.into(), binds, ends_in_type: false }
+    }
+
+    pub fn atom(text: impl Into<String>) -> Self {
+        Self::new(text, binds::ATOM)
+    }
+
+    /// As an operand of an operator that binds this loosely.
+    pub fn within(&self, binds: u8) -> String {
+        if self.binds > binds { format!("({})", self.text) } else { self.text.clone() }
+    }
+}
+
+/// How a name stands for a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It is the value.
+    Value,
+    /// It is a value that nothing may write, since a loop counts with it or a closure has it.
+    Kept,
+    /// `&T`
+    Ref,
+    /// `&mut T`
+    RefMut,
+    /// `&[T]`
+    Slice,
+    /// `Index<D>`
+    Index,
+}
+
+/// A name in scope.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    pub name: String,
+    /// Of the value, of what it refers to, or of the elements.
+    pub ty: Ty,
+    pub mutable: bool,
+    pub access: Access,
+}
+
+/// What `return` gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Return {
+    Nothing,
+    Value(Ty),
+    /// There is no `return`: in a closure whose result is not written.
+    Absent,
+}
+
+/// A function that kernels call.
+#[derive(Debug, Clone)]
+pub struct Device {
+    pub name: String,
+    /// Values, and slices of elements.
+    pub parameters: Vec<(Ty, bool)>,
+    pub result: Ty,
+}
+
+/// A constant outside of a kernel.
+#[derive(Debug, Clone)]
+pub struct Constant {
+    pub name: String,
+    pub ty: Ty,
+}
+
+/// Writes a kernel and what belongs to it.
+pub struct Generator {
+    pub random: Random,
+    pub counts: Counts,
+    pub scope: Vec<Variable>,
+    /// Variables before this one are borrowed, and not written.
+    pub frozen: usize,
+    /// Numbers are of any size, so that much overflows.
+    pub wild: bool,
+    /// The loops around, within the innermost closure.
+    pub loops: usize,
+    pub result: Return,
+    pub dimensions: usize,
+    pub devices: Vec<Device>,
+    pub constants: Vec<Constant>,
+    pub indent: usize,
+    names: usize,
+}
+
+impl Generator {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            random: Random::new(seed),
+            counts: Counts::new(),
+            scope: Vec::new(),
+            frozen: 0,
+            wild: false,
+            loops: 0,
+            result: Return::Nothing,
+            dimensions: 1,
+            devices: Vec::new(),
+            constants: Vec::new(),
+            indent: 1,
+            names: 0,
+        }
+    }
+
+    pub fn count(&mut self, construct: &'static str) {
+        *self.counts.entry(construct).or_default() += 1;
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        self.random.below(end as u64) as usize
+    }
+
+    /// Yes in so many of 100 cases.
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    pub fn pick<T: Clone>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())].clone()
+    }
+
+    /// The number of a case by its weight.
+    pub fn weighted(&mut self, weights: &[usize]) -> usize {
+        let mut at = self.below(weights.iter().sum());
+        for (case, &weight) in weights.iter().enumerate() {
+            if at < weight {
+                return case;
+            }
+            at -= weight;
+        }
+        unreachable!("it is below the sum")
+    }
+
+    /// Another pick of the numbers, integers more often.
+    pub fn number(&mut self) -> Number {
+        match self.weighted(&[60, 40]) {
+            0 => self.pick(&[Number::U8, Number::U32, Number::I32, Number::Usize, Number::F32, Number::I64]),
+            _ => NUMBERS[self.below(NUMBERS.len())].0,
+        }
+    }
+
+    pub fn integer(&mut self) -> Number {
+        loop {
+            let number = self.number();
+            if !number.is_float() {
+                return number;
+            }
+        }
+    }
+
+    pub fn float(&mut self) -> Number {
+        if self.chance(65) { Number::F32 } else { Number::F64 }
+    }
+
+    /// A number or a `bool`.
+    pub fn simple(&mut self) -> Ty {
+        if self.chance(15) { Ty::Bool } else { Ty::Number(self.number()) }
+    }
+
+    /// A type of values.
+    pub fn ty(&mut self, depth: usize) -> Ty {
+        if depth == 0 {
+            return self.simple();
+        }
+        match self.weighted(&[75, 12, 13]) {
+            0 => self.simple(),
+            1 => {
+                let parts = 2 + self.below(3);
+                Ty::Tuple((0..parts).map(|_| self.ty(depth - 1)).collect())
+            }
+            _ => {
+                let length = 1 + self.below(4);
+                Ty::Array(Box::new(self.ty(depth - 1)), length)
+            }
+        }
+    }
+
+    /// A name: most often a new one, else one that is shadowed, or a word of C++.
+    pub fn name(&mut self) -> String {
+        const WORDS: &[&str] = &[
+            "int",
+            "double",
+            "float",
+            "auto",
+            "class",
+            "this",
+            "new",
+            "short",
+            "long",
+            "char",
+            "template",
+            "tw",
+            "std",
+            "blockIdx",
+            "threadIdx",
+            "half",
+            "main",
+            "y_2",
+            "kept",
+            "value",
+            "whole",
+            "turn",
+            "end",
+            "größe",
+            "r#type",
+            "r#match",
+            "u32",
+            "f64",
+            "_under",
+            "double__score",
+            "signed",
+            "xor",
+            "not",
+            "delete",
+            "operator",
+            "namespace",
+            "volatile",
+            "linux",
+            "unix",
+            "NULL_",
+            "i_len",
+            "part",
+            "at",
+            "all",
+            "of",
+        ];
+        match self.weighted(&[75, 13, 12]) {
+            1 if !self.scope.is_empty() => {
+                let (first, last) = (self.frozen.min(self.scope.len() - 1), self.scope.len());
+                let at = first + self.below(last - first);
+                let name = self.scope[at].name.clone();
+                // A constant in a pattern is compared.
+                if name.is_empty() || name.starts_with("C_") {
+                    return self.own_name("v");
+                }
+                self.count("shadowing");
+                name
+            }
+            2 => {
+                self.count("a name that is a word of C++");
+                self.pick(WORDS).to_owned()
+            }
+            _ => {
+                self.names += 1;
+                format!("{}{}", self.pick(&["a", "b", "n", "sum", "v_"]), self.names)
+            }
+        }
+    }
+
+    /// A name that no other has, for what must not be shadowed.
+    pub fn own_name(&mut self, begin: &str) -> String {
+        self.names += 1;
+        format!("{begin}_own{}", self.names)
+    }
+
+    pub fn declare(&mut self, name: &str, ty: Ty, mutable: bool, access: Access) {
+        // What has its name now is out of reach.
+        for variable in self.scope.iter_mut().filter(|variable| variable.name == name) {
+            variable.name.clear();
+        }
+        self.scope.push(Variable { name: name.to_owned(), ty, mutable, access });
+    }
+
+    /// Runs `write` in a scope of its own.
+    pub fn scoped<R>(&mut self, write: impl FnOnce(&mut Self) -> R) -> R {
+        let (scope, frozen) = (self.scope.clone(), self.frozen);
+        let result = write(self);
+        (self.scope, self.frozen) = (scope, frozen);
+        result
+    }
+
+    /// Runs `write` while nothing that is in scope may be written.
+    pub fn while_frozen<R>(&mut self, write: impl FnOnce(&mut Self) -> R) -> R {
+        let frozen = std::mem::replace(&mut self.frozen, self.scope.len());
+        let result = write(self);
+        self.frozen = frozen;
+        result
+    }
+
+    pub fn line(&self) -> String {
+        format!("\n{}", "    ".repeat(self.indent))
+    }
+
+    /// The variables that can be named.
+    pub fn visible(&self) -> impl Iterator<Item = (usize, &Variable)> {
+        self.scope.iter().enumerate().filter(|(_, variable)| !variable.name.is_empty())
+    }
+
+    /// Values of this type that can be read: names, and parts of what names stand for.
+    pub fn readable(&mut self, ty: &Ty) -> Vec<Text> {
+        let mut found = Vec::new();
+        for (_, variable) in self.visible() {
+            let name = &variable.name;
+            match variable.access {
+                Access::Value | Access::Kept => parts_of(&Text::atom(name), &variable.ty, ty, &mut found, 2),
+                Access::Ref | Access::RefMut if variable.ty == *ty => {
+                    found.push(Text::new(format!("*{name}"), binds::UNARY));
+                }
+                Access::Ref | Access::RefMut => {
+                    parts_of(&Text::atom(name), &variable.ty, ty, &mut found, 2);
+                }
+                Access::Slice | Access::Index => {}
+            }
+        }
+        found
+    }
+
+    /// Places of this type that can be written.
+    pub fn writable(&self, ty: &Ty) -> Vec<Text> {
+        let mut found = Vec::new();
+        for (_, variable) in self.visible().filter(|(at, _)| *at >= self.frozen) {
+            let name = &variable.name;
+            match variable.access {
+                Access::Value if variable.mutable => {
+                    parts_of(&Text::atom(name), &variable.ty, ty, &mut found, 2);
+                }
+                Access::RefMut if variable.ty == *ty => {
+                    found.push(Text::new(format!("*{name}"), binds::UNARY));
+                }
+                Access::RefMut => parts_of(&Text::atom(name), &variable.ty, ty, &mut found, 2),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The types of what can be written.
+    pub fn writable_types(&self) -> Vec<Ty> {
+        let mut types: Vec<Ty> = Vec::new();
+        for (_, variable) in self.visible().filter(|(at, _)| *at >= self.frozen) {
+            let writes = match variable.access {
+                Access::Value => variable.mutable,
+                Access::RefMut => true,
+                _ => false,
+            };
+            if writes {
+                within(&variable.ty, &mut types);
+            }
+        }
+        types
+    }
+
+    /// The slices in scope: their names and elements.
+    pub fn slices(&self) -> Vec<(String, Ty)> {
+        let slices = self.visible().filter(|(_, variable)| variable.access == Access::Slice);
+        slices.map(|(_, variable)| (variable.name.clone(), variable.ty.clone())).collect()
+    }
+}
+
+/// The parts of a value that are of a type.
+fn parts_of(value: &Text, of: &Ty, wanted: &Ty, found: &mut Vec<Text>, depth: usize) {
+    if of == wanted {
+        found.push(value.clone());
+    }
+    if depth == 0 {
+        return;
+    }
+    let text = value.within(binds::ATOM);
+    match of {
+        Ty::Tuple(parts) => {
+            for (at, part) in parts.iter().enumerate() {
+                parts_of(&Text::atom(format!("{text}.{at}")), part, wanted, found, depth - 1);
+            }
+        }
+        Ty::Array(element, length) => {
+            for at in 0..*length {
+                parts_of(&Text::atom(format!("{text}[{at}]")), element, wanted, found, depth - 1);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A type and those within it.
+fn within(ty: &Ty, types: &mut Vec<Ty>) {
+    types.push(ty.clone());
+    match ty {
+        Ty::Tuple(parts) => parts.iter().for_each(|part| within(part, types)),
+        Ty::Array(of, _) => within(of, types),
+        _ => {}
+    }
+}

@@ -1,0 +1,273 @@
+//! Random kernels in Rust: what rustc makes of them is compared with what the compiler makes of them in C++.
+
+mod control;
+mod data;
+mod expressions;
+mod generator;
+mod literals;
+mod loops;
+mod methods;
+mod module;
+mod native;
+mod shrink;
+mod statements;
+mod translated;
+mod types;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use thalweg_compiler::rust_kernels::Build;
+
+use data::{Data, ROUNDS};
+use generator::Counts;
+use module::{Module, Takes};
+use native::Native;
+use translated::Translated;
+use types::{Number, Ty};
+
+use super::FOLDER;
+
+/// What was tried.
+#[derive(Debug, Default)]
+struct Tried {
+    kernels: usize,
+    threads: usize,
+    elements: usize,
+    /// Threads that have panicked.
+    faults: usize,
+    /// Those whose panic is in the standard library, which says nothing of the line.
+    faults_elsewhere: usize,
+    /// Launches in which no thread has panicked.
+    launches_without: usize,
+    launches: usize,
+}
+
+impl Tried {
+    fn add(&mut self, other: &Self) {
+        self.kernels += other.kernels;
+        self.threads += other.threads;
+        self.elements += other.elements;
+        self.faults += other.faults;
+        self.faults_elsewhere += other.faults_elsewhere;
+        self.launches += other.launches;
+        self.launches_without += other.launches_without;
+    }
+}
+
+/// A kernel that does not do the same in both languages.
+struct Difference {
+    module: Module,
+    build: Build,
+    wrong: Wrong,
+}
+
+/// Where the two part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wrong {
+    /// The compiler refuses the kernel.
+    Refused(String),
+    /// rustc does.
+    Rust(String),
+    /// The C++ does not compile.
+    Cpp(String),
+    /// The launch of the C++ has ended.
+    Launch(String),
+    /// A thread has faulted elsewhere, or not at all.
+    Fault(String),
+    /// A result is another.
+    Result(String),
+}
+
+impl Wrong {
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Refused(text)
+            | Self::Rust(text)
+            | Self::Cpp(text)
+            | Self::Launch(text)
+            | Self::Fault(text)
+            | Self::Result(text) => text,
+        }
+    }
+}
+
+/// Compares kernels in one build, in as few files as possible.
+fn compare(modules: &[Module], build: Build, tried: &mut Tried, found: &mut Vec<Difference>) {
+    let compiled = compiled(modules, build);
+    let (native, translated) = match (compiled, modules) {
+        (Ok(both), _) => both,
+        (Err(wrong), [module]) => return found.push(Difference { module: module.clone(), build, wrong }),
+        // One of them does not compile.
+        (Err(_), several) => {
+            for half in several.chunks(several.len().div_ceil(2)) {
+                compare(half, build, tried, found);
+            }
+            return;
+        }
+    };
+    for module in modules {
+        tried.kernels += 1;
+        for round in 0..ROUNDS {
+            if let Err(wrong) = compare_one(module, round, &native, &translated, tried) {
+                found.push(Difference { module: module.clone(), build, wrong });
+                break;
+            }
+        }
+    }
+}
+
+fn compiled(modules: &[Module], build: Build) -> Result<(Native, Translated), Wrong> {
+    let folder = Path::new(FOLDER);
+    std::fs::create_dir_all(folder).expect("a folder for programs");
+    let file = native::file(modules);
+    let (text, names) = translated::text(&file, modules, build).map_err(Wrong::Refused)?;
+    let native = Native::compile(folder, &file, build).map_err(Wrong::Rust)?;
+    Ok((native, Translated::compile(folder, &text, names).map_err(Wrong::Cpp)?))
+}
+
+/// The first difference of one kernel.
+fn first_wrong(module: &Module, build: Build) -> Option<Wrong> {
+    let mut found = Vec::new();
+    compare(std::slice::from_ref(module), build, &mut Tried::default(), &mut found);
+    found.pop().map(|difference| difference.wrong)
+}
+
+/// What a difference is, with the smallest kernel that has it.
+fn explained(Difference { module, build, wrong }: &Difference) -> String {
+    let small = shrink::shrunk(module, |module| {
+        first_wrong(module, *build).is_some_and(|other| other.is_like(wrong))
+    });
+    let wrong = first_wrong(&small, *build).unwrap_or_else(|| wrong.clone());
+    let file = native::file(std::slice::from_ref(&small));
+    let lines: Vec<_> = file.lines().collect();
+    let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap_or_default();
+    let (first, last) =
+        (at(&format!("mod m{} {{", small.seed)), at("#[unsafe(no_mangle)]").max(at("pub unsafe extern")));
+    let rust: String =
+        (first..last.min(lines.len())).map(|line| format!("{:4} {}\n", line + 1, lines[line])).collect();
+    let cpp = match translated::text(&file, &[small.clone()], *build) {
+        Ok((text, _)) => text[text.find("namespace in_rust_0").unwrap_or_default()..].to_owned(),
+        Err(error) => error,
+    };
+    format!("--- kernel {}, {build:?}: {}\n{rust}\n{cpp}", small.seed, wrong.text())
+}
+
+fn compare_one(
+    module: &Module,
+    round: u64,
+    native: &Native,
+    translated: &Translated,
+    tried: &mut Tried,
+) -> Result<(), Wrong> {
+    let data = Data::new(module, round);
+    let [mut of_rust, mut of_cpp] = [data.clone(), data];
+    let expected = native.run(module, &mut of_rust);
+    let found = translated
+        .run(module, &mut of_cpp)
+        .map_err(|error| Wrong::Launch(format!("round {round}: {error}")))?;
+    tried.launches += 1;
+    tried.threads += expected.len();
+    tried.launches_without += usize::from(expected.iter().all(|line| *line == 0));
+    for (thread, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
+        tried.faults += usize::from(expected != 0);
+        tried.faults_elsewhere += usize::from(expected == u32::MAX);
+        let same = found == expected || (expected == u32::MAX && found != 0);
+        if !same {
+            let what =
+                format!("round {round}: thread {thread} faults at line {found}, and panics at {expected}");
+            return Err(Wrong::Fault(what));
+        }
+    }
+    for (at, parameter) in module.parameters.iter().enumerate() {
+        let [found, expected] = [&of_cpp, &of_rust].map(|data| data.bytes(module, at));
+        let size = parameter.ty.innermost().size();
+        if parameter.takes == Takes::Value {
+            continue;
+        }
+        for (place, (found, expected)) in found.chunks(size).zip(expected.chunks(size)).enumerate() {
+            tried.elements += 1;
+            if found != expected && !(is_nan(found, &parameter.ty) && is_nan(expected, &parameter.ty)) {
+                return Err(Wrong::Result(format!(
+                    "round {round}: number {place} of parameter {at}, {}: {found:02x?} in C++, {expected:02x?} in Rust",
+                    parameter.ty
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_nan(bytes: &[u8], ty: &Ty) -> bool {
+    match ty.innermost() {
+        Ty::Number(Number::F32) => f32::from_ne_bytes(bytes.try_into().expect("4 bytes")).is_nan(),
+        Ty::Number(Number::F64) => f64::from_ne_bytes(bytes.try_into().expect("8 bytes")).is_nan(),
+        _ => false,
+    }
+}
+
+/// The modules of a file.
+const BATCH: usize = 25;
+
+#[test]
+fn kernels_do_the_same_in_both_languages() {
+    let number = |name: &str, usual| {
+        std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+    };
+    let (seed, count) = (number("THALWEG_SEED", 1), number("THALWEG_RANDOM_KERNELS", 20));
+    let mut counts = Counts::new();
+    let mut modules = Vec::new();
+    for seed in seed..seed + count {
+        let (module, of_module) = module::module(seed);
+        for (construct, times) in of_module {
+            *counts.entry(construct).or_default() += times;
+        }
+        modules.push(module);
+    }
+    let work: Vec<_> = modules
+        .chunks(BATCH)
+        .flat_map(|modules| [Build::Debug, Build::Release].map(|build| (modules, build)))
+        .collect();
+    let (next, all) = (AtomicUsize::new(0), Mutex::new((Tried::default(), Vec::new())));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((modules, build)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (mut tried, mut found) = (Tried::default(), Vec::new());
+                    compare(modules, *build, &mut tried, &mut found);
+                    let mut all = all.lock().expect("no other has panicked");
+                    all.0.add(&tried);
+                    all.1.extend(found);
+                }
+            });
+        }
+    });
+    let (tried, mut found) = all.into_inner().expect("no thread has panicked");
+    println!("{tried:?}\n{counts:?}");
+    // What is computed wrongly is worse than what is refused.
+    found.sort_by_key(|difference| match difference.wrong {
+        Wrong::Result(_) => 0,
+        Wrong::Fault(_) => 1,
+        Wrong::Launch(_) => 2,
+        _ => 3,
+    });
+    for difference in found.iter().take(number("THALWEG_EXPLAIN", 3) as usize) {
+        println!("{}", explained(difference));
+    }
+    let told: Vec<_> = found
+        .iter()
+        .map(|Difference { module, build, wrong }| {
+            format!(
+                "kernel {}, {build:?}: {}",
+                module.seed,
+                wrong.text().lines().take(2).collect::<Vec<_>>().join("\n    ")
+            )
+        })
+        .collect();
+    assert!(found.is_empty(), "{} kernels differ:\n{}", found.len(), told.join("\n"));
+}

@@ -1,0 +1,8 @@
+//! Kernels in Rust: what they compute, what launches check, and how a fault is reported.
+
+mod elements;
+mod faults;
+mod gpu;
+mod launches;
+mod names;
+mod nvrtc;

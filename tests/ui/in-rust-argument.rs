@@ -1,0 +1,23 @@
+// `#[kernel]` has an argument that it does not know.
+
+use thalweg::prelude::*;
+
+#[kernel(treads = 32)]
+fn negated(i: Index, x: &[f32], y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = -x[i];
+}
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        output y: [f32];
+        device dy: [f32];
+        stage all { copy x -> dx; negated<<<1, 32>>>(&dx, out dy); copy dy -> y; }
+    }
+}
+
+fn main() -> thalweg::Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [0.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,11 @@
+// A kernel in Rust takes a trait object.
+
+use thalweg::prelude::*;
+
+#[kernel]
+fn k(i: Index, f: &dyn Fn(f32) -> f32, y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = 1.0;
+}
+
+fn main() {}

@@ -1,0 +1,24 @@
+// A kernel calls a method that kernels do not have.
+
+use thalweg::prelude::*;
+
+#[kernel]
+fn k(i: Index, x: &[f32], y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = x.iter().sum();
+}
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        output y: [f32];
+        device dy: [f32];
+        chunk c = auto;
+        stage all { copy x -> dx; k<<<blocks(c.len, 256), 256>>>(&dx, out dy); copy dy -> y; }
+    }
+}
+
+fn main() -> thalweg::Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [0.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,21 @@
+// A launch names a function without `#[kernel]`.
+
+use thalweg::prelude::*;
+
+fn filled(i: Index, a: f32, y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = a;
+}
+
+stream_pipeline! {
+    pipeline P {
+        output y: [f32];
+        device dy: [f32];
+        stage all { filled<<<1, 32>>>(2.0, out dy); copy dy -> y; }
+    }
+}
+
+fn main() -> thalweg::Result<()> {
+    P::new(&Device::open()?)?.run(&mut [0.0; 4])?;
+    Ok(())
+}

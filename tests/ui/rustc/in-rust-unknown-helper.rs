@@ -1,0 +1,11 @@
+// A kernel in Rust calls a function that does not exist.
+
+use thalweg::prelude::*;
+
+#[kernel]
+fn k(i: Index, x: &[f32], y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = doubled(x[i]);
+}
+
+fn main() {}
