@@ -7,7 +7,8 @@ pub use crate::base::chunk::Chunk;
 pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
-    DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource, RustText, constant, indices,
+    Callee, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource, RustText,
+    constant, indices,
 };
 pub use crate::base::kernel::{Grid, Header, KernelInfo, KernelModule, KernelSource, Thread};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};

@@ -271,8 +271,8 @@ type Launcher =
     unsafe extern "C" fn(i32, i32, i32, *const c_void, *const c_void, *mut f32, *mut c_void) -> *const c_char;
 
 /// The launcher, from the library that was built from it; or the reason why it cannot be loaded.
-fn launcher() -> std::result::Result<Launcher, &'static str> {
-    static LAUNCHER: OnceLock<std::result::Result<Launcher, String>> = OnceLock::new();
+fn launcher() -> Result<Launcher, &'static str> {
+    static LAUNCHER: OnceLock<Result<Launcher, String>> = OnceLock::new();
     let launcher = LAUNCHER.get_or_init(|| {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/cutlass-4.2.0/libhopper.so");
         // SAFETY: the library is built from this repository's source. When it is loaded, it runs only CUDA's

@@ -4,7 +4,7 @@ use thalweg::prelude::*;
 fn clamped(i: Index, x: &[f32], y: &mut Out<[f32]>) {
     let Some(y) = y.get_mut(i) else { return };
     let limit = |x: f32| x.clamp(0.0, 1.0);
-    *y = limit(x[i]);
+    *y = limit(x[i]) + limit(x[i] * 10.0);
 }
 
 stream_pipeline! {

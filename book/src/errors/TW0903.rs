@@ -5,7 +5,7 @@ const TAPS: usize = 4;
 #[kernel]
 fn weighted(i: Index, x: &[f32], y: &mut Out<[f32]>) {
     let Some(y) = y.get_mut(i) else { return };
-    *y = if TAPS % 2_usize == 0 { x[i] } else { -x[i] };
+    *y = if TAPS % 2_usize == 1 { x[i] } else { -x[i] };
 }
 
 stream_pipeline! {

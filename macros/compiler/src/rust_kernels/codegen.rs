@@ -85,7 +85,7 @@ impl Generator<'_> {
         });
         let callees = body.callees.iter().map(|(path, name)| {
             let ty = type_beside(path);
-            quote_spanned!(at=> (#name, || <#ty as #private::DeviceFunction>::SOURCE))
+            quote_spanned!(at=> (#name, &|| <#ty as #private::DeviceFunction>::SOURCE))
         });
         let [debug, release] = texts.each_ref().map(|text| {
             let whole: String = text.lines.iter().map(|line| format!("{}\n", line.text)).collect();

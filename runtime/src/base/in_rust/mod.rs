@@ -15,4 +15,4 @@ pub use fault::KernelFault;
 pub use constant::{KernelConstant, constant};
 pub use native::{Index, Out, Own, indices};
 pub(crate) use source::FAULT_VARIABLE;
-pub use source::{DeviceFunction, RustSource, RustText};
+pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};

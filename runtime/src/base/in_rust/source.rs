@@ -1,13 +1,21 @@
 //! [`RustSource`]: what the macros write of a function, and how the parts become one text.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::ptr;
 
 use super::fault::KernelFault;
 
+/// Finds the source of a function that another calls. It is called when the sources are joined: constants
+/// that named each other, of functions that call each other, would have no end.
+#[doc(hidden)]
+pub type Callee = &'static (dyn Fn() -> &'static RustSource + Send + Sync);
+
+/// Writes the definition of a constant in C++, of a value that only rustc knows.
+#[doc(hidden)]
+pub type Define = fn() -> String;
+
 // Note 61: the parts are joined when the program runs.
 /// A function in CUDA C++, but for what only rustc knows.
-#[derive(Debug)]
 #[doc(hidden)]
 pub struct RustSource {
     /// Its name in C++.
@@ -16,9 +24,9 @@ pub struct RustSource {
     pub file: &'static str,
     pub text: RustText,
     /// The constants that it names, and what defines each.
-    pub constants: &'static [(&'static str, fn() -> String)],
+    pub constants: &'static [(&'static str, Define)],
     /// The functions that it calls, under the names by which it calls them.
-    pub callees: &'static [(&'static str, fn() -> &'static RustSource)],
+    pub callees: &'static [(&'static str, Callee)],
 }
 
 /// The text of a function, and the line of the Rust file that each of its lines comes from. A line of 0 comes
@@ -72,6 +80,15 @@ const ON_A_GPU: &str = "an index out of bounds, an overflow, a division by zero 
 
 /// The bits of a place that are the line. The others count the functions that the kernel calls.
 const LINE_BITS: u32 = 20;
+
+impl fmt::Debug for RustSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RustSource")
+            .field("name", &self.name)
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
 
 impl RustSource {
     /// That of a function with errors, which is never joined.

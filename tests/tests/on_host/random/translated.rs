@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use syn::{Item, ItemFn};
-use thalweg::__private::{RustSource, RustText, constant};
+use thalweg::__private::{Callee, Define, RustSource, RustText, constant};
 use thalweg_compiler::rust_kernels::{Build, Role, translate};
 use thalweg_tests::on_host::{Argument, Checks, OnHost, Program, Turns};
 
@@ -14,13 +14,13 @@ use super::module::{Module, Takes};
 macro_rules! constants {
     ($($ty:ident: $($name:ident)*;)*) => {
         &[$($((concat!(stringify!($ty), "_", stringify!($name)), {
-            const DEFINE: fn() -> String =
+            const DEFINE: Define =
                 || constant(concat!(stringify!($ty), "_", stringify!($name)), &$ty::$name);
             DEFINE
         }),)*)*]
     };
 }
-const CONSTANTS: &[(&str, fn() -> String)] = constants! {
+const CONSTANTS: &[(&str, Define)] = constants! {
     u8: MIN MAX BITS; u16: MIN MAX BITS; u32: MIN MAX BITS; u64: MIN MAX BITS; usize: MIN MAX BITS;
     i8: MIN MAX BITS; i16: MIN MAX BITS; i32: MIN MAX BITS; i64: MIN MAX BITS; isize: MIN MAX BITS;
     f32: MIN MAX EPSILON MIN_POSITIVE INFINITY NEG_INFINITY NAN;
@@ -31,12 +31,7 @@ const CONSTANTS: &[(&str, fn() -> String)] = constants! {
 const LINE_BITS: u32 = 20;
 
 /// Random programs have names that nothing uses, and comparisons that always hold.
-const FLAGS: &[&str] = &[
-    "-Wno-unused",
-    "-Wno-type-limits",
-    "-Wno-tautological-compare",
-    "-Wno-bool-compare",
-];
+const FLAGS: &[&str] = &["-Wno-unused", "-Wno-type-limits", "-Wno-tautological-compare", "-Wno-bool-compare"];
 
 /// The kernels of a file in one build.
 pub struct Translated {
@@ -64,7 +59,7 @@ pub fn text(file: &str, modules: &[Module], build: Build) -> Result<(String, Vec
         kernels.into_iter().map(|kernel| (kernel.name, kernel)).collect();
     let text = RustText { text: "", lines: &[] };
     let all: &'static RustSource =
-        leak(RustSource { name: "all", file: "all", text, constants: &[], callees: leak(kernels) });
+        leak(RustSource { name: "all", file: "all", text, constants: &[], callees: named(kernels) });
     let text = all.joined();
     let names = modules.iter().map(|module| {
         // The namespace that the kernel is in.
@@ -82,6 +77,12 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
+/// Functions that are called under these names.
+fn named(sources: Vec<(&'static str, &'static RustSource)>) -> &'static [(&'static str, Callee)] {
+    let find = |source: &'static RustSource| -> Callee { leak(move || source) };
+    leak(sources.into_iter().map(|(name, source)| (name, find(source))).collect::<Vec<_>>())
+}
+
 /// The kernel's source, which names those of the functions before it.
 fn source(module: &Module, items: &[Item], build: Build) -> Result<&'static RustSource, String> {
     let mut sources: Vec<(&'static str, &'static RustSource)> = Vec::new();
@@ -92,7 +93,7 @@ fn source(module: &Module, items: &[Item], build: Build) -> Result<&'static Rust
         let text: &'static str = leak(format!("{own}{}", one(function, build)?));
         let constants = CONSTANTS.iter().filter(|(name, _)| text.contains(name)).copied();
         let constants: &'static Vec<_> = leak(constants.collect());
-        let callees: &'static Vec<_> = leak(sources.clone());
+        let callees = named(sources.clone());
         let text = RustText { text, lines: &[] };
         sources.push((name, leak(RustSource { name, file: "random.rs", text, constants, callees })));
     }
