@@ -211,6 +211,21 @@ ON_HOST_CAS(unsigned long long)
 
 // --- Numbers.
 
+// C leaves open what a signaling NaN does, and which of two zeros is meant. PTX does not: a number comes before
+// any NaN, and -0 before 0.
+template <class T> T number_or_lesser(T a, T b) {
+    if (a != a || b != b) return a != a ? b : a;
+    return a == b ? (signbit(a) ? a : b) : a < b ? a : b;
+}
+template <class T> T number_or_greater(T a, T b) {
+    if (a != a || b != b) return a != a ? b : a;
+    return a == b ? (signbit(a) ? b : a) : a > b ? a : b;
+}
+#define fmin number_or_lesser<double>
+#define fmax number_or_greater<double>
+#define fminf number_or_lesser<float>
+#define fmaxf number_or_greater<float>
+
 template <class A, class B> constexpr auto min(A a, B b) {
     using Common = decltype(a + b);
     const auto x = static_cast<Common>(a), y = static_cast<Common>(b);
