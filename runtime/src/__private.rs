@@ -10,13 +10,14 @@ pub use crate::base::in_rust::{
     Callee, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource, RustText,
     constant, indices,
 };
-pub use crate::base::kernel::{Grid, Header, KernelInfo, KernelModule, KernelSource, Thread};
+pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};
 pub use crate::base::plan::{
     AccessPlan, BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Memory,
     OperationKind, OperationPlan, Plan, Priority, StreamPlan, WaitPlan,
 };
 pub use crate::base::report::Report;
+pub use crate::base::threads::{Grid, Thread};
 pub use crate::device::Device;
 pub use crate::device::function::Function;
 pub use crate::device::launch::{

@@ -108,7 +108,7 @@ pub mod error {
 pub mod kernel {
     pub use crate::base::extent::{Axis, Extent};
     pub use crate::base::in_rust::{Index, Out, Own};
-    pub use crate::base::kernel::{Grid, Thread, blocks};
+    pub use crate::base::threads::{Grid, Thread, blocks};
     pub use crate::device::launch::{
         DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, OutArg, OwnArg, Position, ReadArg, ReadWriteArg,
         Shaped, ShapedOutArg, ShapedOwnArg, WriteArg,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::base::error::Error;
 use crate::base::fork::refused;
-use crate::base::kernel::{Grid, KernelInfo};
+use crate::base::kernel::KernelInfo;
+use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
 use crate::driver::{
     Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,

@@ -17,4 +17,5 @@ pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod sync;
 pub(crate) mod tag;
+pub(crate) mod threads;
 pub(crate) mod unwind;

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::error::{Detail, Result};
-use crate::base::kernel::{Grid, KernelInfo, KernelSource, volume};
+use crate::base::kernel::{KernelInfo, KernelSource};
 use crate::base::plan::Priority;
+use crate::base::threads::{Grid, volume};
 use crate::device::Device;
 use crate::device::faults::Faults;
 use crate::device::release::release;

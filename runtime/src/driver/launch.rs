@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::handles::{Access, RawFunction};
-use crate::base::kernel::{Grid, volume};
+use crate::base::threads::{Grid, volume};
 
 /// The work of a kernel launch on the simulated device.
 #[doc(hidden)]

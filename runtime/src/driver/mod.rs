@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use crate::base::error::{Detail, DriverError, Error};
 use crate::base::host_copy::numa::Node;
-use crate::base::kernel::{Grid, KernelInfo};
+use crate::base::kernel::KernelInfo;
 use crate::base::model::DeviceModel;
 pub(crate) use crate::base::tag::Tag;
+use crate::base::threads::Grid;
 use command::recording::Recording;
 pub(crate) use command::{Command, HostJob, Rows, RowsBetween, fill_word};
 pub use handles::Access;

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 
 use super::stream::Stream;
 use crate::base::error::{Detail, Result, Site};
-use crate::base::kernel::Grid;
+use crate::base::threads::Grid;
 use crate::device::Device;
 use crate::device::checked::capture::{Captured, Capturing};
 use crate::device::memory::{PinnedBuf, PinnedCore, release};

@@ -4,7 +4,7 @@ use super::memory::used;
 use super::stream::Stream;
 use crate::base::error::{Detail, Error, Result};
 use crate::base::extent::{Axis, Extent};
-use crate::base::kernel::Grid;
+use crate::base::threads::Grid;
 use crate::device::function::{Function, check_limits};
 use crate::device::launch::sealed::Argument;
 use crate::device::launch::{

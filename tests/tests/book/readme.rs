@@ -5,7 +5,13 @@ use thalweg_tests::book::listing;
 
 // ANCHOR: scale
 use thalweg::prelude::*;
-use thalweg_kernels::scale_f32; // one of the ready-made kernels
+
+/// `z[i] = a * x[i] + b`.
+#[kernel]
+fn scale(i: Index, a: f32, b: f32, x: &[f32], z: &mut Out<[f32]>) {
+    let Some(z) = z.get_mut(i) else { return }; // no other thread has this element
+    *z = a * x[i] + b;
+}
 
 stream_pipeline! {
     /// `z <- a * x + b`, chunk by chunk.
@@ -19,7 +25,7 @@ stream_pipeline! {
         chunk c = auto;
 
         stage load  { copy x -> dx; }
-        stage scale { scale_f32<<<blocks(c.len, 256), 256>>>(c.len as u32, a, b, &dx, out dz); }
+        stage scale { scale<<<blocks(c.len, 256), 256>>>(a, b, &dx, out dz); }
         stage store { copy dz -> z; }
     }
 }

@@ -1,15 +1,18 @@
 //! Kernels that fail on the simulated device: the error says the kernel, the line and the thread.
 
 use thalweg::prelude::*;
+use thalweg_tests::book::{in_listing, recorded};
 
+// ANCHOR: gathered
 #[kernel]
 fn gathered(i: Index, x: &[f32], at: &[u32], y: &mut Out<[f32]>) {
     let Some(y) = y.get_mut(i) else { return };
     *y = x[at[i] as usize];
 }
+// ANCHOR_END: gathered
 
 /// The line of the index in `gathered`.
-pub(crate) const LINE: u32 = 8;
+pub(crate) const LINE: u32 = 10;
 pub(crate) const FILE: &str = file!();
 
 #[kernel]
@@ -19,7 +22,7 @@ pub(crate) fn summed(i: Index, x: &[i32], y: &mut Out<[i32]>) {
 }
 
 /// The line of the sum in `summed`.
-pub(crate) const OVERFLOW: u32 = 18;
+pub(crate) const OVERFLOW: u32 = 21;
 
 stream_pipeline! {
     pub(crate) pipeline Gathered {
@@ -81,6 +84,7 @@ fn an_index_out_of_bounds_names_its_line_and_thread() {
     assert!(said.contains("chunk 1"), "{said}");
     let ErrorKind::Function(function) = error.kind() else { panic!("{error:?}") };
     assert_eq!(function.message(), "index out of bounds: the len is 2 but the index is 7");
+    recorded("rust-kernels-fault.txt", &in_listing(&error, FILE, "gathered"));
     // The pipeline goes on.
     gathered.run(&[1.0, 2.0], &[0, 1], &mut y[..2]).unwrap();
 }

@@ -12,7 +12,7 @@ use super::sys::{
 };
 use super::table::functions;
 use crate::base::error::DriverError;
-use crate::base::kernel::Grid;
+use crate::base::threads::Grid;
 use crate::driver::{DriverResult, RawFunction};
 
 functions! {

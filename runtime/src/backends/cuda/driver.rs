@@ -21,7 +21,8 @@ use super::module::Modules;
 use super::{enqueue, graph, info, pinned};
 use crate::base::error::{Detail, Result};
 use crate::base::host_copy::numa::{self, Node};
-use crate::base::kernel::{Grid, KernelInfo};
+use crate::base::kernel::KernelInfo;
+use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
 use crate::driver::{
     Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,

@@ -6,8 +6,8 @@ use std::ptr;
 use super::api::{self, Api};
 use super::sys::{CUfunction, CUstream};
 use crate::base::error::{Detail, DriverError};
-use crate::base::kernel::Grid;
-use crate::base::kernel::volume;
+use crate::base::threads::Grid;
+use crate::base::threads::volume;
 use crate::driver::{DriverResult, RawFunction, RawLaunch};
 
 pub(super) fn function_handle(function: RawFunction) -> CUfunction {

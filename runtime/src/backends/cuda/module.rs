@@ -17,8 +17,8 @@ use super::nvrtc;
 use super::sys::{CUfunction, CUfunction_attribute as Attribute, CUjit_option as Jit, CUmodule};
 use crate::base::error::{Detail, DriverError, Error, Result};
 use crate::base::in_rust::FAULT_VARIABLE;
-use crate::base::kernel::volume;
 use crate::base::kernel::{KernelInfo, KernelModule, KernelSource};
+use crate::base::threads::volume;
 use crate::driver::{
     CLUSTERS, Cluster, DevicePtr, DriverResult, FaultWord, Info, Loaded, RawFunction, RawModule, RawSymbol,
 };

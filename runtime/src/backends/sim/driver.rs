@@ -12,8 +12,9 @@ use super::memory::Place;
 use super::work::{Planned, address};
 use super::{bodies, fault, occupancy, wait, work};
 use crate::base::error::{Detail, Error};
-use crate::base::kernel::{Grid, KernelInfo};
+use crate::base::kernel::KernelInfo;
 use crate::base::model::DeviceModel;
+use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
 use crate::driver::{
     Cluster, Command, DevicePtr, Driver, DriverResult, HostBody, Info, Loaded, Nanos, RawEvent, RawFunction,

@@ -1,7 +1,7 @@
 //! How many blocks fit a device, from the limits of its compute capability. Registers, which no host body
 //! has, are left out.
 
-use crate::base::kernel::volume;
+use crate::base::threads::volume;
 use crate::driver::Info;
 
 /// The first compute capability whose blocks may wait for each other.

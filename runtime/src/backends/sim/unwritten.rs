@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::random::mixed;
 use crate::base::error::Unwritten;
-use crate::base::kernel::Grid;
+use crate::base::threads::Grid;
 use crate::base::unwind::drop_payload;
 use crate::driver::{Access, HostBody};
 

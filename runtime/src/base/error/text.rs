@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::DriverError;
-use crate::base::kernel::volume;
+use crate::base::threads::volume;
 
 /// The device's report, on a line of its own.
 pub(super) fn cause(device: &Option<Box<DriverError>>) -> String {

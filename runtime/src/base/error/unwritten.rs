@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Detail;
-use crate::base::kernel::Grid;
+use crate::base::threads::Grid;
 
 /// A promise that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -43,19 +43,21 @@ template <class T> struct Slice {
     TW_MEMBER auto get(usize index) const;
 };
 
-/// `Option<&T>`: not a pointer that may be null, since the address would be compared too.
+/// `Option<&T>`: not a pointer that may be null, since the address would be compared too. The address of an
+/// element that is not there is not even computed, since C++ leaves open what that would do.
 template <class T> struct Option {
-    T* place;
+    T* data;
+    usize index;
     bool some;
 
     TW_MEMBER explicit operator bool() const { return some; }
-    TW_MEMBER T& operator*() const { return *place; }
-    TW_MEMBER T* operator->() const { return place; }
-    TW_MEMBER operator T*() const { return place; }
+    TW_MEMBER T& operator*() const { return data[index]; }
+    TW_MEMBER T* operator->() const { return data + index; }
+    TW_MEMBER operator T*() const { return data + index; }
 };
 
 template <class T> TW_MEMBER auto Slice<T>::get(usize index) const {
-    return Option<const T>{data + index, index < length};
+    return Option<const T>{data, index, index < length};
 }
 
 /// `[T; N]`
@@ -103,7 +105,7 @@ template <class T, usize D = 1> struct Own {
             inside = inside && index.a[d] < shape.a[d];
             place = place * shape.a[d] + index.a[d];
         }
-        return {data + place, inside};
+        return {data, place, inside};
     }
 };
 
@@ -112,7 +114,7 @@ template <class T> struct Own<T, 1> {
     usize length;
 
     TW_MEMBER usize len() const { return length; }
-    TW_MEMBER Option<T> get_mut(usize index) const { return {data + index, index < length}; }
+    TW_MEMBER Option<T> get_mut(usize index) const { return {data, index, index < length}; }
 };
 
 // The index of the thread, the axis that varies fastest last.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops;
 
 use super::fault;
-use crate::base::kernel::Grid;
+use crate::base::threads::Grid;
 
 /// The index of a kernel's thread in the data, which no other thread of the launch has: the first parameter of a
 /// `#[kernel]`.

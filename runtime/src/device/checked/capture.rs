@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::error::{Detail, Result, counted};
-use crate::base::kernel::Grid;
+use crate::base::threads::Grid;
 use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, raced};
 use crate::driver::command::recording::{NotInGraph, Recording};

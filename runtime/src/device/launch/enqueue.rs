@@ -4,7 +4,8 @@ use std::ffi::c_void;
 use std::fmt;
 
 use crate::base::error::{Detail, Error, Result};
-use crate::base::kernel::{Grid, KernelInfo};
+use crate::base::kernel::KernelInfo;
+use crate::base::threads::Grid;
 use crate::device::function::Function;
 use crate::device::pending::Caller;
 use crate::device::views::OwnView;

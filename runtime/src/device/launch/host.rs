@@ -1,6 +1,6 @@
 //! The work of a launch on the simulated device: a host body, called for each position.
 
-use crate::base::kernel::{Grid, Thread};
+use crate::base::threads::{Grid, Thread};
 use crate::driver::HostBody;
 
 /// The first parameter of a host body: a [`Thread`] (called once a thread) or a [`Grid`] (called once a

@@ -5,8 +5,8 @@ use bytemuck::Pod;
 use crate::base::chunk::Chunk;
 use crate::base::error::{Detail, DriverError, Error, Place, Result};
 use crate::base::extent::{Axis, Extent};
-use crate::base::kernel::Grid;
 use crate::base::plan::{AccessPlan, Memory, OperationPlan};
+use crate::base::threads::Grid;
 use crate::device::Device;
 use crate::device::function::{Function, check_limits};
 use crate::device::launch::{

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::backends::sim::{Sim, Simulation};
 use crate::base::error::{DriverError, Error};
-use crate::base::kernel::{Grid, KernelInfo};
+use crate::base::kernel::KernelInfo;
 use crate::base::model::DeviceModel;
+use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
 use crate::driver::{
     Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,

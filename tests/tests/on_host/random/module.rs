@@ -177,7 +177,7 @@ fn kernel(generator: &mut Generator, seed: u64) -> (String, Vec<Parameter>) {
             Takes::Slice | Takes::Own if generator.chance(15) => {
                 Ty::Array(Box::new(Ty::Number(generator.number())), 1 + generator.below(3))
             }
-            Takes::Value | Takes::Slice if generator.chance(10) => Ty::Bool,
+            Takes::Value if generator.chance(10) => Ty::Bool,
             _ => Ty::Number(generator.number()),
         };
         match takes {

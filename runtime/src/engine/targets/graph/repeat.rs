@@ -8,8 +8,8 @@
 use std::any::{Any, TypeId};
 
 use crate::base::chunk::Chunk;
-use crate::base::kernel::blocks;
 use crate::base::plan::{OperationKind, Plan};
+use crate::base::threads::blocks;
 use crate::device::Device;
 use crate::device::memory::NO_OPERATION;
 use crate::driver::{Command, DevicePtr, DriverResult};
