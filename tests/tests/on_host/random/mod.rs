@@ -224,7 +224,7 @@ fn kernels_do_the_same_in_both_languages() {
     let number = |name: &str, usual| {
         std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
     };
-    let (seed, count) = (number("THALWEG_SEED", 1), number("THALWEG_RANDOM_KERNELS", 100));
+    let (seed, count) = (number("THALWEG_SEED", 1), number("THALWEG_RANDOM_KERNELS", 300));
     let mut counts = Counts::new();
     let mut modules = Vec::new();
     for seed in seed..seed + count {

@@ -86,7 +86,11 @@ impl Lower<'_> {
                 (Kind::Return(value), self.types.add(Shape::Never))
             }
             Expr::Call(call) => self.call(call)?,
-            Expr::MethodCall(call) => self.method_call(call)?,
+            Expr::MethodCall(call) => {
+                let (kind, ty) = self.method_call(call)?;
+                // A method that panics reports the line of its name.
+                return Ok(self.expr(kind, ty, call.method.span()));
+            }
             Expr::Closure(closure) => self.closure(closure)?,
             Expr::Macro(call) => return self.macro_call(&call.mac, span),
             other => return Err(self.not_an_expression(other)),
