@@ -355,11 +355,13 @@ impl Generator<'_> {
         }
     }
 
-    /// The function that the simulated device runs: the user's, once for each thread.
+    /// The function that the simulated device runs: the user's, once for each thread. Each thread of the host has
+    /// its handles.
     fn host(&self, signature: &Signature, accesses: &[TokenStream]) -> TokenStream {
         let (private, at) = (&self.private, Span::mixed_site());
         let dimensions = Literal::usize_unsuffixed(signature.dimensions);
         let mut slices = Vec::new();
+        let mut handles = Vec::new();
         let mut arguments = Vec::new();
         let mut promises = Vec::new();
         for parameter in &signature.parameters {
@@ -371,11 +373,11 @@ impl Generator<'_> {
                     arguments.push(name.to_token_stream());
                 }
                 ParameterKind::Own(_) => {
-                    slices.push(quote_spanned!(at=> let mut #name = unsafe { #name.own() };));
+                    handles.push(quote_spanned!(at=> let mut #name = unsafe { #name.own() };));
                     arguments.push(quote_spanned!(at=> &mut #name));
                 }
                 ParameterKind::Out(_) => {
-                    slices.push(quote_spanned!(at=> let mut #name = unsafe { #name.out() };));
+                    handles.push(quote_spanned!(at=> let mut #name = unsafe { #name.out() };));
                     arguments.push(quote_spanned!(at=> &mut #name));
                     let said = unraw(name);
                     promises.push(quote_spanned!(at=> #name.promise(#said)));
@@ -386,7 +388,10 @@ impl Generator<'_> {
         let body = quote_spanned! {at=>
             move || {
                 #(#slices)*
-                #private::indices::<#dimensions>(grid, |index| Self::thread(#(#arguments),*));
+                #private::indices::<#dimensions, _>(grid, || {
+                    #(#handles)*
+                    move |index| Self::thread(#(#arguments),*)
+                });
             }
         };
         // SAFETY of the generated blocks: the launch runs a body only while its arguments are lent to it.

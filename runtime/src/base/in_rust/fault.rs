@@ -38,12 +38,18 @@ thread_local! {
     static PLACE: RefCell<Option<(String, u32)>> = const { RefCell::new(None) };
 }
 
-/// Calls `launch`, which runs a kernel's threads and stores the index of each before it runs. A panic goes on
-/// as a [`KernelFault`].
+impl KernelFault {
+    /// Goes on as a panic, which carries the fault.
+    pub(super) fn resume(self) -> ! {
+        panic::resume_unwind(Box::new(self))
+    }
+}
+
+/// Calls `launch`, which runs a kernel's threads and stores the index of each before it runs.
 ///
 /// A panic's place is known to the process's hook alone. So the first call adds one, which notes the place of
 /// a kernel's panic, prints nothing of it, since the error says it, and hands all others on.
-pub(super) fn running<const D: usize>(launch: impl FnOnce(&Cell<[usize; D]>)) {
+pub(super) fn running<const D: usize>(launch: impl FnOnce(&Cell<[usize; D]>)) -> Result<(), KernelFault> {
     static ADD_HOOK: Once = Once::new();
     // A thread that panics already cannot change the hook.
     if !std::thread::panicking() {
@@ -53,11 +59,10 @@ pub(super) fn running<const D: usize>(launch: impl FnOnce(&Cell<[usize; D]>)) {
     let was_inside = IN_KERNEL.replace(true);
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| launch(&index)));
     IN_KERNEL.set(was_inside);
-    if let Err(payload) = outcome {
+    outcome.map_err(|payload| {
         let place = PLACE.take();
-        let index = index.get().to_vec();
-        panic::resume_unwind(Box::new(KernelFault { place, index, message: panic_message(payload) }));
-    }
+        KernelFault { place, index: index.get().to_vec(), message: panic_message(payload) }
+    })
 }
 
 fn add_hook() {
@@ -77,15 +82,12 @@ mod tests {
 
     #[test]
     fn a_fault_says_where_and_which_thread() {
-        let line = line!() + 4;
-        let outcome = panic::catch_unwind(|| {
-            running::<2>(|index| {
-                index.set([3, 4]);
-                assert_eq!(index.get()[0], 7, "as the test wants");
-            });
+        let line = line!() + 3;
+        let outcome = running::<2>(|index| {
+            index.set([3, 4]);
+            assert_eq!(index.get()[0], 7, "as the test wants");
         });
-        let payload = outcome.expect_err("it panicked");
-        let fault = payload.downcast_ref::<KernelFault>().expect("a kernel's fault");
+        let fault = outcome.expect_err("it panicked");
         let (file, at) = fault.place.clone().expect("a place");
         assert!(file.ends_with("fault.rs"), "{file}");
         assert_eq!((at, &fault.index[..]), (line, &[3, 4][..]));
@@ -97,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_panic_outside_of_kernels_goes_to_the_hook_before() {
-        running::<1>(|_| {});
+        running::<1>(|_| {}).expect("no fault");
         assert!(!IN_KERNEL.get());
         let outcome = panic::catch_unwind(|| panic::panic_any(5));
         assert_eq!(outcome.expect_err("it panicked").downcast_ref::<i32>(), Some(&5));

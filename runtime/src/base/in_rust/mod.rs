@@ -7,12 +7,14 @@
 
 mod constant;
 mod fault;
+mod launch;
 mod native;
 mod source;
 
 pub use fault::KernelFault;
 
 pub use constant::{KernelConstant, constant};
-pub use native::{Index, Out, Own, indices};
+pub use launch::indices;
+pub use native::{Index, Out, Own};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};

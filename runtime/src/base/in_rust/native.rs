@@ -4,8 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops;
 
-use super::fault;
-use crate::base::threads::Grid;
 
 /// The index of a kernel's thread in the data, which no other thread of the launch has: the first parameter of a
 /// `#[kernel]`.
@@ -17,7 +15,7 @@ use crate::base::threads::Grid;
 /// let i = thalweg::kernel::Index([0]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Index<const D: usize = 1>([usize; D]);
+pub struct Index<const D: usize = 1>(pub(super) [usize; D]);
 
 impl Index<1> {
     /// The index as a number.
@@ -94,8 +92,9 @@ macro_rules! handles {
     ($($handle:ident),*) => {$(
         impl<T> $handle<[T]> {
             /// # Safety
-            /// `data` has as many elements as the shape, and they are exclusively the launch's. The handle is lent
-            /// to the kernel's function alone, which cannot keep it.
+            /// `data` has as many elements as the shape, and they are exclusively the launch's, which may have
+            /// several handles, one for each thread of the host. A handle is lent to the kernel's function
+            /// alone, which cannot keep it.
             #[doc(hidden)]
             pub(crate) unsafe fn new(data: *mut T, shape: [usize; 3]) -> Self {
                 Self(Handle { data: data.cast(), shape }, PhantomData)
@@ -132,44 +131,3 @@ macro_rules! handles {
     )*};
 }
 handles!(Own, Out);
-
-/// Calls `kernel` for the index of each thread of a grid, along x fastest. A panic of the kernel goes on as a
-/// [`KernelFault`](super::KernelFault).
-#[doc(hidden)]
-#[inline]
-pub fn indices<const D: usize>(grid: Grid, mut kernel: impl FnMut(Index<D>)) {
-    let [x, y, z] = [0, 1, 2].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
-    fault::running(|current| {
-        for z in 0..z {
-            for y in 0..y {
-                for x in 0..x {
-                    let all = [z, y, x];
-                    let index = std::array::from_fn(|axis| all[3 - D + axis]);
-                    current.set(index);
-                    kernel(Index(index));
-                }
-            }
-        }
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_index_has_its_own_element() {
-        let grid = Grid { grid_dim: [2, 3, 1], block_dim: [2, 1, 1], shared: 0 };
-        let mut data = [0; 6];
-        // SAFETY: the shape is that of the data, which is borrowed for the handle's life.
-        let mut own = unsafe { Own::<[i32]>::new(data.as_mut_ptr(), [1, 2, 3]) };
-        assert_eq!((own.len(), own.is_empty()), (6, false));
-        let mut outside = 0;
-        indices::<2>(grid, |at| match own.get_mut(at) {
-            Some(element) => *element += 10 + (at.get()[0] * 10 + at.get()[1]) as i32,
-            None => outside += 1,
-        });
-        // Twelve threads, of which six have no element.
-        assert_eq!((data, outside), ([10, 11, 12, 20, 21, 22], 6));
-    }
-}

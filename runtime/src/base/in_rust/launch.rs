@@ -1,0 +1,79 @@
+//! The launch of a kernel on the host.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::fault::{self, KernelFault};
+use super::native::Index;
+use crate::base::threads::Grid;
+
+/// The threads that one task runs, one after another: enough that starting the task costs little.
+const TASK: usize = 1 << 13;
+
+/// Calls a kernel for the index of each thread of a grid. Each thread of the host that takes part has its kernel
+/// from `kernel`, for some indices in order along x. If the kernel panics, the first index that does is the
+/// outcome: the panic goes on as a [`KernelFault`].
+#[doc(hidden)]
+#[inline]
+pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
+    let extents = [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
+    let threads: usize = extents.iter().product();
+    let run = |range| run(extents, range, kernel());
+    let fault = if threads <= TASK {
+        run(0..threads).err()
+    } else {
+        let tasks = threads.div_ceil(TASK);
+        let task = |task: usize| run(task * TASK..threads.min((task + 1) * TASK)).err();
+        // The first in order, so that the outcome does not depend on which is faster.
+        (0..tasks).into_par_iter().find_map_first(task)
+    };
+    if let Some(fault) = fault {
+        fault.resume();
+    }
+}
+
+/// Calls `kernel` for some of the indices of a grid, which are numbered along x first.
+#[inline]
+fn run<const D: usize>(
+    [_, y, x]: [usize; 3],
+    range: Range<usize>,
+    mut kernel: impl FnMut(Index<D>),
+) -> Result<(), KernelFault> {
+    fault::running(|current| {
+        let mut next = range.start;
+        while next < range.end {
+            let (row, first) = (next / x, next % x);
+            let end = x.min(first + (range.end - next));
+            for column in first..end {
+                let all = [row / y, row % y, column];
+                let index = std::array::from_fn(|axis| all[3 - D + axis]);
+                current.set(index);
+                kernel(Index(index));
+            }
+            next += end - first;
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::native::Own;
+    use super::*;
+
+    #[test]
+    fn each_index_has_its_own_element() {
+        let grid = Grid { grid_dim: [2, 3, 1], block_dim: [2, 1, 1], shared: 0 };
+        let mut data = [0; 6];
+        // SAFETY: the shape is that of the data, which is borrowed for the handle's life.
+        let mut own = unsafe { Own::<[i32]>::new(data.as_mut_ptr(), [1, 2, 3]) };
+        assert_eq!((own.len(), own.is_empty()), (6, false));
+        let mut outside = 0;
+        indices::<2>(grid, |at| match own.get_mut(at) {
+            Some(element) => *element += 10 + (at.get()[0] * 10 + at.get()[1]) as i32,
+            None => outside += 1,
+        });
+        // Twelve threads, of which six have no element.
+        assert_eq!((data, outside), ([10, 11, 12, 20, 21, 22], 6));
+    }
+}
