@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::rc::Rc;
 use std::sync::Once;
 
 use crate::base::unwind::panic_message;
@@ -12,9 +13,19 @@ use crate::base::unwind::panic_message;
 pub struct KernelFault {
     /// The Rust file and the line, if they are known.
     pub(crate) place: Option<(String, u32)>,
-    /// The thread's index, the axis that varies fastest last.
-    pub(crate) index: Vec<usize>,
+    pub(crate) thread: FaultThread,
     pub(crate) message: String,
+}
+
+/// The thread that has failed, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FaultThread {
+    /// A GPU tells the line alone.
+    Unknown,
+    /// That of an index, the axis that varies fastest last.
+    OfIndex(Vec<usize>),
+    /// A thread of a block; `None` outside of phases, where all threads do the same.
+    OfBlock(usize, Option<usize>),
 }
 
 impl fmt::Display for KernelFault {
@@ -23,10 +34,18 @@ impl fmt::Display for KernelFault {
             write!(f, "at {file}:{line}: ")?;
         }
         f.write_str(&self.message)?;
-        match &self.index[..] {
-            [] => Ok(()),
-            [one] => write!(f, "\n  note: it was the thread of index {one}"),
-            several => write!(f, "\n  note: it was the thread of index {several:?}"),
+        match &self.thread {
+            FaultThread::Unknown => Ok(()),
+            FaultThread::OfIndex(index) => match &index[..] {
+                [one] => write!(f, "\n  note: it was the thread of index {one}"),
+                several => write!(f, "\n  note: it was the thread of index {several:?}"),
+            },
+            FaultThread::OfBlock(block, Some(thread)) => {
+                write!(f, "\n  note: it was thread {thread} of block {block}")
+            }
+            FaultThread::OfBlock(block, None) => {
+                write!(f, "\n  note: it was block {block}, outside of a phase")
+            }
         }
     }
 }
@@ -46,23 +65,42 @@ impl KernelFault {
 }
 
 /// Calls `launch`, which runs a kernel's threads and stores the index of each before it runs.
+pub(super) fn running<const D: usize>(launch: impl FnOnce(&Cell<[usize; D]>)) -> Result<(), KernelFault> {
+    let index = Cell::new([0; D]);
+    caught(|| launch(&index)).map_err(|(place, message)| KernelFault {
+        place,
+        thread: FaultThread::OfIndex(index.get().to_vec()),
+        message,
+    })
+}
+
+/// Calls `launch`, which runs a kernel's block and stores the number of each thread before it runs.
+pub(super) fn in_block(
+    block: usize,
+    launch: impl FnOnce(Rc<Cell<Option<usize>>>),
+) -> Result<(), KernelFault> {
+    let thread = Rc::new(Cell::new(None));
+    caught(|| launch(Rc::clone(&thread))).map_err(|(place, message)| KernelFault {
+        place,
+        thread: FaultThread::OfBlock(block, thread.get()),
+        message,
+    })
+}
+
+/// Calls a part of a kernel's launch. If it panics, the outcome is where and what it says.
 ///
 /// A panic's place is known to the process's hook alone. So the first call adds one, which notes the place of
 /// a kernel's panic, prints nothing of it, since the error says it, and hands all others on.
-pub(super) fn running<const D: usize>(launch: impl FnOnce(&Cell<[usize; D]>)) -> Result<(), KernelFault> {
+fn caught(launch: impl FnOnce()) -> Result<(), (Option<(String, u32)>, String)> {
     static ADD_HOOK: Once = Once::new();
     // A thread that panics already cannot change the hook.
     if !std::thread::panicking() {
         ADD_HOOK.call_once(add_hook);
     }
-    let index = Cell::new([0; D]);
     let was_inside = IN_KERNEL.replace(true);
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| launch(&index)));
+    let outcome = panic::catch_unwind(AssertUnwindSafe(launch));
     IN_KERNEL.set(was_inside);
-    outcome.map_err(|payload| {
-        let place = PLACE.take();
-        KernelFault { place, index: index.get().to_vec(), message: panic_message(payload) }
-    })
+    outcome.map_err(|payload| (PLACE.take(), panic_message(payload)))
 }
 
 fn add_hook() {
@@ -90,7 +128,7 @@ mod tests {
         let fault = outcome.expect_err("it panicked");
         let (file, at) = fault.place.clone().expect("a place");
         assert!(file.ends_with("fault.rs"), "{file}");
-        assert_eq!((at, &fault.index[..]), (line, &[3, 4][..]));
+        assert_eq!((at, &fault.thread), (line, &FaultThread::OfIndex(vec![3, 4])));
         let said = fault.to_string();
         assert!(said.starts_with(&format!("at {file}:{line}: ")), "{said}");
         assert!(said.contains("as the test wants"), "{said}");

@@ -5,6 +5,7 @@
 //! them together when a program runs. The types in [`native`] are those with which the function runs on the
 //! host.
 
+mod blocks;
 mod constant;
 mod fault;
 mod launch;
@@ -13,6 +14,7 @@ mod source;
 
 pub use fault::KernelFault;
 
+pub use blocks::{Block, BlockIndex, BlockThread, Private, Shared, SharedArray, blocks};
 pub use constant::{KernelConstant, constant};
 pub use launch::indices;
 pub use native::{Index, Out, Own};

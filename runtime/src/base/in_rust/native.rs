@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops;
 
-
 /// The index of a kernel's thread in the data, which no other thread of the launch has: the first parameter of a
 /// `#[kernel]`.
 ///

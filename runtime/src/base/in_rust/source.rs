@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 use std::ptr;
 
-use super::fault::KernelFault;
+use super::fault::{FaultThread, KernelFault};
 
 /// Finds the source of a function that another calls. It is called when the sources are joined: constants
 /// that named each other, of functions that call each other, would have no end.
@@ -121,7 +121,7 @@ impl RustSource {
         let order = self.order();
         let source = order.iter().rev().nth(function as usize);
         let place = source.map(|source| (source.file.to_owned(), line));
-        KernelFault { place, index: Vec::new(), message: ON_A_GPU.to_owned() }
+        KernelFault { place, thread: FaultThread::Unknown, message: ON_A_GPU.to_owned() }
     }
 
     /// The functions in the order in which they are written: each after those that it calls, so that the

@@ -1,0 +1,346 @@
+//! Blocks of threads on the host: one thread of the host runs the threads of a block one after another, phase
+//! by phase.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops;
+use std::rc::Rc;
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::fault::{self, KernelFault};
+use super::native::{Index, Out, Own};
+use crate::base::threads::Grid;
+
+/// A block of threads that work together: the first parameter of a `#[kernel]` in phases.
+///
+/// What stands outside of a phase is the same for all threads of the block. A phase is a closure that each
+/// thread of the block runs, such as that of [`each`](Self::each). No thread begins the next phase before all
+/// have ended this one.
+pub struct Block {
+    index: usize,
+    blocks: usize,
+    threads: usize,
+    /// The thread that runs, for the message if it fails.
+    running: Rc<Cell<Option<usize>>>,
+}
+
+/// The index of a block in its grid, which no other block has. With it a block writes
+/// [its element](super::Own::put).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockIndex(pub(super) usize);
+
+impl BlockIndex {
+    /// The index as a number.
+    #[inline]
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+/// A thread of a block, in a phase.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockThread {
+    rank: usize,
+    threads: usize,
+    block: usize,
+    blocks: usize,
+}
+
+impl BlockThread {
+    /// The thread's number in its block.
+    #[inline]
+    pub fn rank(self) -> usize {
+        self.rank
+    }
+
+    /// The thread's index in the data, which no other thread of the launch has.
+    #[inline]
+    pub fn index(self) -> Index {
+        Index([self.block * self.threads + self.rank])
+    }
+
+    /// The thread's share of `0..n`, if all threads of the launch share it: its [`index`](Self::index), and on
+    /// in steps of as many as there are threads.
+    #[inline]
+    pub fn of_grid(self, n: usize) -> impl Iterator<Item = Index> {
+        (self.index().get()..n).step_by(self.blocks * self.threads).map(|at| Index([at]))
+    }
+
+    /// The thread's share of `0..n`, if the threads of its block share it.
+    #[inline]
+    pub fn of_block(self, n: usize) -> impl Iterator<Item = usize> {
+        (self.rank..n).step_by(self.threads)
+    }
+}
+
+impl Block {
+    /// The block's index in the grid.
+    #[inline]
+    pub fn index(&self) -> BlockIndex {
+        BlockIndex(self.index)
+    }
+
+    /// The number of blocks in the grid.
+    #[inline]
+    pub fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// The number of threads in each block.
+    #[inline]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// A phase: each thread of the block runs `phase`.
+    #[inline]
+    pub fn each(&self, mut phase: impl FnMut(BlockThread)) {
+        let &Self { index, blocks, threads, .. } = self;
+        for rank in 0..threads {
+            self.running.set(Some(rank));
+            phase(BlockThread { rank, threads, block: index, blocks });
+        }
+        self.running.set(None);
+    }
+
+    /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill).
+    #[inline]
+    pub fn shared<A: SharedArray>(&self) -> Shared<A> {
+        let mut array = Box::new(A::zeroed());
+        // What is read before it is written is hardly ever right.
+        bytemuck::bytes_of_mut(&mut *array).fill(UNDEFINED);
+        Shared(array)
+    }
+
+    /// A phase that writes all of a shared array: the threads share the elements, and each is what `value`
+    /// gives for its place. `value` may read other shared arrays, but not this one.
+    #[inline]
+    pub fn fill<A: SharedArray>(&self, array: &mut Shared<A>, mut value: impl FnMut(A::At) -> A::Element) {
+        self.each(|thread| {
+            for place in thread.of_block(A::LENGTH) {
+                array.0.set(place, value(A::at(place)));
+            }
+        });
+    }
+
+    /// A variable of which each thread has its own, which it keeps from phase to phase: `sums[t]`.
+    #[inline]
+    pub fn private<T: Copy>(&self, start: T) -> Private<T> {
+        Private(vec![start; self.threads])
+    }
+
+    /// A phase that gives one value to the whole block: `combine` of the values of all threads, in the order
+    /// of a tree, which is the same on every device. `none` changes nothing in `combine`: 0 in a sum.
+    #[inline]
+    pub fn reduce<T: Copy>(
+        &self,
+        none: T,
+        mut value: impl FnMut(BlockThread) -> T,
+        mut combine: impl FnMut(T, T) -> T,
+    ) -> T {
+        let mut values = Vec::with_capacity(self.threads);
+        self.each(|thread| values.push(value(thread)));
+        let mut warps = Vec::with_capacity(values.len().div_ceil(WARP));
+        for (warp, values) in values.chunks(WARP).enumerate() {
+            self.running.set(Some(warp * WARP));
+            warps.push(of_warp(values, none, &mut combine));
+        }
+        self.running.set(Some(0));
+        let result = of_warp(&warps, none, &mut combine);
+        self.running.set(None);
+        result
+    }
+
+    /// A phase: whether `test` holds for a thread of the block.
+    #[inline]
+    pub fn any(&self, test: impl FnMut(BlockThread) -> bool) -> bool {
+        self.count(test) > 0
+    }
+
+    /// A phase: for how many threads of the block `test` holds.
+    #[inline]
+    pub fn count(&self, mut test: impl FnMut(BlockThread) -> bool) -> usize {
+        let mut count = 0;
+        self.each(|thread| count += usize::from(test(thread)));
+        count
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, blocks, threads, .. } = self;
+        f.debug_struct("Block")
+            .field("index", index)
+            .field("blocks", blocks)
+            .field("threads", threads)
+            .finish()
+    }
+}
+
+/// The threads of a warp.
+const WARP: usize = 32;
+
+/// The byte that shared memory is made of until it is filled: NaN in floats, and no likely integer.
+const UNDEFINED: u8 = 0xff;
+
+/// The first value after each has been combined with that of a later thread: 16, 8, 4, 2 and 1 further on.
+fn of_warp<T: Copy>(values: &[T], none: T, combine: &mut impl FnMut(T, T) -> T) -> T {
+    let mut all = [none; WARP];
+    all[..values.len()].copy_from_slice(values);
+    let mut count = WARP / 2;
+    while count > 0 {
+        for at in 0..count {
+            all[at] = combine(all[at], all[at + count]);
+        }
+        count /= 2;
+    }
+    all[0]
+}
+
+/// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it.
+pub struct Shared<A>(Box<A>);
+
+impl<A> ops::Deref for Shared<A> {
+    type Target = A;
+
+    #[inline]
+    fn deref(&self) -> &A {
+        &self.0
+    }
+}
+
+impl<A> fmt::Debug for Shared<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+/// A variable of which each thread of a block has its own.
+pub struct Private<T>(Vec<T>);
+
+impl<T> ops::Index<BlockThread> for Private<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, thread: BlockThread) -> &T {
+        &self.0[thread.rank]
+    }
+}
+
+impl<T> ops::IndexMut<BlockThread> for Private<T> {
+    #[inline]
+    fn index_mut(&mut self, thread: BlockThread) -> &mut T {
+        &mut self.0[thread.rank]
+    }
+}
+
+impl<T> fmt::Debug for Private<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Private").finish_non_exhaustive()
+    }
+}
+
+mod sealed {
+    pub trait Number: bytemuck::Pod {}
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => { $(impl sealed::Number for $number {})* };
+}
+numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
+
+/// An array that shared memory can hold: of numbers, or of arrays of numbers.
+pub trait SharedArray: Pod {
+    /// The place of an element: a number, or a row and a column.
+    type At;
+    /// A number.
+    type Element;
+    /// The number of elements.
+    #[doc(hidden)]
+    const LENGTH: usize;
+    /// The place of an element, along the last axis first.
+    #[doc(hidden)]
+    fn at(place: usize) -> Self::At;
+    #[doc(hidden)]
+    fn set(&mut self, place: usize, value: Self::Element);
+}
+
+impl<T: sealed::Number, const N: usize> SharedArray for [T; N]
+where
+    [T; N]: Pod,
+{
+    type At = usize;
+    type Element = T;
+    const LENGTH: usize = N;
+
+    #[inline]
+    fn at(place: usize) -> usize {
+        place
+    }
+
+    #[inline]
+    fn set(&mut self, place: usize, value: T) {
+        self[place] = value;
+    }
+}
+
+impl<T: sealed::Number, const R: usize, const C: usize> SharedArray for [[T; C]; R]
+where
+    [[T; C]; R]: Pod,
+{
+    type At = [usize; 2];
+    type Element = T;
+    const LENGTH: usize = R * C;
+
+    #[inline]
+    fn at(place: usize) -> [usize; 2] {
+        [place / C, place % C]
+    }
+
+    #[inline]
+    fn set(&mut self, place: usize, value: T) {
+        self[place / C][place % C] = value;
+    }
+}
+
+macro_rules! puts {
+    ($($handle:ident),*) => {$(
+        impl<T> $handle<[T]> {
+            /// Writes the block's own element, outside of phases.
+            ///
+            /// # Panics
+            /// If the grid has more blocks than there are elements.
+            #[inline]
+            #[track_caller]
+            pub fn put(&mut self, at: BlockIndex, value: T) {
+                let length = self.len();
+                let Some(element) = self.get_mut(Index([at.0])) else {
+                    panic!("index out of bounds: the len is {length} but the index is {}", at.0);
+                };
+                *element = value;
+            }
+        }
+    )*};
+}
+puts!(Own, Out);
+
+/// Calls a kernel for each block of a grid in one dimension. Each thread of the host that takes part has its
+/// kernel from `kernel`. If the kernel panics, the first block in which it does is the outcome: the panic goes
+/// on as a [`KernelFault`].
+#[doc(hidden)]
+#[inline]
+pub fn blocks<K: FnMut(Block)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
+    let (blocks, threads) = (grid.grid_dim[0] as usize, grid.block_dim[0] as usize);
+    let fault = (0..blocks).into_par_iter().find_map_first(|index| {
+        let mut kernel = kernel();
+        fault::in_block(index, |running| {
+            kernel(Block { index, blocks, threads, running });
+        })
+        .err()
+    });
+    if let Some(fault) = fault {
+        fault.resume();
+    }
+}
