@@ -216,10 +216,13 @@ impl Generator {
                 self.count("while");
                 let number = self.integer();
                 self.declare(&counter, Ty::Number(number), false, Access::Kept);
+                // Rust has no `break` in the condition of a `while`.
+                let loops = std::mem::take(&mut self.loops);
                 let and = match self.chance(50) {
                     true => format!(" && {}", self.of_bool(2).within(binds::AND - 1)),
                     false => String::new(),
                 };
+                self.loops = loops;
                 let body = self.body(depth, &format!("{counter} += 1;"));
                 format!("let mut {counter}: {} = 0;{line}while {counter} < {most}{and} {body}", number.name())
             }
