@@ -7,8 +7,8 @@ pub use crate::base::chunk::Chunk;
 pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
-    Callee, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource, RustText,
-    constant, indices,
+    Block, Callee, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource,
+    RustText, blocks, constant, indices,
 };
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};

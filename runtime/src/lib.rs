@@ -107,7 +107,9 @@ pub mod error {
 /// that host bodies see, and slices of device memory.
 pub mod kernel {
     pub use crate::base::extent::{Axis, Extent};
-    pub use crate::base::in_rust::{Index, Out, Own};
+    pub use crate::base::in_rust::{
+        Block, BlockIndex, BlockThread, Index, Out, Own, Private, Shared, SharedArray,
+    };
     pub use crate::base::threads::{Grid, Thread, blocks};
     pub use crate::device::launch::{
         DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, OutArg, OwnArg, Position, ReadArg, ReadWriteArg,

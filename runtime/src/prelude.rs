@@ -1,7 +1,9 @@
 //! Everything that a program with a pipeline needs: `use thalweg::prelude::*;`.
 
 pub use crate::io::{sink, source};
-pub use crate::kernel::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Grid, Index, Out, Own, Thread, blocks};
+pub use crate::kernel::{
+    Block, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Grid, Index, Out, Own, Thread, blocks,
+};
 pub use crate::routine::Enqueue;
 pub use crate::sim::Simulation;
 pub use crate::{

@@ -135,7 +135,7 @@ impl Generator<'_> {
         let at = Span::mixed_site();
         let conditions = self.conditions();
         let plain = unraw(&self.item.sig.ident);
-        let parameters = signature.parameters.iter().filter(|of| !matches!(of.kind, ParameterKind::Index(_)));
+        let parameters = signature.parameters.iter().filter(|of| !of.kind.is_position());
         let parameters: Vec<_> = parameters.collect();
         let dimensions = Literal::usize_unsuffixed(signature.dimensions);
         // The trait of a launch's arguments: those of several dimensions have a shape.
@@ -161,7 +161,7 @@ impl Generator<'_> {
                     quote_spanned!(at=> #name: impl #private::#argument<#generics>)
                 }
                 ParameterKind::Value(ty) => quote_spanned!(at=> #name: #ty),
-                ParameterKind::Index(_) => TokenStream::new(),
+                ParameterKind::Index(_) | ParameterKind::Block => TokenStream::new(),
             }
         });
         let is_own = |kind: &ParameterKind| matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
@@ -180,10 +180,11 @@ impl Generator<'_> {
         });
         let requires = self.requires(&plain, signature);
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
-        let covers = owns.clone().map(|parameter| {
+        let covers = owns.filter(|_| !signature.in_blocks).map(|parameter| {
             let (name, said) = (&parameter.name, unraw(&parameter.name));
             quote_spanned!(at=> launch.covers(#plain, #said, &#name)?;)
         });
+        let in_blocks = signature.in_blocks.then(|| quote_spanned!(at=> launch.in_blocks(#plain)?;));
         let arguments = parameters.iter().flat_map(|parameter| {
             let name = &parameter.name;
             match &parameter.kind {
@@ -254,6 +255,7 @@ impl Generator<'_> {
                     #(#views)*
                     #requires
                     #(#covers)*
+                    #in_blocks
                     #host
                     // SAFETY: the C++ of the kernel is made of its Rust, which stays within its slices and its
                     // own elements.
@@ -312,7 +314,7 @@ impl Generator<'_> {
                     let name = &parameter.name;
                     let said = unraw(name);
                     match &parameter.kind {
-                        ParameterKind::Index(_) => None,
+                        ParameterKind::Index(_) | ParameterKind::Block => None,
                         ParameterKind::Value(ty) => {
                             is_primitive(ty).then(|| quote_spanned!(at=> .add(#said, #name)))
                         }
@@ -345,7 +347,7 @@ impl Generator<'_> {
         let names: Vec<_> = names.collect();
         let many = many_arguments(names.len());
         quote_spanned! {at=>
-            /// What one thread does.
+            /// What one thread or block does.
             #[inline(always)]
             #[allow(deprecated, reason = "launches are reported")]
             #many
@@ -368,6 +370,7 @@ impl Generator<'_> {
             let name = &parameter.name;
             match &parameter.kind {
                 ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
+                ParameterKind::Block => arguments.push(quote_spanned!(at=> block)),
                 ParameterKind::Slice(element) => {
                     slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
                     arguments.push(name.to_token_stream());
@@ -385,12 +388,16 @@ impl Generator<'_> {
                 ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
             }
         }
+        let (run, position) = match signature.in_blocks {
+            true => (quote_spanned!(at=> blocks), quote_spanned!(at=> block)),
+            false => (quote_spanned!(at=> indices::<#dimensions, _>), quote_spanned!(at=> index)),
+        };
         let body = quote_spanned! {at=>
             move || {
                 #(#slices)*
-                #private::indices::<#dimensions, _>(grid, || {
+                #private::#run(grid, || {
                     #(#handles)*
-                    move |index| Self::thread(#(#arguments),*)
+                    move |#position| Self::thread(#(#arguments),*)
                 });
             }
         };

@@ -138,6 +138,29 @@ pub(super) enum Kind {
     Convert(&'static str, Number, Box<Expr>),
     /// `assert!` with the condition, and `panic!` without.
     Assert(Option<Box<Expr>>),
+    /// A function of the header without arguments.
+    Builtin(&'static str),
+    /// `block.shared::<T>()`: the type says the rest.
+    NewShared,
+    /// `block.private(start)`
+    NewPrivate(Box<Expr>),
+    /// `sums[t]`: the thread's own of a private variable.
+    Mine(Box<Expr>),
+    Phase(Box<Phase>),
+    /// `sums.put(block.index(), value)`
+    Put(Box<Expr>, Box<Expr>, Box<Expr>),
+}
+
+/// A phase of a block: closures that its threads run, and a barrier.
+#[derive(Debug)]
+pub(super) enum Phase {
+    Each(usize),
+    /// The shared array, and the closure that gives its elements.
+    Fill(LocalId, usize),
+    /// The values, and how two are combined.
+    Reduce(usize, usize),
+    Any(usize),
+    Count(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,6 +15,8 @@ pub(super) struct Signature {
     pub(super) parameters: Vec<Parameter>,
     /// The dimensions of a kernel's `Index`.
     pub(super) dimensions: usize,
+    /// The kernel begins with a `Block`.
+    pub(super) in_blocks: bool,
 }
 
 pub(super) struct Parameter {
@@ -27,6 +29,8 @@ pub(super) struct Parameter {
 pub(super) enum ParameterKind {
     /// `Index<D>`
     Index(usize),
+    /// `Block`
+    Block,
     /// `&[T]`
     Slice(Type),
     /// `&mut Own<[T]>`
@@ -38,6 +42,11 @@ pub(super) enum ParameterKind {
 }
 
 impl ParameterKind {
+    /// Whether the launch makes it, and not the caller.
+    pub(super) fn is_position(&self) -> bool {
+        matches!(self, Self::Index(_) | Self::Block)
+    }
+
     /// The type in the body.
     pub(super) fn ty(&self, reader: &mut impl ReadsTypes) -> Ty {
         // Such a type was reported.
@@ -47,6 +56,7 @@ impl ParameterKind {
         };
         let shape = match self {
             Self::Index(dimensions) => Shape::Index(*dimensions),
+            Self::Block => Shape::Block,
             Self::Slice(element) => Shape::Slice(of(reader, element)),
             Self::Own(element) => Shape::Elements { of: of(reader, element), out: false },
             Self::Out(element) => Shape::Elements { of: of(reader, element), out: true },
@@ -74,22 +84,26 @@ pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> O
             }
             FnArg::Typed(typed) => {
                 let Some(parameter) = parameter(typed, parameters.len(), role, errors) else { continue };
-                let is_index = |parameter: &Parameter| matches!(parameter.kind, ParameterKind::Index(_));
-                if role == Role::Kernel && is_index(&parameter) && parameters.iter().any(is_index) {
+                let is_position = |parameter: &Parameter| parameter.kind.is_position();
+                if role == Role::Kernel && is_position(&parameter) && parameters.iter().any(is_position) {
                     let what = format!("{} has two positions", role.named(function));
-                    let notes = ["a thread has one `Index`, the first parameter".to_owned()];
+                    let notes =
+                        ["the first parameter is an `Index` or a `Block`, and no other is".to_owned()];
                     errors.push(error(typed, "TW0907", &what, &notes, Some("remove this one".to_owned())));
                 }
                 parameters.push(parameter);
             }
         }
     }
-    let dimensions = match parameters.first().map(|first| &first.kind) {
+    let first = parameters.first().map(|first| &first.kind);
+    let in_blocks = matches!(first, Some(ParameterKind::Block));
+    let dimensions = match first {
         Some(ParameterKind::Index(dimensions)) => *dimensions,
+        Some(ParameterKind::Block) => 1,
         _ if role == Role::Kernel && errors.len() == before => {
             let what = format!("{} does not begin with its position", role.named(function));
-            let notes = ["a kernel runs once for each index of the data".to_owned()];
-            let help = "write `i: Index` as its first parameter".to_owned();
+            let notes = ["a kernel runs once for each index of the data, or once for each block".to_owned()];
+            let help = "write `i: Index` as its first parameter, or `block: Block`".to_owned();
             let at = match function.sig.inputs.first() {
                 Some(first) => first.to_token_stream(),
                 None => function.sig.ident.to_token_stream(),
@@ -99,7 +113,7 @@ pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> O
         }
         _ => 1,
     };
-    (errors.len() == before).then_some(Signature { parameters, dimensions })
+    (errors.len() == before).then_some(Signature { parameters, dimensions, in_blocks })
 }
 
 fn is_generic(function: &ItemFn) -> bool {
@@ -229,6 +243,7 @@ fn kind(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
         },
         inside if is_kernel && handle(inside).is_some() => refuse(format!("write `&mut {}`", text(inside))),
         Type::Slice(slice) => refuse(format!("write `&[{}]`", text(&slice.elem))),
+        inside if is_kernel && is_block(inside) => Ok(ParameterKind::Block),
         inside => match index(inside) {
             Some(dimensions) => Ok(ParameterKind::Index(dimensions)),
             None => by_value(ty, role),
@@ -315,6 +330,11 @@ fn handle(ty: &Type) -> Option<(bool, &Type)> {
         _ => None,
     });
     Some((out, element?))
+}
+
+fn is_block(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    path.path.segments.last().is_some_and(|last| last.ident == "Block" && last.arguments.is_none())
 }
 
 fn index(ty: &Type) -> Option<usize> {

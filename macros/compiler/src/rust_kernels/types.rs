@@ -104,6 +104,16 @@ pub(super) enum Shape {
     },
     /// `Index<D>`.
     Index(usize),
+    /// `Block`.
+    Block,
+    /// `block.index()`.
+    BlockIndex,
+    /// A thread of a block, which a phase's closure gets.
+    Thread,
+    /// An array in shared memory.
+    Shared(Ty),
+    /// A variable of which each thread of a block has its own.
+    Private(Ty),
     Closure(usize),
     /// That of an expression with an error, which was reported: nothing more is said of it.
     Reported,
@@ -254,7 +264,8 @@ impl Types {
             (Shape::Ref(to, _), _) => self.unify(to, b),
             (_, Shape::Ref(to, _)) => self.unify(a, to),
             (Shape::Array(a, _) | Shape::Slice(a), Shape::Array(b, _) | Shape::Slice(b))
-            | (Shape::Option(a), Shape::Option(b)) => self.unify(a, b),
+            | (Shape::Option(a), Shape::Option(b))
+            | (Shape::Private(a), Shape::Private(b)) => self.unify(a, b),
             (Shape::Tuple(a), Shape::Tuple(b)) => a.into_iter().zip(b).for_each(|(a, b)| self.unify(a, b)),
             _ => {}
         }
@@ -272,6 +283,8 @@ impl Types {
             | Shape::Slice(of)
             | Shape::Ref(of, _)
             | Shape::Option(of)
+            | Shape::Shared(of)
+            | Shape::Private(of)
             | Shape::Elements { of, .. } => self.occurs(variable, *of),
             _ => false,
         }
@@ -311,7 +324,10 @@ impl Types {
                 _ => return None,
             },
             Shape::Elements { of, .. } => format!("tw::Own<{}>", self.cpp(*of)?),
-            Shape::Index(1) => "usize".to_owned(),
+            Shape::Index(1) | Shape::BlockIndex => "usize".to_owned(),
+            Shape::Shared(of) | Shape::Private(of) => self.cpp(*of)?,
+            Shape::Block => "tw::Block".to_owned(),
+            Shape::Thread => "tw::BlockThread".to_owned(),
             Shape::Index(dimensions) => format!("tw::Array<usize, {dimensions}>"),
             Shape::Unknown(_) | Shape::Closure(_) | Shape::Reported => return None,
         })

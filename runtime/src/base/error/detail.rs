@@ -526,6 +526,22 @@ pub enum Detail {
         /// The threads of a block, as `[x, y, z]`.
         block: [u32; 3],
     },
+    /// The launch of a kernel in blocks has more than one dimension.
+    #[error(
+        "the launch <<<{}, {}>>> of kernel `{kernel}` has more than one dimension\n  \
+         note: the threads of a `Block` are counted along x alone\n  \
+         help: write one number for the grid, and one for the block",
+        extent(grid),
+        extent(block)
+    )]
+    InBlocks {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The blocks of the launch, as `[x, y, z]`.
+        grid: [u32; 3],
+        /// The threads of a block, as `[x, y, z]`.
+        block: [u32; 3],
+    },
     /// A thread of a kernel in Rust has panicked.
     #[error("kernel `{kernel}` failed {fault}")]
     KernelFault {

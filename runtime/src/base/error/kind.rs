@@ -192,6 +192,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         D::Requires { .. }
         | D::Aliased { .. }
         | D::NotCovered { .. }
+        | D::InBlocks { .. }
         | D::Unwritten { .. }
         | D::SymbolNotResident { .. }
         | D::SymbolChanged { .. } => |detail| ErrorKind::Contract(Contract(detail)),
@@ -282,6 +283,7 @@ impl Contract {
             Detail::Requires { kernel, .. }
             | Detail::Aliased { kernel }
             | Detail::NotCovered { kernel, .. }
+            | Detail::InBlocks { kernel, .. }
             | Detail::Unwritten { kernel, .. }
             | Detail::SymbolNotResident { kernel, .. }
             | Detail::SymbolChanged { kernel, .. } => kernel,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::fault::{self, KernelFault};
+use super::fault;
 use super::native::{Index, Out, Own};
 use crate::base::threads::Grid;
 
@@ -108,6 +108,7 @@ impl Block {
     /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill).
     #[inline]
     pub fn shared<A: SharedArray>(&self) -> Shared<A> {
+        const { assert!(size_of::<A>() <= 48 << 10, "a block has 48 KiB of shared memory") };
         let mut array = Box::new(A::zeroed());
         // What is read before it is written is hardly ever right.
         bytemuck::bytes_of_mut(&mut *array).fill(UNDEFINED);
@@ -131,12 +132,11 @@ impl Block {
         Private(vec![start; self.threads])
     }
 
-    /// A phase that gives one value to the whole block: `combine` of the values of all threads, in the order
-    /// of a tree, which is the same on every device. `none` changes nothing in `combine`: 0 in a sum.
+    /// A phase that gives one value to the whole block: those of all threads, combined two by two. Which two
+    /// depends on the number of threads alone, so that sums of floats are the same on every device.
     #[inline]
     pub fn reduce<T: Copy>(
         &self,
-        none: T,
         mut value: impl FnMut(BlockThread) -> T,
         mut combine: impl FnMut(T, T) -> T,
     ) -> T {
@@ -145,10 +145,10 @@ impl Block {
         let mut warps = Vec::with_capacity(values.len().div_ceil(WARP));
         for (warp, values) in values.chunks(WARP).enumerate() {
             self.running.set(Some(warp * WARP));
-            warps.push(of_warp(values, none, &mut combine));
+            warps.push(of_warp(values, &mut combine));
         }
         self.running.set(Some(0));
-        let result = of_warp(&warps, none, &mut combine);
+        let result = of_warp(&warps, &mut combine);
         self.running.set(None);
         result
     }
@@ -185,18 +185,16 @@ const WARP: usize = 32;
 /// The byte that shared memory is made of until it is filled: NaN in floats, and no likely integer.
 const UNDEFINED: u8 = 0xff;
 
-/// The first value after each has been combined with that of a later thread: 16, 8, 4, 2 and 1 further on.
-fn of_warp<T: Copy>(values: &[T], none: T, combine: &mut impl FnMut(T, T) -> T) -> T {
-    let mut all = [none; WARP];
-    all[..values.len()].copy_from_slice(values);
-    let mut count = WARP / 2;
-    while count > 0 {
-        for at in 0..count {
-            all[at] = combine(all[at], all[at + count]);
+/// The first of at most 32 values, after each has been combined with the value 16, 8, 4, 2 and 1 further on.
+fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
+    let mut values = values.to_vec();
+    for by in [16, 8, 4, 2, 1] {
+        for at in by..values.len() {
+            values[at - by] = combine(values[at - by], values[at]);
         }
-        count /= 2;
+        values.truncate(by);
     }
-    all[0]
+    values[0]
 }
 
 /// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it.

@@ -58,6 +58,8 @@ fn run<const D: usize>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::super::native::Own;
     use super::*;
 
@@ -65,15 +67,49 @@ mod tests {
     fn each_index_has_its_own_element() {
         let grid = Grid { grid_dim: [2, 3, 1], block_dim: [2, 1, 1], shared: 0 };
         let mut data = [0; 6];
-        // SAFETY: the shape is that of the data, which is borrowed for the handle's life.
-        let mut own = unsafe { Own::<[i32]>::new(data.as_mut_ptr(), [1, 2, 3]) };
-        assert_eq!((own.len(), own.is_empty()), (6, false));
-        let mut outside = 0;
-        indices::<2>(grid, |at| match own.get_mut(at) {
-            Some(element) => *element += 10 + (at.get()[0] * 10 + at.get()[1]) as i32,
-            None => outside += 1,
+        let address = data.as_mut_ptr().expose_provenance();
+        let outside = AtomicUsize::new(0);
+        indices::<2, _>(grid, || {
+            let data = std::ptr::with_exposed_provenance_mut::<i32>(address);
+            // SAFETY: the shape is that of the data, which is borrowed for the launch.
+            let mut own = unsafe { Own::<[i32]>::new(data, [1, 2, 3]) };
+            let outside = &outside;
+            move |at| match own.get_mut(at) {
+                Some(element) => *element += 10 + (at.get()[0] * 10 + at.get()[1]) as i32,
+                None => drop(outside.fetch_add(1, Ordering::Relaxed)),
+            }
         });
         // Twelve threads, of which six have no element.
-        assert_eq!((data, outside), ([10, 11, 12, 20, 21, 22], 6));
+        assert_eq!((data, outside.into_inner()), ([10, 11, 12, 20, 21, 22], 6));
+    }
+
+    #[test]
+    fn every_index_comes_once_in_tasks_that_end_within_a_row() {
+        // Rows of 5 * 211 threads, so that no task ends with a row.
+        let grid = Grid { grid_dim: [5, 3, 2], block_dim: [211, 2, 3], shared: 0 };
+        let [z, y, x] = [6, 6, 1055];
+        assert!(z * y * x > 4 * TASK);
+        let seen: Vec<AtomicUsize> = (0..z * y * x).map(|_| AtomicUsize::new(0)).collect();
+        indices::<3, _>(grid, || {
+            let seen = &seen;
+            move |index| {
+                let [z, y, x] = index.get();
+                seen[(z * 6 + y) * 1055 + x].fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        assert!(seen.iter().all(|times| times.load(Ordering::Relaxed) == 1));
+    }
+
+    #[test]
+    fn the_first_fault_in_order_is_told() {
+        let grid = Grid { grid_dim: [1024, 1, 1], block_dim: [256, 1, 1], shared: 0 };
+        for _ in 0..20 {
+            let outcome = std::panic::catch_unwind(|| {
+                indices::<1, _>(grid, || |index| assert!(index.get() < 100_000));
+            });
+            let payload = outcome.expect_err("it panicked");
+            let fault = payload.downcast_ref::<KernelFault>().expect("a kernel's fault");
+            assert!(fault.to_string().ends_with("the thread of index 100000"), "{fault}");
+        }
     }
 }

@@ -115,6 +115,10 @@ template <class T> struct Own<T, 1> {
 
     TW_MEMBER usize len() const { return length; }
     TW_MEMBER Option<T> get_mut(usize index) const { return {data, index, index < length}; }
+    TW_MEMBER void put(usize index, T value, u32 line) const {
+        check(index, length, line);
+        data[index] = value;
+    }
 };
 
 // The index of the thread, the axis that varies fastest last.

@@ -6,7 +6,8 @@
 //   2. `namespace tw::machine` below: infinity and NaN, the bits of floats, floats to integers, the high half
 //      of a product, and the counting and reversing of bits;
 //   3. memory.cuh: the pragma that unrolls `tw::filled`;
-//   4. `tw::fault`, which is defined after the headers.
+//   4. blocks.cuh: `tw::undefined`;
+//   5. `tw::fault`, which is defined after the headers.
 #ifndef THALWEG_NUMBERS
 #define THALWEG_NUMBERS
 

@@ -163,6 +163,20 @@ impl<'r> Launch<'r> {
         }
     }
 
+    /// Refuses the launch of a kernel in blocks if the grid or the blocks have more than one dimension.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Contract`] if they have.
+    #[inline]
+    pub fn in_blocks(&self, kernel: &'static str) -> Result<()> {
+        let Grid { grid_dim, block_dim, .. } = self.grid;
+        if grid_dim[1..] == [1, 1] && block_dim[1..] == [1, 1] {
+            return Ok(());
+        }
+        let detail = Detail::InBlocks { kernel, grid: grid_dim, block: block_dim };
+        Err(self.target.refused(self.at, kernel, detail))
+    }
+
     /// Enqueues the kernel. `symbols` are the values of the module's variables, in the order of the kernel's
     /// declaration. They are among `accesses` too.
     ///

@@ -1,6 +1,6 @@
 //! Blocks, statements and branches.
 
-use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Test};
+use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Phase, Statement, Test};
 use super::super::types::Shape;
 use super::{Emitter, Sink, UNARY, Value};
 
@@ -60,6 +60,12 @@ impl Emitter<'_> {
     fn bind(&mut self, pattern: &Pattern, value: &Expr) {
         match (pattern, &value.kind) {
             (Pattern::Wild, _) => self.deliver(value, &Sink::Drop),
+            (Pattern::Name(name), Kind::NewShared) => {
+                let ty = self.types.cpp(self.local(*name).ty).unwrap_or_else(|| "auto".to_owned());
+                let cpp = self.local(*name).cpp.clone();
+                self.write(&format!("__shared__ __align__(16) {ty} {cpp};"));
+                self.write(&format!("tw::undefined(&{cpp});"));
+            }
             (Pattern::Name(name), _) => self.name(*name, value),
             // Each part by itself: rustc makes no tuple either.
             (Pattern::Tuple(patterns), Kind::Tuple(parts)) if patterns.len() == parts.len() => {
@@ -173,6 +179,7 @@ impl Emitter<'_> {
             }
             Kind::Loop(body) => {
                 self.write("while (true) {");
+                self.end_after_fault();
                 self.inside(body, &Sink::Drop);
                 self.write("}");
             }
@@ -227,6 +234,18 @@ impl Emitter<'_> {
                     }
                     None => self.write(&fault),
                 }
+            }
+            Kind::Phase(phase) if matches!(**phase, Phase::Each(_) | Phase::Fill(..)) => self.phase(phase),
+            Kind::Put(handle, at, value) => {
+                let values = self.in_order([&**handle, &**at, &**value], Self::operand);
+                let put = self.temporary("put");
+                self.write(&format!("const auto {put} = {};", values[2].text));
+                self.write("if (threadIdx.x == 0) {");
+                self.depth += 1;
+                let line = self.place(expr.line);
+                self.write(&format!("{}.put({}, {put}, {line});", values[0].atom(), values[1].text));
+                self.depth -= 1;
+                self.write("}");
             }
             Kind::Unit => {}
             _ => {

@@ -10,6 +10,7 @@ impl Emitter<'_> {
         let text = self.condition(condition);
         if self.lines.len() == before && matches!(condition, Condition::Is(_)) {
             self.write(&format!("while ({text}) {{"));
+            self.end_after_fault();
             self.inside(body, &Sink::Drop);
             self.write("}");
             return;
@@ -17,6 +18,7 @@ impl Emitter<'_> {
         // The condition needs statements, which belong into the loop.
         self.lines.truncate(before);
         self.write("while (true) {");
+        self.end_after_fault();
         self.depth += 1;
         match condition {
             Condition::Is(condition) => {
@@ -37,6 +39,19 @@ impl Emitter<'_> {
         self.block(body, &Sink::Drop);
         self.depth -= 1;
         self.write("}");
+    }
+
+    /// Ends a block of which a thread has failed: the loop might wait for what that thread would have written.
+    pub(super) fn end_after_fault(&mut self) {
+        if self.together {
+            self.depth += 1;
+            self.write("if (tw::has_faulted()) {");
+            self.depth += 1;
+            self.write("return;");
+            self.depth -= 1;
+            self.write("}");
+            self.depth -= 1;
+        }
     }
 
     pub(super) fn for_loop(&mut self, name: LocalId, range: &Range, body: &Block) {

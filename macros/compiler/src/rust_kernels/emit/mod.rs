@@ -6,6 +6,7 @@
 mod flow;
 mod loops;
 mod numbers;
+mod phases;
 mod values;
 
 use super::ir::{Function, Local, LocalId};
@@ -80,6 +81,8 @@ struct Emitter<'a> {
     depth: usize,
     /// The line of the statement that is written.
     line: usize,
+    /// What is written is run by all threads of a block together.
+    together: bool,
 }
 
 /// The text of a function whose types are known.
@@ -93,7 +96,9 @@ pub(super) fn emit(
     build: Build,
 ) -> Text {
     let checked = build == Build::Debug;
-    let mut emitter = Emitter { function, types, names, role, checked, lines: Vec::new(), depth: 0, line: 0 };
+    let together = signature.in_blocks;
+    let lines = Vec::new();
+    let mut emitter = Emitter { function, types, names, role, checked, lines, depth: 0, line: 0, together };
     emitter.function(name, signature);
     Text { lines: emitter.lines }
 }
@@ -108,6 +113,8 @@ impl Emitter<'_> {
             let cpp = local.cpp.clone();
             let ty = |of: Option<String>| of.unwrap_or_else(|| "auto".to_owned());
             match (&parameter.kind, role) {
+                // Its methods are functions.
+                (ParameterKind::Block, _) => {}
                 (ParameterKind::Index(1), Role::Kernel) => {
                     first.push(format!("const usize {cpp} = tw::index();"));
                 }

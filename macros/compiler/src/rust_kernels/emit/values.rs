@@ -1,6 +1,6 @@
 //! Expressions as C++ expressions.
 
-use super::super::ir::{Closure, Condition, Expr, Kind, LocalId};
+use super::super::ir::{Closure, Condition, Expr, Kind, LocalId, Phase};
 use super::super::methods::{Faults, Method};
 use super::super::types::{Number, Shape};
 use super::{CONDITIONAL, Emitter, Sink, UNARY, Value};
@@ -31,7 +31,7 @@ impl Emitter<'_> {
         self.in_order(exprs, Self::operand)
     }
 
-    fn in_order<'x>(
+    pub(super) fn in_order<'x>(
         &mut self,
         exprs: impl IntoIterator<Item = &'x Expr>,
         mut write: impl FnMut(&mut Self, &Expr) -> Value,
@@ -98,10 +98,13 @@ impl Emitter<'_> {
     /// Whether a closure is called, which may change variables.
     fn has_effects(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            Kind::CallClosure(..) => true,
-            Kind::Unary(_, a) | Kind::Cast(a) | Kind::Ref(a) | Kind::Deref(a) | Kind::Field(a, _) => {
-                self.has_effects(a)
-            }
+            Kind::CallClosure(..) | Kind::Phase(_) => true,
+            Kind::Unary(_, a)
+            | Kind::Cast(a)
+            | Kind::Ref(a)
+            | Kind::Deref(a)
+            | Kind::Field(a, _)
+            | Kind::NewPrivate(a) => self.has_effects(a),
             Kind::Binary(_, a, b) | Kind::Compare(_, a, b) | Kind::Index(a, b) | Kind::Element(a, b) => {
                 self.has_effects(a) || self.has_effects(b)
             }
@@ -225,6 +228,11 @@ impl Emitter<'_> {
                 Value::of(format!("{}({})", self.local(*local).cpp, values.join(", ")))
             }
             Kind::Closure(id) => self.closure(*id),
+            Kind::Builtin(text) => Value::stable(*text),
+            Kind::NewPrivate(of) | Kind::Mine(of) => self.value(of),
+            Kind::Phase(phase) if !matches!(**phase, Phase::Each(_) | Phase::Fill(..)) => {
+                self.phase_value(phase, expr)
+            }
             Kind::Method(method, receiver, arguments) => self.method(*method, receiver, arguments, expr.line),
             Kind::Convert(what, number, of) => {
                 let value = self.operand(of);
@@ -399,7 +407,14 @@ impl Emitter<'_> {
     }
 
     /// A lambda. Its body is written as lines of the same text.
-    fn closure(&mut self, id: usize) -> Value {
+    pub(super) fn closure(&mut self, id: usize) -> Value {
+        let together = std::mem::replace(&mut self.together, false);
+        let value = self.lambda(id);
+        self.together = together;
+        value
+    }
+
+    fn lambda(&mut self, id: usize) -> Value {
         let function = self.function;
         let Closure { parameters, result, body, moves } = &function.closures[id];
         let parameter = |id: &LocalId| {
@@ -407,7 +422,10 @@ impl Emitter<'_> {
             let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
             format!("{ty} {}", local.cpp)
         };
-        let parameters: Vec<_> = parameters.iter().map(parameter).collect();
+        // The thread of a phase is the one that runs it.
+        let named =
+            parameters.iter().filter(|id| !matches!(self.types.shape(self.local(**id).ty), Shape::Thread));
+        let parameters: Vec<_> = named.map(parameter).collect();
         let is_unit = matches!(self.types.shape(*result), Shape::Unit);
         let arrow = match self.types.cpp(*result) {
             Some(_) if is_unit => String::new(),

@@ -5,6 +5,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Lit, Macro, Pat};
 
 use super::literals::bare;
+use super::phases::{Level, Owner};
 use super::{Lower, Lowered, Reported};
 use crate::diagnostics::similar;
 use crate::rust_kernels::instead;
@@ -132,7 +133,12 @@ impl Lower<'_> {
     }
 
     pub(super) fn method_call(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
-        let receiver = self.receiver(&call.receiver)?;
+        let receiver = self.receiver(&call.receiver, &call.method)?;
+        match self.types.shape(self.types.value(receiver.ty)) {
+            Shape::Block => return self.of_block(call),
+            Shape::Thread => return self.of_thread(call),
+            _ => {}
+        }
         let arguments = self.values(&call.args)?;
         let name = call.method.to_string();
         let shape = self.types.shape(self.types.value(receiver.ty)).clone();
@@ -147,7 +153,9 @@ impl Lower<'_> {
             ("is_empty", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
                 (one(Method::IsEmpty, receiver, arguments), self.types.bool())
             }
-            ("get", Shape::Index(1), 0) => (one(Method::Position, receiver, arguments), usize),
+            ("get", Shape::Index(1) | Shape::BlockIndex, 0) => {
+                (one(Method::Position, receiver, arguments), usize)
+            }
             ("get", Shape::Index(dimensions), 0) => {
                 let length = crate::rust_kernels::types::Length(dimensions.to_string());
                 let ty = self.types.add(Shape::Array(usize, length));
@@ -164,8 +172,12 @@ impl Lower<'_> {
                     Shape::Reported => return Err(Reported),
                     _ => return Err(self.computed_element(call)),
                 }
+                self.owned(call, &receiver, Owner::Thread)?;
                 let reference = self.types.add(Shape::Ref(of, true));
                 (one(Method::GetMut, receiver, arguments), self.types.add(Shape::Option(reference)))
+            }
+            ("put", Shape::Elements { .. }, 2) if self.level != Level::Thread => {
+                return self.put(call, receiver, arguments);
             }
             ("is_some", Shape::Option(_), 0) => (one(Method::IsSome, receiver, arguments), self.types.bool()),
             ("iter", Shape::Slice(_) | Shape::Array(..), 0) => (receiver.kind, receiver.ty),
@@ -207,7 +219,13 @@ impl Lower<'_> {
         let outside = self.scope.len();
         let result = self.types.fresh();
         let (result_outside, loops) = (self.result.replace(result), std::mem::take(&mut self.loops));
+        let level = self.level;
+        if level == Level::Block {
+            // A phase may call it.
+            self.level = Level::Closure(self.locals.len());
+        }
         let lowered = self.closure_in_scope(closure, result);
+        self.level = level;
         self.scope.truncate(outside);
         (self.result, self.loops) = (result_outside, loops);
         let closure = lowered?;

@@ -158,6 +158,10 @@ impl Lower<'_> {
         {
             if let Some(local) = self.find(name) {
                 let ty = self.locals[local.0].ty;
+                if let Shape::Shared(_) = self.types.shape(ty) {
+                    let help = "read its elements, or take it by reference: `&tile`";
+                    return Err(self.absent(path, "a shared array as a value", help));
+                }
                 return Ok(self.expr(Kind::Local(local), ty, span));
             }
             if name == "None" {
@@ -207,6 +211,9 @@ impl Lower<'_> {
             self.no_write_elsewhere(&binary.left)?;
         }
         let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
+        if let Some((_, true)) = arithmetic(&binary.op) {
+            self.no_change_of_block(&left, &binary.left)?;
+        }
         let (of_left, of_right) = (self.types.value(left.ty), self.types.value(right.ty));
         let (l, r) = (Box::new(left), Box::new(right));
         Ok(match &binary.op {
@@ -247,7 +254,9 @@ impl Lower<'_> {
                 .iter()
                 .map(|part| {
                     self.no_write_elsewhere(part)?;
-                    self.value(part)
+                    let place = self.value(part)?;
+                    self.no_change_of_block(&place, part)?;
+                    Ok(place)
                 })
                 .collect::<Lowered<_>>()?;
             let types = places.iter().map(|place| place.ty).collect();
@@ -257,12 +266,29 @@ impl Lower<'_> {
         }
         self.no_write_elsewhere(&assign.left)?;
         let place = self.value(&assign.left)?;
+        self.no_change_of_block(&place, &assign.left)?;
         self.types.unify(place.ty, value.ty);
         Ok(Kind::Assign(Box::new(place), Box::new(value)))
     }
 
+    /// What an index or a reference refers to.
+    fn place(&mut self, expr: &Expr) -> Lowered {
+        match self.shared_place(expr, true) {
+            Some(shared) => shared,
+            None => self.value(expr),
+        }
+    }
+
     fn index(&mut self, index: &syn::ExprIndex) -> Lowered<(Kind, Ty)> {
-        let base = self.value(&index.expr)?;
+        let base = self.place(&index.expr)?;
+        if let Shape::Private(of) = *self.types.shape(base.ty) {
+            let thread = self.value(&index.index)?;
+            if matches!(self.types.shape(thread.ty), Shape::Thread) {
+                return Ok((Kind::Mine(Box::new(base)), of));
+            }
+            let help = "write the thread of the phase between the brackets: `sums[t]`";
+            return Err(self.absent(&index.index, "the private variable of another thread", help));
+        }
         if let Shape::Elements { .. } = self.types.shape(base.ty) {
             return Err(self.element_elsewhere(index, false));
         }
@@ -304,7 +330,10 @@ impl Lower<'_> {
         {
             return self.part(reference.mutability.as_ref(), index, range);
         }
-        let value = self.value(&reference.expr)?;
+        let value = self.place(&reference.expr)?;
+        if reference.mutability.is_some() {
+            self.no_change_of_block(&value, &reference.expr)?;
+        }
         let ty = match self.types.shape(value.ty) {
             // A slice is a reference already.
             Shape::Slice(_) | Shape::Elements { .. } => return Ok((value.kind, value.ty)),
@@ -314,10 +343,14 @@ impl Lower<'_> {
     }
 
     /// The receiver of a method, to which Rust refers by itself: `x[from..to].len()`.
-    pub(super) fn receiver(&mut self, expr: &Expr) -> Lowered {
+    pub(super) fn receiver(&mut self, expr: &Expr, method: &syn::Ident) -> Lowered {
+        // The length of a shared array is always known.
+        if let Some(shared) = self.shared_place(expr, method != "len") {
+            return shared;
+        }
         match expr {
-            Expr::Paren(paren) => self.receiver(&paren.expr),
-            Expr::Group(group) => self.receiver(&group.expr),
+            Expr::Paren(paren) => self.receiver(&paren.expr, method),
+            Expr::Group(group) => self.receiver(&group.expr, method),
             Expr::Index(index) => match &*index.index {
                 Expr::Range(range) => {
                     let (kind, ty) = self.part(None, index, range)?;
@@ -335,7 +368,7 @@ impl Lower<'_> {
         index: &syn::ExprIndex,
         range: &syn::ExprRange,
     ) -> Lowered<(Kind, Ty)> {
-        let base = self.value(&index.expr)?;
+        let base = self.place(&index.expr)?;
         if let Shape::Elements { .. } = self.types.shape(base.ty) {
             return Err(self.element_elsewhere(index, mutability.is_some()));
         }

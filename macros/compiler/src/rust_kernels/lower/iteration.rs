@@ -28,6 +28,9 @@ impl Lower<'_> {
     }
 
     fn for_in_scope(&mut self, of: &ExprForLoop) -> Lowered<Kind> {
+        if let Some(share) = self.for_share(of, &of.expr)? {
+            return Ok(share);
+        }
         let Adapted { over, reversed, step, enumerated } = adapted(&of.expr);
         if let Expr::Range(range) = over {
             if enumerated {
@@ -96,7 +99,7 @@ impl Lower<'_> {
         enumerated: bool,
     ) -> Lowered<Kind> {
         let span = of.for_token.span;
-        let elements = self.receiver(over)?;
+        let elements = self.receiver(over, &syn::Ident::new("iter", span))?;
         match self.types.shape(elements.ty) {
             Shape::Reported => return Err(Reported),
             Shape::Elements { .. } => return Err(self.all_elements(over, over)),
@@ -166,7 +169,12 @@ impl Lower<'_> {
     }
 
     /// A local that the user has not named.
-    fn hidden(&mut self, name: &str, ty: crate::rust_kernels::types::Ty, span: proc_macro2::Span) -> LocalId {
+    pub(super) fn hidden(
+        &mut self,
+        name: &str,
+        ty: crate::rust_kernels::types::Ty,
+        span: proc_macro2::Span,
+    ) -> LocalId {
         let local = ir::Local { cpp: self.names.unique(name), ty, mutable: false, span };
         self.locals.push(local);
         LocalId(self.locals.len() - 1)

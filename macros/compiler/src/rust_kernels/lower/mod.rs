@@ -7,6 +7,7 @@ mod expressions;
 mod iteration;
 mod literals;
 mod patterns;
+mod phases;
 mod scope;
 mod statements;
 mod types;
@@ -20,6 +21,7 @@ use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
+use phases::{Level, Owner};
 use scope::{Meaning, Name};
 
 /// The error was reported.
@@ -66,6 +68,10 @@ pub(super) fn lower(
         own_name: function.sig.ident.clone(),
         index_name: signature.parameters.first().map_or("i".to_owned(), |first| first.name.to_string()),
         loops: 0,
+        level: if signature.in_blocks { Level::Block } else { Level::Thread },
+        parameters: signature.parameters.len(),
+        owners: Vec::new(),
+        names_shared: false,
     };
     lower.names.reserve(&function.sig.ident.to_string());
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
@@ -112,6 +118,14 @@ struct Lower<'e> {
     index_name: String,
     /// The loops around, within the innermost closure.
     loops: usize,
+    /// Who runs the code.
+    level: Level,
+    /// The number of parameters, which are the first locals.
+    parameters: usize,
+    /// What is read next is the value of a `let` with a name, where a shared array may be declared.
+    names_shared: bool,
+    /// Whose elements the parameters of a kernel in blocks have.
+    owners: Vec<(LocalId, Owner)>,
 }
 
 impl Lower<'_> {

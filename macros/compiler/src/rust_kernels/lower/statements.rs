@@ -92,6 +92,8 @@ impl Lower<'_> {
             let ty = written.unwrap_or_else(|| self.types.fresh());
             return Ok(Statement::Declare(self.declare(&name.ident, ty, true)));
         };
+        self.names_shared =
+            matches!(pattern, Pat::Ident(_)) && init.diverge.is_none() && is_shared(&init.expr);
         let value = self.value(&init.expr)?;
         if let Some(written) = written {
             self.types.unify(written, value.ty);
@@ -134,5 +136,15 @@ impl Lower<'_> {
             _ => false,
         });
         if diverges { self.types.add(Shape::Never) } else { self.types.unit() }
+    }
+}
+
+/// Whether an expression is `….shared::<…>()`, so that a name for the array stands before it.
+fn is_shared(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Paren(paren) => is_shared(&paren.expr),
+        syn::Expr::Group(group) => is_shared(&group.expr),
+        syn::Expr::MethodCall(call) => call.method == "shared",
+        _ => false,
     }
 }

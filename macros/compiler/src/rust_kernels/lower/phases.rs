@@ -1,0 +1,361 @@
+//! Kernels in blocks: phases, shared memory, and what a thread may do where.
+
+use quote::ToTokens;
+use syn::spanned::Spanned;
+use syn::{Expr, ExprForLoop, ExprMethodCall, Pat};
+
+use super::{Lower, Lowered, Reported};
+use crate::rust_kernels::ir::{self, Block, Closure, Kind, LocalId, Phase, Range, Statement};
+use crate::rust_kernels::types::{Length, Number, Shape, Ty};
+use crate::text::text;
+
+/// Who runs the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// Each thread by itself, in a kernel of one thread an element and in a `#[device]` function.
+    Thread,
+    /// All threads of a block, which do the same.
+    Block,
+    /// Each thread of a block by itself. Locals before this one are the block's.
+    Phase(usize),
+    /// A closure in a block, which phases and the block may call. Locals before this one are the block's.
+    Closure(usize),
+}
+
+/// Whose elements of an `Own` or `Out` a kernel in blocks writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    Thread,
+    Block,
+}
+
+impl Lower<'_> {
+    /// A method of a `Block`.
+    pub(super) fn of_block(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
+        let name = call.method.to_string();
+        let usize = self.types.number(Number::Usize);
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        if let (name @ ("index" | "blocks" | "threads"), []) = (name.as_str(), &arguments[..]) {
+            return Ok(match name {
+                "index" => (Kind::Builtin("tw::block_index()"), self.types.add(Shape::BlockIndex)),
+                "blocks" => (Kind::Builtin("tw::blocks()"), usize),
+                _ => (Kind::Builtin("tw::threads()"), usize),
+            });
+        }
+        self.outside_of_phases(call)?;
+        match (name.as_str(), &arguments[..]) {
+            ("each", [phase]) => {
+                let thread = self.types.add(Shape::Thread);
+                let unit = self.types.unit();
+                let phase = self.phase(phase, &[thread], unit)?;
+                Ok((Kind::Phase(Box::new(Phase::Each(phase))), unit))
+            }
+            ("any", [phase]) | ("count", [phase]) => {
+                let thread = self.types.add(Shape::Thread);
+                let bool = self.types.bool();
+                let phase = self.phase(phase, &[thread], bool)?;
+                Ok(match name.as_str() {
+                    "any" => (Kind::Phase(Box::new(Phase::Any(phase))), bool),
+                    _ => (Kind::Phase(Box::new(Phase::Count(phase))), usize),
+                })
+            }
+            ("reduce", [value, combine]) => {
+                let (thread, ty) = (self.types.add(Shape::Thread), self.types.fresh());
+                let value = self.phase(value, &[thread], ty)?;
+                let combine = self.phase(combine, &[ty, ty], ty)?;
+                Ok((Kind::Phase(Box::new(Phase::Reduce(value, combine))), ty))
+            }
+            ("fill", [array, value]) => self.fill(array, value),
+            ("private", [start]) => {
+                let start = self.value(start)?;
+                let ty = self.types.add(Shape::Private(start.ty));
+                Ok((Kind::NewPrivate(Box::new(start)), ty))
+            }
+            ("shared", []) => self.shared(call),
+            _ => {
+                let message = format!("the method `{name}` of a `Block` is not in the language of kernels");
+                let notes = [
+                    "a block has `each`, `fill`, `reduce`, `any`, `count`, `shared`, `private`, `index`, `blocks` and `threads`",
+                ];
+                let help = "write it with these";
+                Err(self.report(&call.method, "TW0908", &message, &notes, help))
+            }
+        }
+    }
+
+    /// `block.shared::<[f32; 256]>()`
+    fn shared(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
+        if !std::mem::take(&mut self.names_shared) {
+            let help = format!("write `let mut tile = {};`", text(call));
+            return Err(self.in_block(call, "this shared array has no name", &help));
+        }
+        let ty = call.turbofish.as_ref().and_then(|generics| match generics.args.first() {
+            Some(syn::GenericArgument::Type(ty)) => Some(ty),
+            _ => None,
+        });
+        let Some(ty) = ty else {
+            let help = format!("write it: `{}.shared::<[f32; 256]>()`", text(&call.receiver));
+            return Err(self.in_block(&call.method, "the type of this shared array must be written", &help));
+        };
+        let array = self.ty(ty)?;
+        let mut element = array;
+        for _ in 0..2 {
+            if let Shape::Array(of, _) = *self.types.shape(element) {
+                element = of;
+            }
+        }
+        let is_array = matches!(self.types.shape(array), Shape::Array(..));
+        if !is_array || !matches!(self.types.shape(element), Shape::Number(_)) {
+            let help = "use `[T; N]` or `[[T; C]; R]`, where `T` is a number";
+            let what = format!("shared memory cannot hold a `{}`", text(ty));
+            return Err(self.in_block(ty, &what, help));
+        }
+        Ok((Kind::NewShared, self.types.add(Shape::Shared(array))))
+    }
+
+    /// `block.fill(&mut tile, |[r, c]| …)`
+    fn fill(&mut self, array: &Expr, value: &Expr) -> Lowered<(Kind, Ty)> {
+        let place = match array {
+            Expr::Reference(reference) if reference.mutability.is_some() => &*reference.expr,
+            other => other,
+        };
+        let local = match place {
+            Expr::Path(path) => path.path.get_ident().and_then(|name| self.find(name)),
+            _ => None,
+        };
+        let shape = local.map(|local| self.types.shape(self.locals[local.0].ty).clone());
+        let (Some(local), Some(Shape::Shared(of))) = (local, shape) else {
+            let help = "pass an array of `block.shared::<[f32; 256]>()`: `&mut tile`";
+            return Err(self.in_block(array, "`fill` writes a shared array", help));
+        };
+        let usize = self.types.number(Number::Usize);
+        let Shape::Array(inner, _) = *self.types.shape(of) else { return Err(Reported) };
+        let (at, element) = match *self.types.shape(inner) {
+            Shape::Array(element, _) => {
+                (self.types.add(Shape::Array(usize, Length("2".to_owned()))), element)
+            }
+            _ => (usize, inner),
+        };
+        let value = self.phase(value, &[at], element)?;
+        Ok((Kind::Phase(Box::new(Phase::Fill(local, value))), self.types.unit()))
+    }
+
+    /// The closure of a phase.
+    fn phase(&mut self, closure: &Expr, takes: &[Ty], gives: Ty) -> Lowered<usize> {
+        let closure = match closure {
+            Expr::Closure(closure) => closure,
+            other => {
+                let help = "write it here: `|t| …`";
+                return Err(self.in_block(other, "a phase is a closure", help));
+            }
+        };
+        let outside = self.scope.len();
+        let result = self.types.fresh();
+        let (result_outside, loops) = (self.result.replace(result), std::mem::take(&mut self.loops));
+        let level = std::mem::replace(&mut self.level, Level::Phase(self.locals.len()));
+        let lowered = self.phase_in_scope(closure, takes, result);
+        self.level = level;
+        self.scope.truncate(outside);
+        (self.result, self.loops) = (result_outside, loops);
+        let closure = lowered?;
+        if !matches!(self.types.shape(gives), Shape::Unit) {
+            self.types.unify(result, gives);
+        }
+        self.closures.push(closure);
+        Ok(self.closures.len() - 1)
+    }
+
+    fn phase_in_scope(&mut self, closure: &syn::ExprClosure, takes: &[Ty], result: Ty) -> Lowered<Closure> {
+        if let Some(word) = &closure.capture {
+            return Err(self.in_block(word, "a phase has no variables of its own", "remove `move`"));
+        }
+        let mut parameters = Vec::new();
+        let mut first = Vec::new();
+        for (input, &ty) in closure.inputs.iter().zip(takes) {
+            let pattern = match input {
+                Pat::Type(typed) => &*typed.pat,
+                pattern => pattern,
+            };
+            parameters.push(match pattern {
+                Pat::Ident(name) => self.declare(&name.ident, ty, name.mutability.is_some()),
+                other => {
+                    let whole = self.hidden("at", ty, other.span());
+                    let value = self.expr(Kind::Local(whole), ty, other.span());
+                    first.push(Statement::Let(self.pattern(other, ty)?, value));
+                    whole
+                }
+            });
+        }
+        let mut body = self.value(&closure.body)?;
+        self.types.unify(body.ty, result);
+        if !first.is_empty() {
+            let (ty, span) = (body.ty, closure.body.span());
+            let block = Block { statements: first, value: Some(Box::new(body)) };
+            body = self.expr(Kind::Block(block), ty, span);
+        }
+        Ok(Closure { parameters, result, body, moves: false })
+    }
+
+    /// A method of a thread in a phase, but for the shares that a `for` goes over.
+    pub(super) fn of_thread(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
+        match (call.method.to_string().as_str(), call.args.len()) {
+            ("rank", 0) => Ok((Kind::Builtin("tw::rank()"), self.types.number(Number::Usize))),
+            ("index", 0) => Ok((Kind::Builtin("tw::index()"), self.types.add(Shape::Index(1)))),
+            ("of_grid" | "of_block", 1) => {
+                let help = format!("write `for i in {} {{ … }}`", text(call));
+                Err(self.absent(call, "an iterator outside of a `for`", &help))
+            }
+            (name, _) => {
+                let message = format!("the method `{name}` of a thread is not in the language of kernels");
+                let notes = ["a thread of a block has `rank`, `index`, `of_grid` and `of_block`"];
+                Err(self.report(&call.method, "TW0908", &message, &notes, "write it with these"))
+            }
+        }
+    }
+
+    /// `for i in t.of_grid(n)`, `for i in t.of_block(n)`: the thread's share of a range.
+    pub(super) fn for_share(&mut self, of: &ExprForLoop, over: &Expr) -> Lowered<Option<Kind>> {
+        let Expr::MethodCall(call) = over else { return Ok(None) };
+        let (from, step, ty) = match call.method.to_string().as_str() {
+            "of_grid" => ("tw::index()", "tw::threads_of_grid()", Shape::Index(1)),
+            "of_block" => ("tw::rank()", "tw::threads()", Shape::Number(Number::Usize)),
+            _ => return Ok(None),
+        };
+        let Some(count) = call.args.first().filter(|_| call.args.len() == 1) else { return Ok(None) };
+        let thread = self.value(&call.receiver)?;
+        if !matches!(self.types.shape(thread.ty), Shape::Thread) {
+            return Ok(None);
+        }
+        let count = self.value(count)?;
+        let (usize, ty) = (self.types.number(Number::Usize), self.types.add(ty));
+        self.types.unify(count.ty, usize);
+        let span = call.method.span();
+        let range = Range {
+            from: self.expr(Kind::Builtin(from), usize, span),
+            to: count,
+            inclusive: false,
+            reversed: false,
+            step: Some(self.expr(Kind::Builtin(step), usize, span)),
+        };
+        let name = match &*of.pat {
+            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
+                self.declare(&name.ident, ty, name.mutability.is_some())
+            }
+            Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
+            other => return Err(self.absent(other, "this pattern", "write a name")),
+        };
+        let body = self.loop_body(&of.body)?;
+        Ok(Some(Kind::For(name, Box::new(range), body)))
+    }
+
+    /// `sums.put(block.index(), sum)`
+    pub(super) fn put(
+        &mut self,
+        call: &ExprMethodCall,
+        handle: ir::Expr,
+        mut arguments: Vec<ir::Expr>,
+    ) -> Lowered<(Kind, Ty)> {
+        self.owned(call, &handle, Owner::Block)?;
+        if self.level != Level::Block {
+            let what = format!("`{}` is in a phase, where each thread would write it", text(call));
+            return Err(self.in_block(call, &what, "write it after the phase"));
+        }
+        let Shape::Elements { of, .. } = *self.types.shape(handle.ty) else { return Err(Reported) };
+        let (Some(value), Some(at)) = (arguments.pop(), arguments.pop()) else { return Err(Reported) };
+        match self.types.shape(at.ty) {
+            Shape::BlockIndex => {}
+            Shape::Reported => return Err(Reported),
+            _ => return Err(self.computed_element(call)),
+        }
+        self.types.unify(value.ty, of);
+        Ok((Kind::Put(Box::new(handle), Box::new(at), Box::new(value)), self.types.unit()))
+    }
+
+    /// Notes whose elements a kernel in blocks writes: a block's and a thread's may be the same.
+    pub(super) fn owned(&mut self, call: &ExprMethodCall, handle: &ir::Expr, owner: Owner) -> Lowered<()> {
+        if self.level == Level::Thread {
+            return Ok(());
+        }
+        let local = match handle.kind {
+            Kind::Local(local) if local.0 < self.parameters => local,
+            _ => {
+                let help = "write the parameter's name here";
+                return Err(self.in_block(&call.receiver, "an `Own` or `Out` has another name", help));
+            }
+        };
+        match self.owners.iter().find(|(known, _)| *known == local) {
+            Some((_, known)) if *known != owner => {
+                let handle = text(&call.receiver);
+                let message =
+                    format!("`{handle}` has elements of threads and of blocks, which may be the same");
+                let notes = ["`get_mut` takes the element of a thread, and `put` that of a block"];
+                let help = "write one of them to another parameter";
+                Err(self.report(call, "TW0904", &message, &notes, help))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.owners.push((local, owner));
+                Ok(())
+            }
+        }
+    }
+
+    /// A shared array as a place, if the expression is its name.
+    pub(super) fn shared_place(&mut self, expr: &Expr, is_read: bool) -> Option<Lowered> {
+        let local = match expr {
+            Expr::Paren(paren) => return self.shared_place(&paren.expr, is_read),
+            Expr::Group(group) => return self.shared_place(&group.expr, is_read),
+            Expr::Path(path) => self.find(path.path.get_ident()?)?,
+            _ => return None,
+        };
+        let Shape::Shared(array) = *self.types.shape(self.locals[local.0].ty) else { return None };
+        if is_read && !matches!(self.level, Level::Phase(_)) {
+            let what = format!("`{}` is read outside of a phase", text(expr));
+            let help = "read it in a phase; `block.reduce` gives one value to all threads";
+            return Some(Err(self.in_block(expr, &what, help)));
+        }
+        Some(Ok(self.expr(Kind::Local(local), array, expr.span())))
+    }
+
+    /// Refuses a change of the block's variables in a phase: on a GPU each thread has its own.
+    pub(super) fn no_change_of_block(&mut self, place: &ir::Expr, at: &Expr) -> Lowered<()> {
+        let (Level::Phase(first) | Level::Closure(first)) = self.level else { return Ok(()) };
+        match root(place) {
+            Some(local) if local.0 < first => {
+                let what = format!("`{}` is changed in a phase, but belongs to the block", text(at));
+                let help =
+                    "declare it in the phase, or with `block.private(…)`, of which each thread has its own";
+                Err(self.in_block(at, &what, help))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Phases and what they share stand where all threads of the block come by.
+    fn outside_of_phases(&mut self, call: &ExprMethodCall) -> Lowered<()> {
+        if self.level == Level::Block {
+            return Ok(());
+        }
+        let what = format!("`{}` is inside of a phase or of a closure", call.method);
+        let help = "end the phase before, and begin the next after it";
+        Err(self.in_block(call, &what, help))
+    }
+
+    fn in_block(&mut self, at: impl ToTokens, what: &str, help: &str) -> Reported {
+        let notes = [
+            "the code outside of phases is the same for all threads of a block; a phase is each thread's own",
+        ];
+        self.report(at, "TW0911", what, &notes, help)
+    }
+}
+
+/// The local whose memory a place is in; `None` if it is behind a thread's own.
+fn root(place: &ir::Expr) -> Option<LocalId> {
+    match &place.kind {
+        Kind::Local(local) => Some(*local),
+        Kind::Index(base, _) | Kind::Element(base, _) | Kind::Field(base, _) | Kind::Deref(base) => {
+            root(base)
+        }
+        _ => None,
+    }
+}

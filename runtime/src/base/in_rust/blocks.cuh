@@ -1,0 +1,93 @@
+// Blocks of threads that work together: phases, with a barrier after each.
+//
+// Blocks and grids have one dimension. A thread that has failed has ended, and barriers do not wait for it. What
+// it would have written is left as it was, so a loop that waits for it asks `has_faulted`.
+#ifndef THALWEG_BLOCKS
+#define THALWEG_BLOCKS
+
+namespace tw {
+
+TW_FN usize rank() { return threadIdx.x; }
+TW_FN usize threads() { return blockDim.x; }
+TW_FN usize blocks() { return gridDim.x; }
+TW_FN usize block_index() { return blockIdx.x; }
+TW_FN usize threads_of_grid() { return usize(gridDim.x) * blockDim.x; }
+
+/// Whether a thread of the block has ended.
+TW_FN bool has_faulted() { return __syncthreads_count(1) != int(blockDim.x); }
+
+/// Memory that nothing has been written to has unknown numbers, but always the same: without this, a compiler
+/// may take each read for another number, and an index for two.
+TW_FN void undefined(void* memory) {
+#ifdef __CUDACC_RTC__
+    asm volatile("" ::"l"(memory) : "memory");
+#else
+    (void)memory;
+#endif
+}
+
+template <class F> TW_FN void each(F phase) {
+    phase();
+    __syncthreads();
+}
+
+template <class F> TW_FN bool any(F test) { return __syncthreads_or(int(test())) != 0; }
+template <class F> TW_FN usize count(F test) { return usize(__syncthreads_count(int(test()))); }
+
+template <class T, usize N, class F> TW_FN void fill(Array<T, N>& array, F value) {
+    for (u32 at = threadIdx.x; at < u32(N); at += blockDim.x) array.a[at] = value(usize(at));
+    __syncthreads();
+}
+
+template <class T, usize R, usize C, class F> TW_FN void fill(Array<Array<T, C>, R>& array, F value) {
+    for (u32 at = threadIdx.x; at < u32(R * C); at += blockDim.x) {
+        const u32 row = at / u32(C), column = at % u32(C);
+        array.a[row].a[column] = value(Array<usize, 2>{{row, column}});
+    }
+    __syncthreads();
+}
+
+/// The value of the lane `by` further on.
+template <class T> TW_FN T from_lane(T value, u32 by, u32 lanes) {
+    constexpr u32 WORDS = (sizeof(T) + 3) / 4;
+    u32 words[WORDS] = {};
+    memcpy(words, &value, sizeof(T));
+    for (u32 word = 0; word < WORDS; ++word) words[word] = __shfl_down_sync(lanes, words[word], by);
+    memcpy(&value, words, sizeof(T));
+    return value;
+}
+
+/// In lane 0 the values of the first `count` lanes, each combined with that of the lane 16, 8, 4, 2 and 1
+/// further on. `lanes` are those of the warp that there are.
+template <class T, class F> TW_FN T of_warp(T value, u32 count, u32 lanes, F combine) {
+    const u32 lane = threadIdx.x % 32;
+    for (u32 by = 16; by > 0; by /= 2) {
+        const T other = from_lane(value, by, lanes);
+        if (lane < by && lane + by < count) value = combine(value, other);
+        count = count < by ? count : by;
+    }
+    return value;
+}
+
+/// The values of all threads, combined in an order that depends on their number alone.
+template <class T, class V, class F> TW_FN T reduce(V value_of, F combine) {
+    __shared__ T of_warps[32];
+    __shared__ T result;
+    const u32 warp = threadIdx.x / 32, left = blockDim.x - warp * 32, count = left < 32 ? left : 32;
+    const u32 lanes = 0xffffffffu >> (32 - count);
+    T value = of_warp(T(value_of()), count, lanes, combine);
+    if (threadIdx.x % 32 == 0) of_warps[warp] = value;
+    __syncthreads();
+    if (warp == 0) {
+        const u32 warps = (blockDim.x + 31) / 32;
+        if (threadIdx.x < warps) value = of_warps[threadIdx.x];
+        value = of_warp(value, warps, lanes, combine);
+        if (threadIdx.x == 0) result = value;
+    }
+    __syncthreads();
+    return result;
+}
+
+}  // namespace tw
+
+#endif
