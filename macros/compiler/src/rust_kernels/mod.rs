@@ -1,8 +1,8 @@
 //! `#[kernel] fn` and `#[device] fn`: kernels in Rust.
 //!
 //! The function stays as it is: rustc compiles it, and the simulated device runs it. Beside it stands the same
-//! in CUDA C++, for a GPU. [`attribute`], [`signature`] and [`written`] read what the user wrote, [`lower`] resolves names
-//! and infers types, [`emit`] writes the C++, [`codegen`] the Rust.
+//! in CUDA C++, for a GPU. `attribute`, `signature` and `written` read what the user wrote, `lower` resolves
+//! names and infers types, `emit` writes the C++, and `codegen` the Rust.
 
 mod attribute;
 mod codegen;
