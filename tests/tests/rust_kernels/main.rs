@@ -3,6 +3,7 @@
 mod elements;
 mod faults;
 mod gpu;
+mod in_blocks;
 mod launches;
 mod names;
 mod nvrtc;

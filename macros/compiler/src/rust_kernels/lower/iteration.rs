@@ -14,6 +14,8 @@ struct Adapted<'a> {
     reversed: bool,
     step: Option<&'a Expr>,
     enumerated: bool,
+    /// `iter` stands behind what it goes over.
+    by_reference: bool,
 }
 
 impl Lower<'_> {
@@ -31,7 +33,8 @@ impl Lower<'_> {
         if let Some(share) = self.for_share(of, &of.expr)? {
             return Ok(share);
         }
-        let Adapted { over, reversed, step, enumerated } = adapted(&of.expr);
+        let adapted = adapted(&of.expr);
+        let Adapted { over, reversed, step, enumerated, .. } = adapted;
         if let Expr::Range(range) = over {
             if enumerated {
                 return Err(self.absent(
@@ -45,7 +48,7 @@ impl Lower<'_> {
         if let Some(step) = step {
             return Err(self.absent(step, "`step_by` of a slice", "go over a range of indices"));
         }
-        self.for_elements(of, over, reversed, enumerated)
+        self.for_elements(of, adapted)
     }
 
     fn for_range(
@@ -94,12 +97,10 @@ impl Lower<'_> {
     fn for_elements(
         &mut self,
         of: &ExprForLoop,
-        over: &Expr,
-        reversed: bool,
-        enumerated: bool,
+        Adapted { over, reversed, enumerated, by_reference, .. }: Adapted<'_>,
     ) -> Lowered<Kind> {
         let span = of.for_token.span;
-        let elements = self.receiver(over, &syn::Ident::new("iter", span))?;
+        let mut elements = self.receiver(over, &syn::Ident::new("iter", span))?;
         match self.types.shape(elements.ty) {
             Shape::Reported => return Err(Reported),
             Shape::Elements { .. } => return Err(self.all_elements(over, over)),
@@ -110,7 +111,12 @@ impl Lower<'_> {
             return Err(self.absent(over, "this iterator", help));
         };
         // An array that is taken by value gives its elements by value.
-        let by_value = matches!(self.types.shape(elements.ty), Shape::Array(..));
+        let is_array = matches!(self.types.shape(elements.ty), Shape::Array(..));
+        let by_value = is_array && !by_reference;
+        if is_array && by_reference {
+            let (ty, span) = (self.types.add(Shape::Ref(elements.ty, false)), over.span());
+            elements = self.expr(Kind::Ref(Box::new(elements)), ty, span);
+        }
         let usize = self.types.number(Number::Usize);
         let all = self.hidden("all", elements.ty, over.span());
         let at = self.hidden("at", usize, span);
@@ -183,7 +189,8 @@ impl Lower<'_> {
 
 /// Takes the adapters off an iterator.
 fn adapted(iterator: &Expr) -> Adapted<'_> {
-    let mut found = Adapted { over: iterator, reversed: false, step: None, enumerated: false };
+    let mut found =
+        Adapted { over: iterator, reversed: false, step: None, enumerated: false, by_reference: false };
     loop {
         match found.over {
             Expr::Paren(paren) => found.over = &paren.expr,
@@ -198,7 +205,7 @@ fn adapted(iterator: &Expr) -> Adapted<'_> {
                     ("enumerate", None) if !found.enumerated && !found.reversed && found.step.is_none() => {
                         found.enumerated = true;
                     }
-                    ("iter", None) => {}
+                    ("iter", None) => found.by_reference = true,
                     _ => return found,
                 }
                 found.over = receiver;
