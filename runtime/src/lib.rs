@@ -225,6 +225,7 @@ pub const GIB: usize = 1 << 30;
 /// | parameter | meaning | launch |
 /// | --- | --- | --- |
 /// | `i: Index`, `Index<2>`, `Index<3>` | the first one: the thread's place in the data | none |
+/// | `block: Block` | in its place: a [block of threads](kernel::Block), for a kernel in phases | none |
 /// | `x: &[T]` | data to read | `&dx` |
 /// | `y: &mut Own<[T]>` | data of which each thread reads and writes its own element | `&mut dy` |
 /// | `y: &mut Out<[T]>` | data of which each thread writes its own element, and reads none | `out dy` |

@@ -139,6 +139,7 @@ mended! {
     tw0908: "../../../book/src/errors/TW0908.rs",
     tw0909: "../../../book/src/errors/TW0909.rs",
     tw0910: "../../../book/src/errors/TW0910.rs",
+    tw0911: "../../../book/src/errors/TW0911.rs",
 }
 
 /// The variable that says which device programs open.

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprPath, FnArg, ItemFn, Type};
+use syn::visit::Visit;
+use syn::{Attribute, Expr, ExprPath, FnArg, ItemConst, ItemFn, ItemUse, Type};
 
 use super::attribute::Arguments;
 use super::emit::Text;
@@ -28,7 +29,7 @@ pub(super) fn function(
     let source = generator.source(body, texts);
     let beside = match role {
         Role::Device => generator.device(body, &source),
-        Role::Kernel => generator.kernel(signature, &source),
+        Role::Kernel => generator.kernel(signature, body, &source),
     };
     let function = without_ours(item);
     quote!(#function #beside)
@@ -60,6 +61,23 @@ pub(super) fn without_ours(item: &ItemFn) -> ItemFn {
 /// The type beside a `#[device]` function: the function's path is its path, too.
 fn type_beside(path: &ExprPath) -> Type {
     Type::Path(syn::TypePath { attrs: Vec::new(), qself: path.qself.clone(), path: path.path.clone() })
+}
+
+/// The constants of a body, and what it imports. Of two constants of one name, in different blocks, the first
+/// counts.
+#[derive(Default)]
+struct Constants<'a>(Vec<&'a ItemConst>, Vec<&'a ItemUse>);
+
+impl<'a> Visit<'a> for Constants<'a> {
+    fn visit_item_const(&mut self, item: &'a ItemConst) {
+        if self.0.iter().all(|known| known.ident != item.ident) {
+            self.0.push(item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'a ItemUse) {
+        self.1.push(item);
+    }
 }
 
 struct Generator<'a> {
@@ -130,7 +148,7 @@ impl Generator<'_> {
         }
     }
 
-    fn kernel(&self, signature: &Signature, source: &TokenStream) -> TokenStream {
+    fn kernel(&self, signature: &Signature, body: &Function, source: &TokenStream) -> TokenStream {
         let (private, name, vis) = (&self.private, type_name(self.item), &self.item.vis);
         let at = Span::mixed_site();
         let conditions = self.conditions();
@@ -218,6 +236,7 @@ impl Generator<'_> {
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
         // NVRTC 11 has an older language by default.
         let options = ["--std=c++17"].iter().chain(options);
+        let fits = self.fits(body, &plain);
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
         let docs = self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
@@ -275,6 +294,9 @@ impl Generator<'_> {
             }
 
             #(#conditions)*
+            #fits
+
+            #(#conditions)*
             const _: () = {
                 static SOURCE: #private::RustSource = #source;
                 static MODULE: #private::KernelModule =
@@ -294,6 +316,27 @@ impl Generator<'_> {
 
                 #[cfg(test)]
                 #private::register! { <#name as #private::Kernel>::INFO }
+            };
+        }
+    }
+
+    /// The assertion that a block's shared memory has room for the kernel's arrays.
+    fn fits(&self, body: &Function, plain: &str) -> TokenStream {
+        let [first, ..] = &body.shared[..] else { return TokenStream::new() };
+        // Lengths may be constants of the body.
+        let mut constants = Constants::default();
+        constants.visit_block(&self.item.block);
+        let Constants(constants, imports) = constants;
+        let (conditions, types) = (self.conditions(), &body.shared);
+        let at = first.span().resolved_at(Span::mixed_site());
+        let said = format!("the shared arrays of kernel `{plain}` need more than the 48 KiB of a block");
+        quote_spanned! {at=>
+            #(#conditions)*
+            #[allow(dead_code, unused_imports, reason = "not everything is a length")]
+            const _: () = {
+                #(#imports)*
+                #(#constants)*
+                ::core::assert!(0 #(+ ::core::mem::size_of::<#types>())* <= 48 << 10, #said);
             };
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct Function {
     /// The `#[device]` functions that it calls, and their names in C++.
     pub(super) callees: Vec<(syn::ExprPath, String)>,
     pub(super) closures: Vec<Closure>,
+    /// The types of the arrays in shared memory.
+    pub(super) shared: Vec<syn::Type>,
 }
 
 #[derive(Debug)]

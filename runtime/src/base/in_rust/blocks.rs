@@ -75,6 +75,7 @@ impl BlockThread {
     }
 }
 
+// Note 63: barriers stand between phases, and no phase writes what it reads of others.
 impl Block {
     /// The block's index in the grid.
     #[inline]

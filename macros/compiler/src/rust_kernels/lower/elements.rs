@@ -20,7 +20,7 @@ impl Lower<'_> {
                 if self.is_handle(&index.expr) {
                     return Err(self.element_elsewhere(index, true));
                 }
-                Ok(())
+                self.no_write_of_shared(place, &index.expr)
             }
             _ => Ok(()),
         }

@@ -72,6 +72,7 @@ pub(super) fn lower(
         parameters: signature.parameters.len(),
         owners: Vec::new(),
         names_shared: false,
+        shared: Vec::new(),
     };
     lower.names.reserve(&function.sig.ident.to_string());
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
@@ -91,12 +92,12 @@ pub(super) fn lower(
         lower.types.default_literals();
         lower.undecided();
     }
-    let Lower { errors, types, locals, constants, callees, closures, suffixes, names, .. } = lower;
+    let Lower { errors, types, locals, constants, callees, closures, suffixes, names, shared, .. } = lower;
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
     };
-    let function = Function { parameters, locals, result, body, constants, callees, closures };
+    let function = Function { parameters, locals, result, body, constants, callees, closures, shared };
     Ok(Translated { function, types, suffixes, names })
 }
 
@@ -124,6 +125,8 @@ struct Lower<'e> {
     parameters: usize,
     /// What is read next is the value of a `let` with a name, where a shared array may be declared.
     names_shared: bool,
+    /// The types of the shared arrays.
+    shared: Vec<syn::Type>,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
 }

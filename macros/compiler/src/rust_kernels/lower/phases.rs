@@ -87,7 +87,7 @@ impl Lower<'_> {
     fn shared(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
         if !std::mem::take(&mut self.names_shared) {
             let help = format!("write `let mut tile = {};`", text(call));
-            return Err(self.in_block(call, "this shared array has no name", &help));
+            return Err(self.report(call, "TW0911", "this shared array has no name", &[], &help));
         }
         let ty = call.turbofish.as_ref().and_then(|generics| match generics.args.first() {
             Some(syn::GenericArgument::Type(ty)) => Some(ty),
@@ -95,7 +95,8 @@ impl Lower<'_> {
         });
         let Some(ty) = ty else {
             let help = format!("write it: `{}.shared::<[f32; 256]>()`", text(&call.receiver));
-            return Err(self.in_block(&call.method, "the type of this shared array must be written", &help));
+            let what = "the type of this shared array must be written";
+            return Err(self.report(&call.method, "TW0911", what, &[], &help));
         };
         let array = self.ty(ty)?;
         let mut element = array;
@@ -108,8 +109,9 @@ impl Lower<'_> {
         if !is_array || !matches!(self.types.shape(element), Shape::Number(_)) {
             let help = "use `[T; N]` or `[[T; C]; R]`, where `T` is a number";
             let what = format!("shared memory cannot hold a `{}`", text(ty));
-            return Err(self.in_block(ty, &what, help));
+            return Err(self.report(ty, "TW0911", &what, &[], help));
         }
+        self.shared.push(ty.clone());
         Ok((Kind::NewShared, self.types.add(Shape::Shared(array))))
     }
 
@@ -124,9 +126,13 @@ impl Lower<'_> {
             _ => None,
         };
         let shape = local.map(|local| self.types.shape(self.locals[local.0].ty).clone());
-        let (Some(local), Some(Shape::Shared(of))) = (local, shape) else {
-            let help = "pass an array of `block.shared::<[f32; 256]>()`: `&mut tile`";
-            return Err(self.in_block(array, "`fill` writes a shared array", help));
+        let (local, of) = match (local, shape) {
+            (Some(local), Some(Shape::Shared(of))) => (local, of),
+            (_, Some(Shape::Reported)) => return Err(Reported),
+            _ => {
+                let help = "pass an array of `block.shared::<[f32; 256]>()`: `&mut tile`";
+                return Err(self.report(array, "TW0911", "this is no shared array", &[], help));
+            }
         };
         let usize = self.types.number(Number::Usize);
         let Shape::Array(inner, _) = *self.types.shape(of) else { return Err(Reported) };
@@ -146,7 +152,7 @@ impl Lower<'_> {
             Expr::Closure(closure) => closure,
             other => {
                 let help = "write it here: `|t| …`";
-                return Err(self.in_block(other, "a phase is a closure", help));
+                return Err(self.report(other, "TW0911", "a phase is a closure", &[], help));
             }
         };
         let outside = self.scope.len();
@@ -167,7 +173,8 @@ impl Lower<'_> {
 
     fn phase_in_scope(&mut self, closure: &syn::ExprClosure, takes: &[Ty], result: Ty) -> Lowered<Closure> {
         if let Some(word) = &closure.capture {
-            return Err(self.in_block(word, "a phase has no variables of its own", "remove `move`"));
+            let what = "a phase has no copies of the block's variables";
+            return Err(self.report(word, "TW0911", what, &[], "remove `move`"));
         }
         let mut parameters = Vec::new();
         let mut first = Vec::new();
@@ -265,7 +272,12 @@ impl Lower<'_> {
         match self.types.shape(at.ty) {
             Shape::BlockIndex => {}
             Shape::Reported => return Err(Reported),
-            _ => return Err(self.computed_element(call)),
+            _ => {
+                let message = format!("`{}` may be the element of another block", text(call));
+                let notes = ["`put` writes the element of the block's own index"];
+                let help = format!("write `{}.put({}.index(), …)`", text(&call.receiver), self.index_name);
+                return Err(self.report(&call.args[0], "TW0904", &message, &notes, &help));
+            }
         }
         self.types.unify(value.ty, of);
         Ok((Kind::Put(Box::new(handle), Box::new(at), Box::new(value)), self.types.unit()))
@@ -279,8 +291,9 @@ impl Lower<'_> {
         let local = match handle.kind {
             Kind::Local(local) if local.0 < self.parameters => local,
             _ => {
-                let help = "write the parameter's name here";
-                return Err(self.in_block(&call.receiver, "an `Own` or `Out` has another name", help));
+                let what = "an `Own` or `Out` has another name in a kernel in blocks";
+                let help = "write the name of the parameter";
+                return Err(self.report(&call.receiver, "TW0904", what, &[], help));
             }
         };
         match self.owners.iter().find(|(known, _)| *known == local) {
@@ -315,6 +328,28 @@ impl Lower<'_> {
             return Some(Err(self.in_block(expr, &what, help)));
         }
         Some(Ok(self.expr(Kind::Local(local), array, expr.span())))
+    }
+
+    /// Refuses to write to an element of a shared array: other threads may write it, too, or read it.
+    pub(super) fn no_write_of_shared(&mut self, element: &Expr, base: &Expr) -> Lowered<()> {
+        match base {
+            Expr::Paren(paren) => self.no_write_of_shared(element, &paren.expr),
+            Expr::Group(group) => self.no_write_of_shared(element, &group.expr),
+            Expr::Index(index) => self.no_write_of_shared(element, &index.expr),
+            Expr::Path(path) => {
+                let local = path.path.get_ident().and_then(|name| self.find(name));
+                let shape = local.map(|local| self.types.shape(self.locals[local.0].ty));
+                let Some(Shape::Shared(_)) = shape else { return Ok(()) };
+                let message =
+                    format!("`{}` is written, but another thread may write or read it", text(element));
+                let notes =
+                    ["a shared array is written as a whole: each element by one thread, before any reads it"];
+                let help =
+                    format!("write it in a phase of its own: `block.fill(&mut {}, |i| …)`", text(base));
+                Err(self.report(element, "TW0904", &message, &notes, &help))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a change of the block's variables in a phase: on a GPU each thread has its own.

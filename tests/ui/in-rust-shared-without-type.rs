@@ -1,0 +1,12 @@
+// The type of a shared array is not written.
+
+use thalweg::prelude::*;
+
+#[kernel]
+fn k(block: Block, x: &[f32], y: &mut Out<[f32]>) {
+    let mut part = block.shared();
+    block.fill(&mut part, |i| x[i]);
+    y.put(block.index(), 0.0);
+}
+
+fn main() {}
