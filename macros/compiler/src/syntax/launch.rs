@@ -14,10 +14,7 @@ use super::{Argument, Launch, at_end_of, expected, helped};
 use crate::groups::kept;
 
 pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
-    let start = expected(input, "an operation");
-    // The kernel is parsed as an expression, so that generic arguments come by turbofish only and `kernel<<<`
-    // is not taken for them.
-    let kernel: ExprPath = input.parse().map_err(|_| start)?;
+    let kernel = path(input, "an operation")?;
     if let Some(last) = keyword(&kernel) {
         let text = format!("expected the name of a kernel, found the keyword `{last}`");
         return Err(syn::Error::new(last.span(), text));
@@ -33,6 +30,16 @@ pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
     let config = within(config, Punctuated::<Expr, Token![,]>::parse_terminated)?;
     let args = within(group, arguments)?;
     Ok(Launch { kernel, config: config.into_iter().map(kept).collect(), args })
+}
+
+/// The path of a kernel or function. It is parsed as an expression, so that generic arguments come by turbofish
+/// only and `kernel<<<` is not taken for them. An expression may have attributes, and a path may not.
+pub(super) fn path(input: ParseStream<'_>, what: &str) -> syn::Result<ExprPath> {
+    let start = expected(input, what);
+    if input.peek(Token![#]) {
+        return Err(helped(&start, "remove the attribute; a comment begins with `//`"));
+    }
+    input.parse().map_err(|_| start)
 }
 
 /// The arguments between the parentheses.

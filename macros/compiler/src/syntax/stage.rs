@@ -4,7 +4,7 @@ use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Expr, ExprLet, ExprPath, Token};
+use syn::{Attribute, Expr, ExprLet, ExprPath, Token};
 
 use super::{
     Copy, Fill, If, Invocation, Item, Operation, Record, Repeat, Then, Wait, WaitOf, at_end_of, expected,
@@ -63,6 +63,8 @@ fn block(
             Ok(operation) => operations.push(operation),
             Err(error) => {
                 diagnostics.syntax(at_end_of(whole, error));
+                // Whatever is wrong with the launch, its kernel is used.
+                let _ = fork.call(Attribute::parse_outer);
                 let kernel = fork.parse::<ExprPath>().ok();
                 let kernel =
                     kernel.filter(|kernel| fork.peek(Token![<]) && launch::keyword(kernel).is_none());
@@ -323,8 +325,7 @@ fn begins_with_block(input: ParseStream<'_>) -> bool {
 /// `keyword path(args)`
 fn invocation(input: ParseStream<'_>, what: &str) -> syn::Result<Invocation> {
     let keyword = input.call(Ident::parse_any)?;
-    let at = expected(input, what);
-    let path: ExprPath = input.parse().map_err(|_| at)?;
+    let path = launch::path(input, what)?;
     if let Some(last) = launch::keyword(&path) {
         let text = format!("expected {what}, found the keyword `{last}`");
         return Err(syn::Error::new(last.span(), text));
