@@ -206,7 +206,12 @@ fn arrays_are_filled_from_each_other() {
 /// A thread that has failed writes nothing more. The others of its block do not wait for it.
 #[test]
 fn a_block_ends_after_a_fault_of_a_thread() {
-    let program = program::<waiting>();
+    let (device, stream) = simulated();
+    let (kernel, program) = (waiting::load(&device).unwrap(), program::<waiting>());
+    let x = DeviceBuf::from_slice(&device, &[5_u32]).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(&device, 1).unwrap();
+    kernel.launch(stream.config(1, 64, 0), u32::MAX, &x, &mut y).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [5]);
     for (fails, faults) in [(u32::MAX, 0), (0, 1), (33, 1), (63, 1)] {
         for order in 0..6 {
             let (x, mut y) = ([5_u32], [0_u32]);

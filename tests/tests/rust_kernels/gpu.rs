@@ -6,6 +6,7 @@ use thalweg::streams::Stream;
 
 use crate::elements::{Jacobi, Saxpy};
 use crate::faults::{Gathered, LINE, OVERFLOW, Summed, summed};
+use crate::in_blocks::{smooth, sums, turned, waiting};
 
 fn devices() -> [Device; 2] {
     [Device::cuda(0).expect("a GPU"), Device::simulated(Simulation::default())]
@@ -77,4 +78,50 @@ fn a_fault_of_a_launch_by_hand_is_reported_by_the_next_wait() {
     let said = stream.synchronize().unwrap_err().to_string();
     assert!(said.starts_with("kernel `summed` failed at "), "{said}");
     stream.synchronize().unwrap();
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn blocks_compute_the_same_bits() {
+    let x: Vec<f32> = (0..100_003).map(|i| (i as f32 * 0.37).sin()).collect();
+    let matrix: Vec<u32> = (0..160 * 160).map(|i| (i * 7919 % 1009) as u32).collect();
+    let [gpu, simulated] = devices().map(|device| {
+        let stream = Stream::new(&device).unwrap();
+        let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+        let mut all = Vec::new();
+        for (blocks, threads) in [(1, 1), (1, 31), (3, 33), (7, 250), (132, 256)] {
+            let mut y = DeviceBuf::<f32>::zeroed(&device, blocks).unwrap();
+            let sums = sums::load(&device).unwrap();
+            sums.launch(stream.config(blocks as u32, threads, 0), &on_device, &mut y).unwrap();
+            all.extend(y.to_vec().unwrap());
+        }
+        let mut y = DeviceBuf::<f32>::zeroed(&device, x.len()).unwrap();
+        let smooth = smooth::load(&device).unwrap();
+        smooth.launch(stream.config(blocks(x.len(), 256), 256, 0), &on_device, &mut y).unwrap();
+        all.extend(y.to_vec().unwrap());
+        let on_device = DeviceBuf::from_slice(&device, &matrix).unwrap();
+        let mut y = DeviceBuf::<u32>::zeroed(&device, 5000).unwrap();
+        let turned = turned::load(&device).unwrap();
+        turned.launch(stream.config(9, 64, 0), 160, &on_device, &mut y).unwrap();
+        (all.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), y.to_vec().unwrap())
+    });
+    assert_eq!(gpu, simulated);
+}
+
+/// The others of the block do not wait for a thread that has failed, and the device goes on.
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_block_ends_after_a_fault_of_a_thread() {
+    let device = Device::cuda(0).expect("a GPU");
+    let stream = Stream::new(&device).unwrap();
+    let kernel = waiting::load(&device).unwrap();
+    let x = DeviceBuf::from_slice(&device, &[5_u32]).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(&device, 3).unwrap();
+    for fails in [0, 33, 255] {
+        kernel.launch(stream.config(3, 256, 0), fails, &x, &mut y).unwrap();
+        let said = stream.synchronize().unwrap_err().to_string();
+        assert!(said.starts_with("kernel `waiting` failed at "), "{said}");
+        kernel.launch(stream.config(3, 256, 0), 999, &x, &mut y).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [5; 3]);
+    }
 }

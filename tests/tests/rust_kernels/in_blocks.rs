@@ -70,6 +70,21 @@ pub(crate) fn turned(block: Block, side: usize, x: &[u32], y: &mut Out<[u32]>) {
     });
 }
 
+/// A loop that waits for what a thread writes which may fail.
+#[kernel]
+pub(crate) fn waiting(block: Block, fails: u32, x: &[u32], y: &mut Out<[u32]>) {
+    let mut left = block.private(x[0]);
+    let mut turns = 0;
+    while block.any(|t| left[t] > 0) {
+        block.each(|t| {
+            assert!(t.rank() as u32 != fails || turns < 3);
+            left[t] -= 1;
+        });
+        turns += 1;
+    }
+    y.put(block.index(), turns);
+}
+
 /// What `sums` gives: shares, then the values of the threads combined 16, 8, 4, 2 and 1 further on, in warps and
 /// then of the warps.
 fn summed(x: &[f32], blocks: usize, threads: usize) -> Vec<f32> {
@@ -180,6 +195,21 @@ fn a_fault_in_a_block_names_the_block_and_the_thread() {
     assert!(text.contains("it was block 3, outside of a phase"), "{text}");
     let text = said(1, 100);
     assert!(text.contains("assertion failed: threads < 100"), "{text}");
+}
+
+#[test]
+fn a_fault_in_a_phase_ends_the_launch() {
+    let device = Device::simulated(Simulation::default());
+    let stream = Stream::new(&device).unwrap();
+    let kernel = waiting::load(&device).unwrap();
+    let x = DeviceBuf::from_slice(&device, &[5_u32]).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(&device, 3).unwrap();
+    kernel.launch(stream.config(3, 64, 0), 33, &x, &mut y).unwrap();
+    let said = stream.synchronize().unwrap_err().to_string();
+    assert!(said.contains("assertion failed: t.rank() as u32 != fails || turns < 3"), "{said}");
+    assert!(said.contains("it was thread 33 of block 0"), "{said}");
+    kernel.launch(stream.config(3, 64, 0), 999, &x, &mut y).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [5; 3]);
 }
 
 #[test]
