@@ -108,7 +108,7 @@ pub mod error {
 pub mod kernel {
     pub use crate::base::extent::{Axis, Extent};
     pub use crate::base::in_rust::{
-        Block, BlockIndex, BlockThread, Index, Out, Own, Private, Shared, SharedArray,
+        Block, BlockIndex, BlockThread, BlockValue, Index, Out, Own, Private, Shared, SharedArray,
     };
     pub use crate::base::threads::{Grid, Thread, blocks};
     pub use crate::device::launch::{

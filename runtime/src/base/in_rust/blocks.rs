@@ -129,14 +129,14 @@ impl Block {
 
     /// A variable of which each thread has its own, which it keeps from phase to phase: `sums[t]`.
     #[inline]
-    pub fn private<T: Copy>(&self, start: T) -> Private<T> {
+    pub fn private<T: BlockValue>(&self, start: T) -> Private<T> {
         Private(vec![start; self.threads])
     }
 
     /// A phase that gives one value to the whole block: those of all threads, combined two by two. Which two
     /// depends on the number of threads alone, so that sums of floats are the same on every device.
     #[inline]
-    pub fn reduce<T: Copy>(
+    pub fn reduce<T: BlockValue>(
         &self,
         mut value: impl FnMut(BlockThread) -> T,
         mut combine: impl FnMut(T, T) -> T,
@@ -243,12 +243,40 @@ impl<T> fmt::Debug for Private<T> {
 
 mod sealed {
     pub trait Number: bytemuck::Pod {}
+    pub trait Value {}
 }
 
+/// A value that the threads of a block may have from each other: a number, a `bool`, tuples and arrays of these.
+///
+/// No other is one: a thread's index would give a thread the element of another, and a reference may be to a
+/// thread's own memory.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a value that a block's threads may have from each other",
+    label = "expected a number, a `bool`, or a tuple or array of these"
+)]
+pub trait BlockValue: Copy + sealed::Value {}
+
 macro_rules! numbers {
-    ($($number:ty)*) => { $(impl sealed::Number for $number {})* };
+    ($($number:ty)*) => { $(
+        impl sealed::Number for $number {}
+        impl sealed::Value for $number {}
+        impl BlockValue for $number {}
+    )* };
 }
 numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
+
+impl sealed::Value for bool {}
+impl BlockValue for bool {}
+impl<T: BlockValue, const N: usize> sealed::Value for [T; N] {}
+impl<T: BlockValue, const N: usize> BlockValue for [T; N] {}
+
+macro_rules! tuples {
+    ($(($($part:ident)*))*) => { $(
+        impl<$($part: BlockValue),*> sealed::Value for ($($part,)*) {}
+        impl<$($part: BlockValue),*> BlockValue for ($($part,)*) {}
+    )* };
+}
+tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F));
 
 /// An array that shared memory can hold: of numbers, or of arrays of numbers.
 pub trait SharedArray: Pod {

@@ -14,7 +14,7 @@ mod source;
 
 pub use fault::KernelFault;
 
-pub use blocks::{Block, BlockIndex, BlockThread, Private, Shared, SharedArray, blocks};
+pub use blocks::{Block, BlockIndex, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
 pub use constant::{KernelConstant, constant};
 pub use launch::indices;
 pub use native::{Index, Out, Own};

@@ -66,7 +66,12 @@ impl Emitter<'_> {
                 self.write(&format!("__shared__ __align__(16) {ty} {cpp};"));
                 self.write(&format!("tw::undefined(&{cpp});"));
             }
-            (Pattern::Name(name), _) => self.name(*name, value),
+            (Pattern::Name(name), _) => {
+                if self.together && self.is_known(value) {
+                    self.known.push(*name);
+                }
+                self.name(*name, value);
+            }
             // Each part by itself: rustc makes no tuple either.
             (Pattern::Tuple(patterns), Kind::Tuple(parts)) if patterns.len() == parts.len() => {
                 let values = parts.iter().map(|part| {

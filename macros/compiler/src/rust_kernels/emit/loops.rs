@@ -54,6 +54,20 @@ impl Emitter<'_> {
         }
     }
 
+    /// Whether a value of the block is known without its threads: after a fault, what they give may be any
+    /// number.
+    pub(super) fn is_known(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            Kind::Integer(_) | Kind::Constant(_) | Kind::Builtin(_) => true,
+            Kind::Local(local) => !self.local(*local).mutable && self.known.contains(local),
+            Kind::Binary(_, a, b) => self.is_known(a) && self.is_known(b),
+            Kind::Unary(_, a) | Kind::Cast(a) | Kind::Ref(a) | Kind::Deref(a) => self.is_known(a),
+            Kind::Method(_, a, others) => self.is_known(a) && others.iter().all(|other| self.is_known(other)),
+            Kind::Call(_, parts) => parts.iter().all(|part| self.is_known(part)),
+            _ => false,
+        }
+    }
+
     pub(super) fn for_loop(&mut self, name: LocalId, range: &Range, body: &Block) {
         let Range { from, to, inclusive, reversed, step } = range;
         let local = self.local(name);
@@ -62,6 +76,7 @@ impl Emitter<'_> {
         let ty = number.map_or("auto", Number::name);
         let mut ends: Vec<&Expr> = vec![from, to];
         ends.extend(step.as_ref());
+        let waits = self.together && !ends.iter().all(|end| self.is_known(end));
         let values = self.operands(ends);
         // The body may change a variable of the user's, and the range stays as it was.
         let counter = if mutable { self.temporary("turn") } else { cpp.clone() };
@@ -119,6 +134,9 @@ impl Emitter<'_> {
                 let constant = if mutable { "" } else { "const " };
                 self.write(&format!("{constant}{ty} {cpp} = {turn}.at;"));
                 self.depth -= 1;
+                if waits {
+                    self.end_after_fault();
+                }
                 self.inside(body, &Sink::Drop);
                 self.write("}");
                 return;
@@ -128,6 +146,9 @@ impl Emitter<'_> {
             self.depth += 1;
             self.write(&format!("{ty} {cpp} = {counter};"));
             self.depth -= 1;
+        }
+        if waits {
+            self.end_after_fault();
         }
         self.inside(body, &Sink::Drop);
         self.write("}");

@@ -83,6 +83,8 @@ struct Emitter<'a> {
     line: usize,
     /// What is written is run by all threads of a block together.
     together: bool,
+    /// The locals of a block whose values come from no thread.
+    known: Vec<LocalId>,
 }
 
 /// The text of a function whose types are known.
@@ -98,7 +100,9 @@ pub(super) fn emit(
     let checked = build == Build::Debug;
     let together = signature.in_blocks;
     let lines = Vec::new();
-    let mut emitter = Emitter { function, types, names, role, checked, lines, depth: 0, line: 0, together };
+    let known = function.parameters.clone();
+    let mut emitter =
+        Emitter { function, types, names, role, checked, lines, depth: 0, line: 0, together, known };
     emitter.function(name, signature);
     Text { lines: emitter.lines }
 }

@@ -158,9 +158,16 @@ impl Lower<'_> {
         {
             if let Some(local) = self.find(name) {
                 let ty = self.locals[local.0].ty;
-                if let Shape::Shared(_) = self.types.shape(ty) {
-                    let help = "read its elements, or take it by reference: `&tile`";
-                    return Err(self.absent(path, "a shared array as a value", help));
+                match self.types.shape(ty) {
+                    Shape::Shared(_) => {
+                        let help = "read its elements, or take it by reference: `&tile`";
+                        return Err(self.absent(path, "a shared array as a value", help));
+                    }
+                    Shape::Block | Shape::Thread => {
+                        let help = format!("call its methods, such as `{name}.index()`");
+                        return Err(self.absent(path, "a block or a thread as a value", &help));
+                    }
+                    _ => {}
                 }
                 return Ok(self.expr(Kind::Local(local), ty, span));
             }
@@ -282,8 +289,8 @@ impl Lower<'_> {
     fn index(&mut self, index: &syn::ExprIndex) -> Lowered<(Kind, Ty)> {
         let base = self.place(&index.expr)?;
         if let Shape::Private(of) = *self.types.shape(base.ty) {
-            let thread = self.value(&index.index)?;
-            if matches!(self.types.shape(thread.ty), Shape::Thread) {
+            if self.position(&index.index).is_some_and(|at| matches!(self.types.shape(at.ty), Shape::Thread))
+            {
                 return Ok((Kind::Mine(Box::new(base)), of));
             }
             let help = "write the thread of the phase between the brackets: `sums[t]`";
@@ -331,8 +338,9 @@ impl Lower<'_> {
             return self.part(reference.mutability.as_ref(), index, range);
         }
         let value = self.place(&reference.expr)?;
-        if reference.mutability.is_some() {
+        if let Some(word) = &reference.mutability {
             self.no_change_of_block(&value, &reference.expr)?;
+            self.no_reference_of_block(word, reference)?;
         }
         let ty = match self.types.shape(value.ty) {
             // A slice is a reference already.
@@ -347,6 +355,9 @@ impl Lower<'_> {
         // The length of a shared array is always known.
         if let Some(shared) = self.shared_place(expr, method != "len") {
             return shared;
+        }
+        if let Some(position) = self.position(expr) {
+            return Ok(position);
         }
         match expr {
             Expr::Paren(paren) => self.receiver(&paren.expr, method),

@@ -229,9 +229,9 @@ impl Lower<'_> {
             _ => return Ok(None),
         };
         let Some(count) = call.args.first().filter(|_| call.args.len() == 1) else { return Ok(None) };
-        let thread = self.value(&call.receiver)?;
-        if !matches!(self.types.shape(thread.ty), Shape::Thread) {
-            return Ok(None);
+        match self.position(&call.receiver) {
+            Some(thread) if matches!(self.types.shape(thread.ty), Shape::Thread) => {}
+            _ => return Ok(None),
         }
         let count = self.value(count)?;
         let (usize, ty) = (self.types.number(Number::Usize), self.types.add(ty));
@@ -311,6 +311,33 @@ impl Lower<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// The block, or the thread of a phase, if the expression is its name.
+    pub(super) fn position(&self, expr: &Expr) -> Option<ir::Expr> {
+        let local = match expr {
+            Expr::Paren(paren) => return self.position(&paren.expr),
+            Expr::Group(group) => return self.position(&group.expr),
+            Expr::Path(path) => self.find(path.path.get_ident()?)?,
+            _ => return None,
+        };
+        let ty = self.locals[local.0].ty;
+        let is_position = matches!(self.types.shape(ty), Shape::Block | Shape::Thread);
+        is_position.then(|| self.expr(Kind::Local(local), ty, expr.span()))
+    }
+
+    /// Refuses a reference through which a phase could change the block's variables.
+    pub(super) fn no_reference_of_block(
+        &mut self,
+        word: &syn::Token![mut],
+        reference: &syn::ExprReference,
+    ) -> Lowered<()> {
+        if self.level != Level::Block {
+            return Ok(());
+        }
+        let what = format!("`{}` is taken outside of a phase", text(reference));
+        let help = "return the new value from the function, and assign it";
+        Err(self.in_block(word, &what, help))
     }
 
     /// A shared array as a place, if the expression is its name.
