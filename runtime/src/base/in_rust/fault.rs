@@ -43,19 +43,19 @@ thread_local! {
 ///
 /// A panic's place is known to the process's hook alone. So the first call adds one, which notes the place of
 /// a kernel's panic, prints nothing of it, since the error says it, and hands all others on.
-pub(super) fn running<const D: usize>(launch: impl FnOnce(&Cell<[usize; D]>)) {
+pub(super) fn running<const D: usize>(launch: impl FnOnce(&mut [usize; D])) {
     static ADD_HOOK: Once = Once::new();
     // A thread that panics already cannot change the hook.
     if !std::thread::panicking() {
         ADD_HOOK.call_once(add_hook);
     }
-    let index = Cell::new([0; D]);
+    let mut index = [0; D];
     let was_inside = IN_KERNEL.replace(true);
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| launch(&index)));
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| launch(&mut index)));
     IN_KERNEL.set(was_inside);
     if let Err(payload) = outcome {
         let place = PLACE.take();
-        let index = index.get().to_vec();
+        let index = index.to_vec();
         panic::resume_unwind(Box::new(KernelFault { place, index, message: panic_message(payload) }));
     }
 }
@@ -80,8 +80,8 @@ mod tests {
         let line = line!() + 4;
         let outcome = panic::catch_unwind(|| {
             running::<2>(|index| {
-                index.set([3, 4]);
-                assert_eq!(index.get()[0], 7, "as the test wants");
+                *index = [3, 4];
+                assert_eq!(index[0], 7, "as the test wants");
             });
         });
         let payload = outcome.expect_err("it panicked");

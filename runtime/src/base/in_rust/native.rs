@@ -72,14 +72,19 @@ struct Handle {
 
 impl Handle {
     /// The place of an index, if it is within the shape.
+    ///
+    /// Each thread of a launch comes here, also in programs that are compiled without optimisation. There an
+    /// iterator calls a dozen functions for each axis, and an index calls none.
     #[inline]
     fn place<const D: usize>(&self, index: Index<D>) -> Option<usize> {
-        let mut place = 0;
-        for (at, length) in index.0.into_iter().zip(&self.shape[3 - D..]) {
-            if at >= *length {
+        let (mut place, mut axis) = (0, 0);
+        while axis < D {
+            let (at, length) = (index.0[axis], self.shape[3 - D + axis]);
+            if at >= length {
                 return None;
             }
             place = place * length + at;
+            axis += 1;
         }
         Some(place)
     }
@@ -116,7 +121,7 @@ macro_rules! handles {
             /// The thread's own element; `None` if the grid has more threads than there are elements.
             #[inline]
             pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
-                let place = self.0.place(index)?;
+                let Some(place) = self.0.place(index) else { return None };
                 // SAFETY: the place is within the data, by the promise of `new`. The element is this index's
                 // alone: a launch makes each index once, the macro lets a kernel pass no other, and `self` is
                 // borrowed as long as the element is.
@@ -134,21 +139,30 @@ macro_rules! handles {
 handles!(Own, Out);
 
 /// Calls `kernel` for the index of each thread of a grid, along x fastest. A panic of the kernel goes on as a
-/// [`KernelFault`](super::KernelFault).
+/// [`KernelFault`](super::KernelFault). As in [`Handle::place`] the loops are such that they cost little without
+/// optimisation.
 #[doc(hidden)]
 #[inline]
 pub fn indices<const D: usize>(grid: Grid, mut kernel: impl FnMut(Index<D>)) {
     let [x, y, z] = [0, 1, 2].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
     fault::running(|current| {
-        for z in 0..z {
-            for y in 0..y {
-                for x in 0..x {
-                    let all = [z, y, x];
-                    let index = std::array::from_fn(|axis| all[3 - D + axis]);
-                    current.set(index);
-                    kernel(Index(index));
+        let mut at = [0; 3];
+        while at[0] < z {
+            at[1] = 0;
+            while at[1] < y {
+                at[2] = 0;
+                while at[2] < x {
+                    let mut axis = 0;
+                    while axis < D {
+                        current[axis] = at[3 - D + axis];
+                        axis += 1;
+                    }
+                    kernel(Index(*current));
+                    at[2] += 1;
                 }
+                at[1] += 1;
             }
+            at[0] += 1;
         }
     });
 }
