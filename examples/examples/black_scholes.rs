@@ -1,5 +1,5 @@
-//! A Parquet table of options in, a Parquet table of their prices and greeks out, by one fused kernel
-//! (`black_scholes.cu` beside this file). The default table has the options on the DAX of a day in 2002.
+//! A Parquet table of options in, a Parquet table of their prices and greeks out, by one fused kernel. The
+//! default table has the options on the DAX of a day in 2002.
 //!
 //! ```text
 //! cargo run --release --example black_scholes [options.parquet [greeks.parquet]]
@@ -19,27 +19,66 @@ use parquet::schema::parser::parse_message_type;
 use thalweg::prelude::*;
 use thalweg_parquet::source;
 
-#[kernels("black_scholes.cu")]
-unsafe extern "CUDA" {
-    /// The price of each European option and its derivatives: by the spot price, by that twice, by
-    /// volatility, by time as it passes, and by the rate. `sign` is 1 for a call and -1 for a put, and rates,
-    /// yields and volatilities are yearly. Gamma and theta of an option that expires now are NaN, and if it
-    /// is at the money, so are all other values.
-    #[host(greeks_on_host)]
-    #[requires(n as usize <= sign.len() && n as usize <= spot.len() && n as usize <= strike.len())]
-    #[requires(n as usize <= years.len() && n as usize <= rate.len() && n as usize <= dividend.len())]
-    #[requires(n as usize <= volatility.len() && 6 * n as usize <= values.len())]
-    safe fn greeks(
-        n: u32,
-        sign: &[i8],
-        spot: &[f64],
-        strike: &[f64],
-        years: &[f64],
-        rate: &[f64],
-        dividend: &[f64],
-        volatility: &[f64],
-        values: Out<[f64]>,
-    );
+/// The price of each European option and its derivatives (by the spot price, by that twice, by volatility, by
+/// time as it passes, and by the rate), by the formula of Black and Scholes with Merton's dividend yield. They
+/// are found in one pass, since they share the costly terms.
+///
+/// `sign` is 1 for a call and -1 for a put, and rates, yields and volatilities are yearly. Gamma and theta of
+/// an option that expires now are NaN, and if it is at the money, so are all other values.
+#[kernel]
+fn greeks(
+    i: Index,
+    sign: &[i8],
+    spot: &[f64],
+    strike: &[f64],
+    years: &[f64],
+    rate: &[f64],
+    dividend: &[f64],
+    volatility: &[f64],
+    values: &mut Out<[[f64; 6]]>,
+) {
+    let Some(values) = values.get_mut(i) else { return };
+    let (phi, t, r, q, v) = (f64::from(sign[i]), years[i], rate[i], dividend[i], volatility[i]);
+    let deviation = v * t.sqrt();
+    let d1 = ((spot[i] / strike[i]).ln() + (r - q + 0.5 * v * v) * t) / deviation;
+    let d2 = d1 - deviation;
+    // Both legs are discounted to today: the share that is received, and the price that is paid for it.
+    let (s, k) = (spot[i] * (-q * t).exp(), strike[i] * (-r * t).exp());
+    let (in_shares, in_money) = (normal(phi * d1), normal(phi * d2));
+    let density = density(d1);
+    *values = [
+        phi * (s * in_shares - k * in_money),
+        phi * s * in_shares / spot[i],
+        s * density / (spot[i] * spot[i] * deviation),
+        s * density * t.sqrt(),
+        phi * (q * s * in_shares - r * k * in_money) - 0.5 * s * density * v / t.sqrt(),
+        phi * t * k * in_money,
+    ];
+}
+
+#[device]
+fn density(x: f64) -> f64 {
+    0.398_942_280_401_432_7 * (-0.5 * x * x).exp()
+}
+
+/// The normal distribution, by the power series of G. Marsaglia, "Evaluating the Normal Distribution", Journal
+/// of Statistical Software 11 (2004), to about 1e-15.
+#[device]
+fn normal(x: f64) -> f64 {
+    // The sum of NaN would never come to rest.
+    if x.is_nan() {
+        return x;
+    }
+    if x.abs() > 8.0 {
+        return if x > 0.0 { 1.0 } else { 0.0 };
+    }
+    let (mut term, mut sum, mut odd) = (x, x, 1.0);
+    while sum + term != sum {
+        odd += 2.0;
+        term *= x * x / odd;
+        sum += term;
+    }
+    0.5 + sum * density(x)
 }
 
 // ANCHOR: pipeline
@@ -53,8 +92,8 @@ stream_pipeline! {
         input rate: [f64];
         input dividend: [f64];
         input volatility: [f64];
-        output values: [f64; 6];
-        device d_values: [f64; 6];
+        output values: [[f64; 6]];
+        device d_values: [[f64; 6]];
 
         chunk c = 1 << 16;
 
@@ -69,8 +108,7 @@ stream_pipeline! {
         }
         stage value {
             greeks<<<blocks(c.len, 256), 256>>>(
-                c.len as u32, &d_sign, &d_spot, &d_strike, &d_years, &d_rate, &d_dividend, &d_volatility,
-                out d_values);
+                &d_sign, &d_spot, &d_strike, &d_years, &d_rate, &d_dividend, &d_volatility, out d_values);
         }
         stage store { copy d_values -> values; }
     }
@@ -96,16 +134,16 @@ fn value(device: &Device, options: &Path, values: &Path) -> Result<Report, Box<d
         column("rate")?,
         column("dividend")?,
         column("volatility")?,
-        sink::for_each(|_, values: &[f64]| row_group(&mut table, values).map_err(io::Error::other)),
+        sink::for_each(|_, values: &[[f64; 6]]| row_group(&mut table, values).map_err(io::Error::other)),
     )?;
     table.close()?;
     Ok(report)
 }
 
-fn row_group(table: &mut SerializedFileWriter<File>, values: &[f64]) -> parquet::errors::Result<()> {
+fn row_group(table: &mut SerializedFileWriter<File>, values: &[[f64; 6]]) -> parquet::errors::Result<()> {
     let mut group = table.next_row_group()?;
     for i in 0..GREEKS.len() {
-        let column: Vec<f64> = values.iter().skip(i).step_by(GREEKS.len()).copied().collect();
+        let column: Vec<f64> = values.iter().map(|values| values[i]).collect();
         let Some(mut writer) = group.next_column()? else { break };
         writer.typed::<DoubleType>().write_batch(&column, None, None)?;
         writer.close()?;
@@ -180,64 +218,6 @@ fn print(options: &[[f64; 7]], values: &[[f64; 6]]) {
     }
 }
 
-/// The kernel in Rust, which the simulated device runs for each thread.
-#[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
-fn greeks_on_host(
-    thread: Thread,
-    n: u32,
-    sign: &[i8],
-    spot: &[f64],
-    strike: &[f64],
-    years: &[f64],
-    rate: &[f64],
-    dividend: &[f64],
-    volatility: &[f64],
-    values: &mut [f64],
-) {
-    let i = thread.global_x();
-    if i >= n as usize {
-        return;
-    }
-    let (phi, t, r, q, v) = (f64::from(sign[i]), years[i], rate[i], dividend[i], volatility[i]);
-    let deviation = v * t.sqrt();
-    let d1 = ((spot[i] / strike[i]).ln() + (r - q + 0.5 * v * v) * t) / deviation;
-    let d2 = d1 - deviation;
-    let (s, k) = (spot[i] * (-q * t).exp(), strike[i] * (-r * t).exp());
-    let (in_shares, in_money) = (normal(phi * d1), normal(phi * d2));
-    let density = density(d1);
-    values[6 * i..][..6].copy_from_slice(&[
-        phi * (s * in_shares - k * in_money),
-        phi * s * in_shares / spot[i],
-        s * density / (spot[i] * spot[i] * deviation),
-        s * density * t.sqrt(),
-        phi * (q * s * in_shares - r * k * in_money) - 0.5 * s * density * v / t.sqrt(),
-        phi * t * k * in_money,
-    ]);
-}
-
-fn density(x: f64) -> f64 {
-    0.398_942_280_401_432_7 * (-0.5 * x * x).exp()
-}
-
-/// The normal distribution, CUDA's `normcdf`: here by the power series of G. Marsaglia, "Evaluating the
-/// Normal Distribution", Journal of Statistical Software 11 (2004), to about 1e-15.
-fn normal(x: f64) -> f64 {
-    // The sum of NaN would never come to rest.
-    if x.is_nan() {
-        return x;
-    }
-    if x.abs() > 8.0 {
-        return if x > 0.0 { 1.0 } else { 0.0 };
-    }
-    let (mut term, mut sum, mut odd) = (x, x, 1.0);
-    while sum + term != sum {
-        odd += 2.0;
-        term *= x * x / odd;
-        sum += term;
-    }
-    0.5 + sum * density(x)
-}
-
 /// From E. G. Haug, "The Complete Guide to Option Pricing Formulas" (1998), pages 2 to 8, 11 to 16 and 27, as
 /// the tests of QuantLib list them: the published number, the option and the value.
 const PUBLISHED: [(&str, [f64; 7], f64); 12] = [
@@ -260,11 +240,11 @@ fn published(device: &Device) -> thalweg::Result<usize> {
     let sign: Vec<i8> = PUBLISHED.iter().map(|(_, option, _)| option[0] as i8).collect();
     let column = |term: usize| PUBLISHED.iter().map(|(_, option, _)| option[term]).collect::<Vec<f64>>();
     let [spot, strike, years, rate, dividend, volatility] = [1, 2, 3, 4, 5, 6].map(column);
-    let mut values = [0.0; 6 * PUBLISHED.len()];
+    let mut values = [[0.0; 6]; PUBLISHED.len()];
     Value::new(device)?.run(&sign, &spot, &strike, &years, &rate, &dividend, &volatility, &mut values)?;
-    let reproduced = |((what, _, published), values): &(&(&str, _, f64), &[f64])| {
+    let reproduced = |((what, _, published), values): &(&(&str, _, f64), &[f64; 6])| {
         let found = GREEKS.iter().zip(*values).find(|(name, _)| *name == what);
         found.is_some_and(|(_, found)| (found - published).abs() <= 0.5001e-4)
     };
-    Ok(PUBLISHED.iter().zip(values.chunks(6)).filter(reproduced).count())
+    Ok(PUBLISHED.iter().zip(&values).filter(reproduced).count())
 }

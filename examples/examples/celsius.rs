@@ -1,5 +1,4 @@
-//! A program with its own kernel: its CUDA C++ in `celsius.cu` beside this file, its declaration and its host
-//! body here.
+//! A program with a kernel of its own, whose result is another array than its input.
 //!
 //! ```text
 //! cargo run --release --example celsius
@@ -8,22 +7,11 @@
 // ANCHOR: program
 use thalweg::prelude::*;
 
-#[kernels("celsius.cu")]
-unsafe extern "CUDA" {
-    /// Temperatures from Fahrenheit to Celsius, no lower than `floor`.
-    #[host(celsius_on_host)]
-    #[requires(n as usize <= fahrenheit.len())]
-    #[requires(n as usize <= celsius.len())]
-    safe fn celsius(n: u32, floor: f32, fahrenheit: &[f32], celsius: Out<[f32]>);
-}
-
-/// The kernel in Rust, which the simulated device runs once for each thread.
-fn celsius_on_host(thread: Thread, n: u32, floor: f32, fahrenheit: &[f32], celsius: &mut [f32]) {
-    let i = thread.global_x();
-    if i < n as usize {
-        let degrees = (fahrenheit[i] - 32.0) * 5.0 / 9.0;
-        celsius[i] = if degrees < floor { floor } else { degrees };
-    }
+/// A temperature from Fahrenheit to Celsius, no lower than `floor`.
+#[kernel]
+fn celsius(i: Index, floor: f32, fahrenheit: &[f32], celsius: &mut Out<[f32]>) {
+    let Some(celsius) = celsius.get_mut(i) else { return };
+    *celsius = ((fahrenheit[i] - 32.0) * 5.0 / 9.0).max(floor);
 }
 
 stream_pipeline! {
@@ -37,9 +25,7 @@ stream_pipeline! {
         chunk c = 1 << 16;
 
         stage load { copy fahrenheit -> d_fahrenheit; }
-        stage convert {
-            celsius<<<blocks(c.len, 256), 256>>>(c.len as u32, floor, &d_fahrenheit, out d_celsius);
-        }
+        stage convert { celsius<<<blocks(c.len, 256), 256>>>(floor, &d_fahrenheit, out d_celsius); }
         stage store { copy d_celsius -> temperatures; }
     }
 }

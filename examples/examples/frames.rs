@@ -20,23 +20,13 @@ use thalweg::prelude::*;
 use thalweg::session::Session;
 use thalweg_kernels::{grayscale, luma};
 
-#[kernels("frames.cu")]
-unsafe extern "CUDA" {
-    /// `changed = |now - before|`, and then `before = now`.
-    #[host(difference_on_host)]
-    #[requires(n as usize <= now.len())]
-    #[requires(n as usize <= before.len())]
-    #[requires(n as usize <= changed.len())]
-    safe fn difference(n: u32, now: &[u8], before: &mut [u8], changed: Out<[u8]>);
-}
-
-/// The kernel in Rust, which the simulated device runs once for each thread.
-fn difference_on_host(thread: Thread, n: u32, now: &[u8], before: &mut [u8], changed: &mut [u8]) {
-    let i = thread.global_x();
-    if i < n as usize && thread.global_y() == 0 && thread.global_z() == 0 {
-        changed[i] = now[i].abs_diff(before[i]);
-        before[i] = now[i];
-    }
+/// `changed = |now - before|`, and then `before = now`.
+#[kernel]
+fn difference(i: Index, now: &[u8], before: &mut Own<[u8]>, changed: &mut Out<[u8]>) {
+    let Some(before) = before.get_mut(i) else { return };
+    let Some(changed) = changed.get_mut(i) else { return };
+    *changed = now[i].abs_diff(*before);
+    *before = now[i];
 }
 
 stream_pipeline! {
@@ -54,7 +44,7 @@ stream_pipeline! {
         stage load { copy frames -> rgb; }
         stage compare {
             grayscale<<<blocks(PIXELS, 256), 256>>>(PIXELS as u32, &rgb, out gray);
-            difference<<<blocks(PIXELS, 256), 256>>>(PIXELS as u32, &gray, &mut before, out changed);
+            difference<<<blocks(PIXELS, 256), 256>>>(&gray, &mut before, out changed);
         }
         stage store { copy changed -> changes; }
     }

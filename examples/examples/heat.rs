@@ -18,23 +18,34 @@ use image::imageops::{FilterType, resize};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
 use thalweg::prelude::*;
 
-#[kernels("heat.cu")]
-unsafe extern "CUDA" {
-    /// `v = u + number * (the sum of the four neighbours - 4 u)`, for the rows of `u` without the first and
-    /// the last `skip`.
-    #[host(conduct_on_host)]
-    #[requires(columns > 0 && rows as u128 * columns as u128 <= v.len() as u128)]
-    #[requires((rows as u128 + 2 * skip as u128) * columns as u128 <= u.len() as u128)]
-    pub safe fn conduct(
-        rows: u32,
-        columns: u32,
-        skip: u32,
-        first: i32,
-        height: u32,
-        number: f32,
-        u: &[f32],
-        v: Out<[f32]>,
-    );
+/// One step of heat conduction: `v = u + number * (the sum of the four neighbours - 4 u)`.
+///
+/// `u` has `skip` rows more than `v` above and below; its row 0 is row `first` of the plate. The plate's
+/// border keeps its temperatures. So do the first and the last row of `u`, which lack a neighbour.
+#[kernel]
+#[requires(0 < columns && columns <= u.len() && skip <= u.len())]
+#[requires(u.len() as u128 == v.len() as u128 + 2 * skip as u128 * columns as u128)]
+pub fn conduct(
+    at: Index<2>,
+    columns: usize,
+    skip: usize,
+    first: isize,
+    height: usize,
+    number: f32,
+    u: &[f32],
+    v: &mut Out<[f32]>,
+) {
+    let Some(v) = v.get_mut(at) else { return };
+    let [r, c] = at.get();
+    let row = first + (r + skip) as isize;
+    let here = (r + skip) * columns + c;
+    let inside = row > 0 && row + 1 < height as isize && c > 0 && c + 1 < columns;
+    *v = if inside && here >= columns && here + columns < u.len() {
+        let around = (u[here - columns] + u[here + columns]) + (u[here - 1] + u[here + 1]);
+        u[here] + number * (around - 4.0 * u[here])
+    } else {
+        u[here]
+    };
 }
 
 // ANCHOR: pipeline
@@ -59,16 +70,16 @@ stream_pipeline! {
             copy d_before -> t;
             repeat STEPS / 2 {
                 conduct<<<(blocks(columns, 32), blocks(c.len + 2 * STEPS, 8)), (32, 8)>>>(
-                    (c.len + 2 * STEPS) as u32, columns as u32, 0, c.start as i32 - STEPS as i32,
-                    height as u32, number, &d_before, out t);
+                    columns, 0, c.start as isize - STEPS as isize, height, number, &d_before,
+                    out t as [c.len + 2 * STEPS, columns]);
                 conduct<<<(blocks(columns, 32), blocks(c.len + 2 * STEPS, 8)), (32, 8)>>>(
-                    (c.len + 2 * STEPS) as u32, columns as u32, 0, c.start as i32 - STEPS as i32,
-                    height as u32, number, &t, out d_before);
+                    columns, 0, c.start as isize - STEPS as isize, height, number, &t,
+                    out d_before as [c.len + 2 * STEPS, columns]);
             }
             // The last step leaves out the rows that are the neighbours'.
             conduct<<<(blocks(columns, 32), blocks(c.len, 8)), (32, 8)>>>(
-                c.len as u32, columns as u32, STEPS as u32, c.start as i32 - STEPS as i32,
-                height as u32, number, &d_before, out u);
+                columns, STEPS, c.start as isize - STEPS as isize, height, number, &d_before,
+                out u as [c.len, columns]);
         }
         stage store { copy u -> after; }
     }
@@ -121,34 +132,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     painted(&pictures).save(&output)?;
     println!("{} steps in {runs} runs, written to {}", runs * STEPS, output.display());
     if off < 0.05 { Ok(()) } else { Err("the plate is not as warm as it should be".into()) }
-}
-
-/// The kernel in Rust, which the simulated device runs.
-#[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
-fn conduct_on_host(
-    _: Grid,
-    rows: u32,
-    columns: u32,
-    skip: u32,
-    first: i32,
-    height: u32,
-    number: f32,
-    u: &[f32],
-    v: &mut [f32],
-) {
-    let (rows, columns, skip) = (rows as usize, columns as usize, skip as usize);
-    for (v, row) in v.chunks_exact_mut(columns).take(rows).zip(skip..) {
-        let line = |row: usize| &u[row * columns..(row + 1) * columns];
-        v.copy_from_slice(line(row));
-        let place = i64::from(first) + row as i64;
-        if place > 0 && place + 1 < i64::from(height) && row > 0 && row + 1 < rows + 2 * skip {
-            let (above, here, below) = (line(row - 1), line(row), line(row + 1));
-            for c in 1..columns - 1 {
-                let around = (above[c] + below[c]) + (here[c - 1] + here[c + 1]);
-                v[c] = here[c] + number * (around - 4.0 * here[c]);
-            }
-        }
-    }
 }
 
 /// The temperatures of the plate's points after so many seconds, as Fourier series: the final temperatures,

@@ -12,7 +12,7 @@
 //!
 //! | in `saxpy.rs` | here |
 //! | --- | --- |
-//! | `#[kernels("saxpy.cu")]` | the same |
+//! | `#[kernel]` | the same |
 //! | `stream up: high; stream math; stream down: low;` | `up`, `math` and `down` |
 //! | `depth = 3;` | `DEPTH` |
 //! | `chunk c = auto;` | `CHUNK`: a number, since nothing here works one out |
@@ -34,19 +34,10 @@ use thalweg::streams::{Event, Priority, Stream};
 pub mod with_the_macro;
 
 /// The kernel: here the two programs are the same.
-#[kernels("saxpy.cu")]
-unsafe extern "CUDA" {
-    #[host(saxpy_on_host)]
-    #[requires(n as usize <= x.len())]
-    #[requires(n as usize <= y.len())]
-    safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
-}
-
-fn saxpy_on_host(thread: Thread, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
-    let i = thread.global_x();
-    if i < n as usize {
-        y[i] += a * x[i];
-    }
+#[kernel]
+fn saxpy(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y += a * x[i];
 }
 
 /// Chunks under way at once: one comes in, one is computed, one goes out. With two slots one of these would
@@ -164,15 +155,15 @@ impl ByHand {
             // This comes after both copies: before the second, `math` would not wait for `dy`.
             up.record(&marks.load_done)?;
 
-            // stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+            // stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
             //
             // Read after write: the kernel would read what was in the slot before.
             math.wait(&marks.load_done)?;
             // Blocks are rounded up: `n / 256` of them would leave out up to 255 items.
             let config = math.config(blocks(n, 256), 256, 0);
-            // `n` goes along, since the last block may have more threads than there are items left: they do
-            // nothing.
-            saxpy.launch(config, n as u32, a, dx.slice(slot.clone())?, dy.slice_mut(slot.clone())?)?;
+            // The kernel gets the slot's items alone, and knows their number: the last block may have more
+            // threads than there are items left, and `get_mut` gives those no element.
+            saxpy.launch(config, a, dx.slice(slot.clone())?, dy.slice_mut(slot.clone())?)?;
             // Two streams wait for it: `down` for the results, and `up`, three chunks on, to have `dx` for
             // itself.
             math.record(&marks.axpy_done)?;

@@ -2,19 +2,10 @@
 
 use thalweg::prelude::*;
 
-#[kernels("saxpy.cu")] // its prototype is compared with this
-unsafe extern "CUDA" {
-    #[host(saxpy_on_host)] // what the simulated device runs
-    #[requires(n as usize <= x.len())] // checked at each launch
-    #[requires(n as usize <= y.len())]
-    safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
-}
-
-fn saxpy_on_host(thread: Thread, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
-    let i = thread.global_x();
-    if i < n as usize {
-        y[i] += a * x[i];
-    }
+#[kernel] // runs once for each index
+fn saxpy(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return }; // no other thread has this element
+    *y += a * x[i];
 }
 
 stream_pipeline! {
@@ -32,7 +23,7 @@ stream_pipeline! {
         stream down: low;
 
         stage load  on up   { copy x -> dx;  copy y -> dy; }
-        stage axpy  on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy  on math { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
 }

@@ -1,19 +1,3 @@
-// The steps before and after the Fourier transforms of a sound. Each thread computes one element.
-
-// Frame i has `length` samples, from i * hop on: frames overlap, so that most samples are in several. Each is
-// scaled to -1 .. 1 and weighted by the window.
-extern "C" __global__ void __launch_bounds__(1024)
-cut_frames(unsigned int n, unsigned int length, unsigned int hop, const short* __restrict__ samples,
-           const float* __restrict__ window, float* __restrict__ frames)
-{
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        // A division of 32 bits costs less than one of 64.
-        unsigned int frame = (unsigned int)i / length, at = (unsigned int)i % length;
-        frames[i] = window[at] * ((float)samples[(size_t)frame * hop + at] / 32768.0f);
-    }
-}
-
 struct Complex {
     float re, im;
 };

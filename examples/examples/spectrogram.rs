@@ -14,14 +14,18 @@ use image::{Rgb, RgbImage};
 use thalweg::prelude::*;
 use thalweg_libraries::cufft::{self, Complex, Fft};
 
+/// Frames of as many samples as the window, each `hop` samples after the one before: they overlap, so that
+/// most samples are in several. Each sample is scaled to -1 .. 1 and weighted by the window.
+#[kernel]
+fn cut_frames(at: Index<2>, hop: usize, samples: &[i16], window: &[f32], frames: &mut Out<[f32]>) {
+    let [frame, i] = at.get();
+    let Some(sample) = frames.get_mut(at) else { return };
+    *sample = window[i] * (f32::from(samples[frame * hop + i]) / 32768.0);
+}
+
+// Complex numbers are structs, which kernels in Rust do not have.
 #[kernels("spectrogram.cu")]
 unsafe extern "CUDA" {
-    /// Frames of `length` samples each, `n` samples in all, each frame `hop` samples after the one before.
-    #[host(cut_frames_on_host)]
-    #[requires(length > 0 && length as usize <= window.len() && n as usize <= frames.len())]
-    #[requires(n == 0 || ((n - 1) / length) as usize * hop as usize + length as usize <= samples.len())]
-    safe fn cut_frames(n: u32, length: u32, hop: u32, samples: &[i16], window: &[f32], frames: Out<[f32]>);
-
     /// The power of each of `n` numbers, in dB of `unit`.
     #[host(to_decibels_on_host)]
     #[requires(n as usize <= spectra.len() && n as usize <= decibels.len())]
@@ -50,8 +54,8 @@ stream_pipeline! {
 
         stage load { copy samples -> d_samples; }
         stage transform {
-            cut_frames<<<blocks(c.len * HOPS * hop, 256), 256>>>(
-                (c.len * HOPS * hop) as u32, (HOPS * hop) as u32, hop as u32, &d_samples, &window, out frames);
+            cut_frames<<<(blocks(HOPS * hop, 256), c.len as u32), 256>>>(
+                hop, &d_samples, &window, out frames as [c.len, HOPS * hop]);
             call cufft::forward(Fft::r2c(HOPS * hop).batch(c.len), &frames, out spectra);
             to_decibels<<<blocks(c.len * (HOPS * hop / 2 + 1), 256), 256>>>(
                 (c.len * (HOPS * hop / 2 + 1)) as u32, unit, &spectra, out d_decibels);
@@ -60,22 +64,6 @@ stream_pipeline! {
     }
 }
 // ANCHOR_END: pipeline
-
-fn cut_frames_on_host(
-    thread: Thread,
-    n: u32,
-    length: u32,
-    hop: u32,
-    samples: &[i16],
-    window: &[f32],
-    frames: &mut [f32],
-) {
-    let i = thread.global_x();
-    if i < n as usize {
-        let (frame, at) = (i / length as usize, i % length as usize);
-        frames[i] = window[at] * (f32::from(samples[frame * hop as usize + at]) / 32768.0);
-    }
-}
 
 fn to_decibels_on_host(thread: Thread, n: u32, unit: f32, spectra: &[Complex<f32>], decibels: &mut [f32]) {
     let i = thread.global_x();

@@ -14,24 +14,18 @@ use thalweg::bytemuck;
 use thalweg::prelude::*;
 use thalweg_kernels::gather_f32;
 
-#[kernels("tokens.cu")]
-unsafe extern "CUDA" {
-    /// Row `i` of `mean` is the mean of `length` rows of `x`, from row `i * length` on. `mean` has less than
-    /// 2^32 numbers.
-    #[host(mean_on_host)]
-    #[requires(n as u128 * length as u128 * width as u128 <= x.len() as u128)]
-    #[requires(n as u64 * width as u64 <= mean.len().min(u32::MAX as usize) as u64)]
-    safe fn mean_of_rows(n: u32, length: u32, width: u32, x: &[f32], mean: Out<[f32]>);
-}
-
-fn mean_on_host(thread: Thread, n: u32, length: u32, width: u32, x: &[f32], mean: &mut [f32]) {
-    let [n, length, width] = [n, length, width].map(|size| size as usize);
-    let i = thread.global_x();
-    if i < n * width {
-        let first = i / width * length * width + i % width;
-        let sum = (0..length).fold(0.0, |sum, row| sum + x[first + row * width]);
-        mean[i] = sum / length as f32;
+/// Row `r` of `mean` is the mean of `length` rows of `x`, from row `r * length` on. A thread adds in the order
+/// of the rows, so that every device has the same bits.
+#[kernel]
+#[requires(x.len() == length * mean.len())]
+fn mean_of_rows(at: Index<2>, length: usize, width: usize, x: &[f32], mean: &mut Out<[f32]>) {
+    let [r, column] = at.get();
+    let Some(mean) = mean.get_mut(at) else { return };
+    let mut sum = 0.0;
+    for row in r * length..(r + 1) * length {
+        sum += x[row * width + column];
     }
+    *mean = sum / length as f32;
 }
 
 /// Tokens of a passage.
@@ -59,8 +53,8 @@ stream_pipeline! {
         stage embed {
             gather_f32<<<blocks(c.len * LENGTH * WIDTH, 256), 256>>>(
                 (c.len * LENGTH) as u32, WIDTH as u32, rows, &d_tokens, &table, out d_rows);
-            mean_of_rows<<<blocks(c.len * WIDTH, 256), 256>>>(
-                c.len as u32, LENGTH as u32, WIDTH as u32, &d_rows, out d_means);
+            mean_of_rows<<<(blocks(WIDTH, 128), c.len as u32), 128>>>(
+                LENGTH, WIDTH, &d_rows, out d_means as [c.len, WIDTH]);
         }
         stage store { copy d_means -> means; }
     }

@@ -9,9 +9,15 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use thalweg::prelude::*;
-use thalweg_kernels::saxpy;
 
 // ANCHOR: pipeline
+/// `y[i] += a * x[i]`.
+#[kernel]
+fn saxpy(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y += a * x[i];
+}
+
 stream_pipeline! {
     /// `y <- a * x + y`, chunk by chunk.
     pub pipeline Saxpy {
@@ -27,9 +33,7 @@ stream_pipeline! {
         stream down: low;
 
         stage load on up { copy x -> dx; copy y -> dy; }
-        stage axpy on math {
-            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
-        }
+        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use hound::{SampleFormat, WavSpec, WavWriter};
+use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 
@@ -133,11 +134,16 @@ fn heat_refuses_sizes_that_do_not_fit() {
     let u = DeviceBuf::<f32>::zeroed(&device, 64).expect("memory");
     // This is as long as the right launch's slab, all of which that launch writes.
     let mut v = DeviceBuf::<f32>::zeroed(&device, 32).expect("memory");
-    for (rows, columns, skip, right) in
-        [(2, 1 << 31, u32::MAX, false), (2, 0, 0, false), (0, 1 << 31, 1 << 31, false), (4, 8, 2, true)]
-    {
-        let launched =
-            conduct.launch(stream.config((1, 1), (32, 8), 0), rows, columns, skip, 0, 4, 0.25, &u, &mut v);
+    for (rows, columns, skip, right) in [
+        (2, 1 << 63, usize::MAX, false),
+        (4, 8, usize::MAX, false),
+        (4, 8, 1 << 63, false),
+        (2, 0, 0, false),
+        (0, 1 << 63, 1 << 63, false),
+        (4, 8, 2, true),
+    ] {
+        let v = Shaped::new(&mut v, [rows, columns]);
+        let launched = conduct.launch(stream.config((1, 1), (32, 8), 0), columns, skip, 0, 4, 0.25, &u, v);
         assert_eq!(launched.is_ok(), right, "{rows} {columns} {skip}: {launched:?}");
     }
     stream.synchronize().expect("the launch that is right");

@@ -3,32 +3,29 @@
 // ANCHOR: pipeline
 use thalweg::prelude::*;
 
-#[kernels("above_mean.cu")]
-unsafe extern "CUDA" {
-    #[host(above_mean_on_host)]
-    #[requires(n as usize + 2 * halo as usize <= x.len())]
-    #[requires(n as usize <= y.len())]
-    safe fn above_mean(n: u32, halo: u32, x: &[f32], y: Out<[f32]>);
-}
-
-fn above_mean_on_host(thread: Thread, n: u32, halo: u32, x: &[f32], y: &mut [f32]) {
-    let (i, halo) = (thread.global_x(), halo as usize);
-    if i < n as usize {
-        let sum: f32 = x[i..=i + 2 * halo].iter().sum();
-        y[i] = x[i + halo] - sum / (2 * halo + 1) as f32;
+/// How far each item is above the mean of itself and `halo` items on either side. `x` begins `halo` items
+/// before the chunk's first one.
+#[kernel]
+#[requires(x.len() == y.len() + 2 * halo)]
+fn above_mean(i: Index, halo: usize, x: &[f32], y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let mut sum = 0.0;
+    for x in &x[i.get()..=i.get() + 2 * halo] {
+        sum += x;
     }
+    *y = x[i.get() + halo] - sum / (2 * halo + 1) as f32;
 }
 
 stream_pipeline! {
     /// How far each item is above the mean of its neighbourhood.
     pipeline AboveMean {
-        param radius: u32;
-        input x: [f32] halo radius as usize = clamp;
+        param radius: usize;
+        input x: [f32] halo radius = clamp;
         output y: [f32];
         device dy: [f32];
         chunk c = 2;
         stage load { copy x -> dx; }
-        stage mean { above_mean<<<blocks(c.len, 256), 256>>>(c.len as u32, radius, &dx, out dy); }
+        stage mean { above_mean<<<blocks(c.len, 256), 256>>>(radius, &dx, out dy); }
         stage store { copy dy -> y; }
     }
 }
@@ -50,7 +47,6 @@ fn chunks_see_their_neighbours() -> thalweg::Result<()> {
     run(&Device::simulated(Simulation::h200()))
 }
 
-/// On a GPU the `.cu` runs.
 #[test]
 #[ignore = "needs a CUDA device"]
 fn chunks_see_their_neighbours_on_a_gpu() -> thalweg::Result<()> {

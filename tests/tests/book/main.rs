@@ -6,6 +6,7 @@ mod blocks;
 mod expanded;
 mod imports;
 mod names;
+mod peaks;
 mod promises;
 mod readme;
 mod running_total;
@@ -16,6 +17,13 @@ mod sums;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The kernels of these pages, by the real compiler.
+#[test]
+#[ignore = "needs NVRTC"]
+fn the_kernels_compile() -> thalweg::Result<()> {
+    thalweg::compile_kernels("sm_80")
+}
 
 /// The top of the repository.
 fn root() -> PathBuf {

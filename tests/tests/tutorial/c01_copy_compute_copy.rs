@@ -20,7 +20,7 @@ fn adjusted(device: &Device, x: &[f32]) -> Result<Vec<f32>> {
 
     let mut v = DeviceBuf::from_slice(device, x)?; // allocate, copy in
     let config = stream.config(blocks(x.len(), 256), 256, 0);
-    adjust.launch(config, x.len() as u32, GAIN, OFFSET, &mut v)?; // compute
+    adjust.launch(config, GAIN, OFFSET, &mut v)?; // compute
     v.to_vec() // copy out
 }
 // ANCHOR_END: program
@@ -46,7 +46,7 @@ fn steps(device: &Device, x: &[f32]) -> Result<[Duration; 3]> {
     let config = || stream.config(blocks(x.len(), 256), 256, 0);
     let mut v = DeviceBuf::zeroed(device, x.len())?;
     let (copy_in, ()) = stopwatch(device, || v.copy_from_slice(x))?;
-    let launch = || adjust.launch(config(), x.len() as u32, GAIN, OFFSET, &mut v);
+    let launch = || adjust.launch(config(), GAIN, OFFSET, &mut v);
     let (compute, ()) = stopwatch(device, launch)?;
     let (copy_out, _) = stopwatch(device, || v.to_vec())?;
     Ok([copy_in, compute, copy_out])

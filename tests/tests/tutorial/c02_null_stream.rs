@@ -26,7 +26,7 @@ impl Job {
         let n = self.host.len();
         stream.upload(&self.host, &mut self.v)?;
         let config = stream.config(blocks(n, 256), 256, 0);
-        adjust.launch(config, n as u32, GAIN, OFFSET, &mut self.v)?;
+        adjust.launch(config, GAIN, OFFSET, &mut self.v)?;
         stream.download(&self.v, &mut self.host)
     }
 }

@@ -8,8 +8,8 @@ use thalweg::{Device, DeviceBuf, PinnedBuf, Result};
 use thalweg_tests::book::in_listing;
 
 use super::c01_copy_compute_copy::stopwatch;
-use super::kernel::{GAIN, OFFSET, adjust};
-use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
+use super::kernel::{GAIN, OFFSET, adjust, cuda};
+use super::{LEN, Us, assert_adjusted, check, folded, pinned_samples, simulated};
 
 // ANCHOR: async
 /// Asks a stream whether it is done, right after the last call and after waiting.
@@ -17,7 +17,7 @@ fn asked(device: &Device, host: &mut PinnedBuf<f32>) -> Result<[bool; 2]> {
     let (stream, adjust) = (Stream::new(device)?, adjust::load(device)?);
     let mut v = DeviceBuf::zeroed(device, LEN)?;
     stream.upload(&*host, &mut v)?;
-    adjust.launch(stream.config(blocks(LEN, 256), 256, 0), LEN as u32, GAIN, OFFSET, &mut v)?;
+    adjust.launch(stream.config(blocks(LEN, 256), 256, 0), GAIN, OFFSET, &mut v)?;
     stream.download(&v, &mut *host)?;
     let at_once = stream.query()?;
     stream.synchronize()?;
@@ -38,10 +38,11 @@ fn enqueued_is_not_done() -> Result<()> {
 #[test]
 fn the_grid_decides_how_much_of_the_device_works() -> Result<()> {
     let device = simulated();
-    let (stream, adjust) = (Stream::new(&device)?, adjust::load(&device)?);
+    let stream = Stream::new(&device)?;
     let mut v = DeviceBuf::<f32>::zeroed(&device, LEN)?;
     let mut text = format!("{:>6} {:>6} {:>12}\n", "grid", "block", "time");
     // ANCHOR: grids
+    let adjust = cuda::adjust::load(&device)?; // its threads loop
     for (grid, block) in [(1, 256), (33, 256), (132, 256), (blocks(LEN, 256), 256)] {
         let (time, ()) = stopwatch(&device, || {
             adjust.launch(stream.config(grid, block, 0), LEN as u32, GAIN, OFFSET, &mut v)
@@ -55,15 +56,15 @@ fn the_grid_decides_how_much_of_the_device_works() -> Result<()> {
 
 // ANCHOR: too_many
 fn too_many(stream: &Stream, adjust: &adjust, v: &mut DeviceBuf<f32>) -> Result<()> {
-    adjust.launch(stream.config(1, 2048, 0), v.len() as u32, GAIN, OFFSET, v)
+    adjust.launch(stream.config(1, 2048, 0), GAIN, OFFSET, v)
 }
 // ANCHOR_END: too_many
 
-// ANCHOR: too_long
-fn too_long(stream: &Stream, adjust: &adjust, v: &mut DeviceBuf<f32>) -> Result<()> {
-    adjust.launch(stream.config(1, 256, 0), v.len() as u32 + 1, GAIN, OFFSET, v)
+// ANCHOR: too_few
+fn too_few(stream: &Stream, adjust: &adjust, v: &mut DeviceBuf<f32>) -> Result<()> {
+    adjust.launch(stream.config(1, 256, 0), GAIN, OFFSET, v)
 }
-// ANCHOR_END: too_long
+// ANCHOR_END: too_few
 
 #[test]
 fn launches_that_are_refused() -> Result<()> {
@@ -72,7 +73,8 @@ fn launches_that_are_refused() -> Result<()> {
     let mut v = DeviceBuf::<f32>::zeroed(&device, 1000)?;
     let error = too_many(&stream, &adjust, &mut v).unwrap_err();
     check("03-too-many.txt", &in_listing(&error, file!(), "too_many"));
-    let error = too_long(&stream, &adjust, &mut v).unwrap_err();
-    check("03-too-long.txt", &in_listing(&error, file!(), "too_long"));
+    let error = too_few(&stream, &adjust, &mut v).unwrap_err();
+    let lines: Vec<_> = in_listing(&error, file!(), "too_few").lines().map(folded).collect();
+    check("03-too-few.txt", &lines.join("\n"));
     Ok(())
 }

@@ -22,7 +22,7 @@ fn forgotten(device: &Device, x: &PinnedBuf<f32>) -> Result<Vec<f32>> {
 
     copies.upload(x, &mut v)?;
     let config = math.config(blocks(LEN, 256), 256, 0);
-    adjust.launch(config, LEN as u32, GAIN, OFFSET, &mut v)?;
+    adjust.launch(config, GAIN, OFFSET, &mut v)?;
     v.to_vec()
 }
 // ANCHOR_END: forgotten
@@ -38,7 +38,7 @@ fn ordered(device: &Device, x: &PinnedBuf<f32>) -> Result<Vec<f32>> {
     copies.record(&loaded)?; // stands for the copy
     math.wait(&loaded)?; // the host does not wait, the stream will
     let config = math.config(blocks(LEN, 256), 256, 0);
-    adjust.launch(config, LEN as u32, GAIN, OFFSET, &mut v)?;
+    adjust.launch(config, GAIN, OFFSET, &mut v)?;
     v.to_vec()
 }
 // ANCHOR_END: ordered
@@ -65,7 +65,7 @@ fn timed(device: &Device, host: &mut PinnedBuf<f32>) -> Result<[Duration; 3]> {
     stream.upload(&*host, &mut v)?;
     stream.record(loaded)?;
     let config = stream.config(blocks(LEN, 256), 256, 0);
-    adjust.launch(config, LEN as u32, GAIN, OFFSET, &mut v)?;
+    adjust.launch(config, GAIN, OFFSET, &mut v)?;
     stream.record(adjusted)?;
     stream.download(&v, host)?;
     stream.record(stored)?;

@@ -24,7 +24,7 @@ fn on_one_stream(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>, ch
         let n = range.len();
         stream.upload(x.slice(range.clone())?, v.slice_mut(..n)?)?;
         let config = stream.config(blocks(n, 256), 256, 0);
-        adjust.launch(config, n as u32, GAIN, OFFSET, v.slice_mut(..n)?)?;
+        adjust.launch(config, GAIN, OFFSET, v.slice_mut(..n)?)?;
         stream.download(v.slice(..n)?, z.slice_mut(range)?)?;
     }
     stream.synchronize()
@@ -74,7 +74,7 @@ fn pipelined(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>, chunk:
 
         math.wait(&slot.loaded)?;
         let config = math.config(blocks(n, 256), 256, 0);
-        adjust.launch(config, n as u32, GAIN, OFFSET, slot.v.slice_mut(..n)?)?;
+        adjust.launch(config, GAIN, OFFSET, slot.v.slice_mut(..n)?)?;
         math.record(&slot.adjusted)?;
 
         down.wait(&slot.adjusted)?;
@@ -133,7 +133,7 @@ fn watched(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>, chunk: u
         up.upload(x.slice(range.clone())?, &mut *v)?;
         up.record(&events[0])?;
         math.wait(&events[0])?;
-        adjust.launch(math.config(blocks(chunk, 256), 256, 0), chunk as u32, GAIN, OFFSET, &mut *v)?;
+        adjust.launch(math.config(blocks(chunk, 256), 256, 0), GAIN, OFFSET, &mut *v)?;
         math.record(&events[1])?;
         down.wait(&events[1])?;
         down.download(&*v, z.slice_mut(range)?)?;
@@ -176,7 +176,7 @@ fn reused(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>, chunk: us
 
         math.wait(&slot.loaded)?;
         let config = math.config(blocks(n, 256), 256, 0);
-        adjust.launch(config, n as u32, GAIN, OFFSET, slot.v.slice_mut(..n)?)?;
+        adjust.launch(config, GAIN, OFFSET, slot.v.slice_mut(..n)?)?;
         math.record(&slot.adjusted)?;
 
         down.wait(&slot.adjusted)?;

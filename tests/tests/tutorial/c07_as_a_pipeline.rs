@@ -25,7 +25,7 @@ stream_pipeline! {
         stream down;
 
         stage load on up { copy x -> v; }
-        stage compute on math { adjust<<<blocks(c.len, 256), 256>>>(c.len as u32, gain, offset, &mut v); }
+        stage compute on math { adjust<<<blocks(c.len, 256), 256>>>(gain, offset, &mut v); }
         stage store on down { copy v -> z; }
     }
 }

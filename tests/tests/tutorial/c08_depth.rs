@@ -40,7 +40,7 @@ stream_pipeline! {
         output z: [f32];
         chunk c = auto;
         stage load { copy x -> v; }
-        stage compute { adjust<<<blocks(c.len, 256), 256>>>(c.len as u32, gain, offset, &mut v); }
+        stage compute { adjust<<<blocks(c.len, 256), 256>>>(gain, offset, &mut v); }
         stage store { copy v -> z; }
     }
 }

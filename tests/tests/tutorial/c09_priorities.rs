@@ -28,12 +28,12 @@ fn urgent(device: &Device, priority: Priority) -> Result<Duration> {
     for _ in 0..10 {
         for (stream, v) in &mut busy {
             let config = stream.config(blocks(LEN, 256), 256, 0);
-            adjust.launch(config, LEN as u32, GAIN, OFFSET, v)?;
+            adjust.launch(config, GAIN, OFFSET, v)?;
         }
     }
     stream.record(&start)?;
     let config = stream.config(blocks(LEN, 256), 256, 0);
-    adjust.launch(config, LEN as u32, GAIN, OFFSET, &mut v)?;
+    adjust.launch(config, GAIN, OFFSET, &mut v)?;
     stream.record(&stop)?;
     device.synchronize()?;
     start.elapsed(&stop)

@@ -10,14 +10,14 @@ use thalweg::streams::Stream;
 // ANCHOR_END: uses
 
 use super::c01_copy_compute_copy::stopwatch;
-use super::kernel::{GAIN, OFFSET, adjust};
+use super::kernel::{GAIN, OFFSET, cuda};
 use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
 
 // ANCHOR: kernels
 /// The time of eight kernels of so many blocks, spread over so many streams.
 fn kernels(device: &Device, grid: u32, streams: usize) -> thalweg::Result<Duration> {
     const N: usize = LEN / 8;
-    let adjust = adjust::load(device)?;
+    let adjust = cuda::adjust::load(device)?;
     let streams = (0..streams).map(|_| Stream::new(device)).collect::<thalweg::Result<Vec<_>>>()?;
     let mut parts = (0..8).map(|_| DeviceBuf::zeroed(device, N)).collect::<thalweg::Result<Vec<_>>>()?;
     let (time, ()) = stopwatch(device, || {
@@ -57,7 +57,7 @@ stream_pipeline! {
         stream math per slot;
         stream down;
         stage load on up { copy x -> v; }
-        stage compute on math { adjust<<<1, 256>>>(c.len as u32, gain, offset, &mut v); }
+        stage compute on math { cuda::adjust<<<1, 256>>>(c.len as u32, gain, offset, &mut v); }
         stage store on down { copy v -> z; }
     }
 }
@@ -76,7 +76,7 @@ stream_pipeline! {
         stream math;
         stream down;
         stage load on up { copy x -> v; }
-        stage compute on math { adjust<<<1, 256>>>(c.len as u32, gain, offset, &mut v); }
+        stage compute on math { cuda::adjust<<<1, 256>>>(c.len as u32, gain, offset, &mut v); }
         stage store on down { copy v -> z; }
     }
 }

@@ -26,7 +26,7 @@ impl Again {
     fn launch(mut self, left: u32) -> thalweg::Result<()> {
         let n = self.v.len();
         let config = self.stream.config(blocks(n, 256), 256, 0);
-        self.adjust.launch(config, n as u32, GAIN, OFFSET, &mut self.v)?;
+        self.adjust.launch(config, GAIN, OFFSET, &mut self.v)?;
         let stream = self.stream.clone();
         stream.then(move |arrived| {
             // This runs on a thread of the crate's: it may enqueue, and wait.
@@ -115,7 +115,7 @@ stream_pipeline! {
         chunk c = 512 << 10;
         depth = 3;
         stage load { copy x -> v; }
-        stage compute { adjust<<<blocks(c.len, 256), 256>>>(c.len as u32, gain, offset, &mut v); }
+        stage compute { adjust<<<blocks(c.len, 256), 256>>>(gain, offset, &mut v); }
         stage fetch { copy v -> h; }
         stage find { host peak(&h, out peaks); }
         stage store { copy v -> z; then |c| told.send((c.index, c.len)); }

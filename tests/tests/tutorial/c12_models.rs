@@ -9,7 +9,7 @@ use thalweg::prelude::*;
 use thalweg::timeline::Engine;
 // ANCHOR_END: uses
 
-use super::kernel::{GAIN, OFFSET, adjust};
+use super::kernel::{GAIN, OFFSET, cuda};
 use super::{Us, assert_adjusted, check, samples, simulated};
 
 // ANCHOR: pipeline
@@ -25,7 +25,7 @@ stream_pipeline! {
         stream math;
         stream down;
         stage load on up { copy x -> v; }
-        stage compute on math { adjust<<<grid, 256>>>(c.len as u32, GAIN, OFFSET, &mut v); }
+        stage compute on math { cuda::adjust<<<grid, 256>>>(c.len as u32, GAIN, OFFSET, &mut v); }
         stage store on down { copy v -> z; }
     }
 }

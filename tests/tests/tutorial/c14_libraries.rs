@@ -34,8 +34,7 @@ stream_pipeline! {
 
         stage load on up { copy x -> v; }
         stage compute on math {
-            adjust<<<blocks(CHANNELS * c.len, 256), 256>>>(
-                (CHANNELS * c.len) as u32, gain, offset, &mut v);
+            adjust<<<blocks(CHANNELS * c.len, 256), 256>>>(gain, offset, &mut v);
             call cublas::gemm_out(
                 Gemm::new(c.len, MIXED, CHANNELS), 1.0, &v, &mix, out mixed);
         }

@@ -25,7 +25,7 @@ fn enqueue(
     let n = x.len();
     stream.upload(x, &mut *v)?;
     for _ in 0..4 {
-        adjust.launch(stream.config(blocks(n, 256), 256, 0), n as u32, GAIN, OFFSET, &mut *v)?;
+        adjust.launch(stream.config(blocks(n, 256), 256, 0), GAIN, OFFSET, &mut *v)?;
     }
     stream.download(&*v, z)
 }

@@ -23,7 +23,7 @@ stream_pipeline! {
         depth = 3;
         stream s;
         stage load on s { copy x -> v; }
-        stage compute on s { adjust<<<blocks(c.len, 256), 256>>>(c.len as u32, gain, offset, &mut v); }
+        stage compute on s { adjust<<<blocks(c.len, 256), 256>>>(gain, offset, &mut v); }
         stage store on s { copy v -> z; }
     }
 }

@@ -65,11 +65,11 @@ impl KernelFault {
 }
 
 /// Calls `launch`, which runs a kernel's threads and stores the index of each before it runs.
-pub(super) fn running<const D: usize>(launch: impl FnOnce(&Cell<[usize; D]>)) -> Result<(), KernelFault> {
-    let index = Cell::new([0; D]);
-    caught(|| launch(&index)).map_err(|(place, message)| KernelFault {
+pub(super) fn running<const D: usize>(launch: impl FnOnce(&mut [usize; D])) -> Result<(), KernelFault> {
+    let mut index = [0; D];
+    caught(|| launch(&mut index)).map_err(|(place, message)| KernelFault {
         place,
-        thread: FaultThread::OfIndex(index.get().to_vec()),
+        thread: FaultThread::OfIndex(index.to_vec()),
         message,
     })
 }
@@ -122,8 +122,8 @@ mod tests {
     fn a_fault_says_where_and_which_thread() {
         let line = line!() + 3;
         let outcome = running::<2>(|index| {
-            index.set([3, 4]);
-            assert_eq!(index.get()[0], 7, "as the test wants");
+            *index = [3, 4];
+            assert_eq!(index[0], 7, "as the test wants");
         });
         let fault = outcome.expect_err("it panicked");
         let (file, at) = fault.place.clone().expect("a place");

@@ -33,7 +33,8 @@ pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn()
     }
 }
 
-/// Calls `kernel` for some of the indices of a grid, which are numbered along x first.
+/// Calls `kernel` for some of the indices of a grid, which are numbered along x first. The loops are such that
+/// they cost little in programs that are compiled without optimisation, where an iterator calls functions.
 #[inline]
 fn run<const D: usize>(
     [_, y, x]: [usize; 3],
@@ -45,11 +46,15 @@ fn run<const D: usize>(
         while next < range.end {
             let (row, first) = (next / x, next % x);
             let end = x.min(first + (range.end - next));
-            for column in first..end {
-                let all = [row / y, row % y, column];
-                let index = std::array::from_fn(|axis| all[3 - D + axis]);
-                current.set(index);
-                kernel(Index(index));
+            let mut at = [row / y, row % y, first];
+            while at[2] < end {
+                let mut axis = 0;
+                while axis < D {
+                    current[axis] = at[3 - D + axis];
+                    axis += 1;
+                }
+                kernel(Index(*current));
+                at[2] += 1;
             }
             next += end - first;
         }

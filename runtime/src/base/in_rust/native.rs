@@ -69,14 +69,19 @@ struct Handle {
 
 impl Handle {
     /// The place of an index, if it is within the shape.
+    ///
+    /// Each thread of a launch comes here, also in programs that are compiled without optimisation. There an
+    /// iterator calls a dozen functions for each axis, and an index calls none.
     #[inline]
     fn place<const D: usize>(&self, index: Index<D>) -> Option<usize> {
-        let mut place = 0;
-        for (at, length) in index.0.into_iter().zip(&self.shape[3 - D..]) {
-            if at >= *length {
+        let (mut place, mut axis) = (0, 0);
+        while axis < D {
+            let (at, length) = (index.0[axis], self.shape[3 - D + axis]);
+            if at >= length {
                 return None;
             }
             place = place * length + at;
+            axis += 1;
         }
         Some(place)
     }
@@ -114,7 +119,7 @@ macro_rules! handles {
             /// The thread's own element; `None` if the grid has more threads than there are elements.
             #[inline]
             pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
-                let place = self.0.place(index)?;
+                let Some(place) = self.0.place(index) else { return None };
                 // SAFETY: the place is within the data, by the promise of `new`. The element is this index's
                 // alone: a launch makes each index once, the macro lets a kernel pass no other, and `self` is
                 // borrowed as long as the element is.
