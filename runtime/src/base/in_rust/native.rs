@@ -119,7 +119,7 @@ macro_rules! handles {
             /// The thread's own element; `None` if the grid has more threads than there are elements.
             #[inline]
             pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
-                let Some(place) = self.0.place(index) else { return None };
+                let place = self.0.place(index)?;
                 // SAFETY: the place is within the data, by the promise of `new`. The element is this index's
                 // alone: a launch makes each index once, the macro lets a kernel pass no other, and `self` is
                 // borrowed as long as the element is.
