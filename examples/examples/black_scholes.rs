@@ -26,7 +26,6 @@ use thalweg_parquet::source;
 /// `sign` is 1 for a call and -1 for a put, and rates, yields and volatilities are yearly. Gamma and theta of
 /// an option that expires now are NaN, and if it is at the money, so are all other values.
 #[kernel]
-#[allow(clippy::too_many_arguments, reason = "one for each column")]
 fn greeks(
     i: Index,
     sign: &[i8],

@@ -23,7 +23,6 @@ use thalweg::prelude::*;
 /// `u` has `skip` rows more than `v` above and below; its row 0 is row `first` of the plate. The plate's
 /// border keeps its temperatures. So do the first and the last row of `u`, which lack a neighbour.
 #[kernel]
-#[allow(clippy::too_many_arguments, reason = "as many as the step needs")]
 #[requires(0 < columns && columns <= u.len() && skip <= u.len())]
 #[requires(u.len() as u128 == v.len() as u128 + 2 * skip as u128 * columns as u128)]
 pub fn conduct(

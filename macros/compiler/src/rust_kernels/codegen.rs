@@ -32,7 +32,8 @@ pub(super) fn function(
         Role::Kernel => generator.kernel(signature, body, &source),
     };
     let function = without_ours(item);
-    quote!(#function #beside)
+    let many = many_arguments(item.sig.inputs.len());
+    quote!(#many #function #beside)
 }
 
 /// `::thalweg::__private`
