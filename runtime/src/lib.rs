@@ -236,6 +236,7 @@ pub const GIB: usize = 1 << 30;
 /// | argument | meaning |
 /// | --- | --- |
 /// | `threads = 256` | each block has at most so many threads, which CUDA's compiler may rely on |
+/// | `T in [f32, f64]` | a kernel for each of these types, launched as `k::<f32>` |
 /// | `fast` | products and sums may be fused, and division, square roots and functions be approximate |
 /// | `crate = path` | where this crate is, if it is renamed |
 ///

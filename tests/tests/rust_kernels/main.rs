@@ -4,6 +4,7 @@ mod elements;
 mod faults;
 mod gpu;
 mod in_blocks;
+mod instances;
 mod launches;
 mod names;
 mod nvrtc;

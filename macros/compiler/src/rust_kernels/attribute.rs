@@ -3,12 +3,17 @@
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, Meta, Path, Token};
+use syn::{Attribute, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, Meta, Path, Token, Type};
 
 use super::errors::{Errors, error};
+use super::instances::Parameter;
 use super::role::Role;
+use super::types::Number;
 use crate::diagnostics::similar;
+use crate::text::text;
 
 /// `threads = 256, fast, crate = thalweg`
 #[derive(Default)]
@@ -18,6 +23,8 @@ pub(super) struct Arguments {
     /// Products and sums may be fused, and division and square roots be approximate.
     pub(super) fast: bool,
     pub(super) krate: Option<Path>,
+    /// The parameters for which the kernel has a type each time.
+    pub(super) parameters: Vec<Parameter>,
 }
 
 /// Reads the attribute's arguments.
@@ -47,6 +54,10 @@ fn argument(input: ParseStream<'_>, role: Role, arguments: &mut Arguments) -> sy
         let what = "`crate` needs a path";
         arguments.krate =
             Some(path.map_err(|found| wrong(found.span(), role, what, "write `crate = ::thalweg`"))?);
+        return Ok(());
+    }
+    if role == Role::Kernel && input.peek2(Token![in]) {
+        arguments.parameters.push(parameter(input, role)?);
         return Ok(());
     }
     let names: &[&str] = if role == Role::Kernel { &["threads", "fast"] } else { &[] };
@@ -91,9 +102,42 @@ fn argument(input: ParseStream<'_>, role: Role, arguments: &mut Arguments) -> sy
     Ok(())
 }
 
+/// `T in [f32, f64]`
+fn parameter(input: ParseStream<'_>, role: Role) -> syn::Result<Parameter> {
+    let help = "write the types for which there is a kernel: `T in [f32, f64]`";
+    let of_syntax = |found: syn::Error| wrong(found.span(), role, "this is no list of types", help);
+    let name: Ident = input.parse().map_err(of_syntax)?;
+    input.parse::<Token![in]>()?;
+    let list = |input: ParseStream<'_>| {
+        let content;
+        syn::bracketed!(content in input);
+        Punctuated::<Type, Token![,]>::parse_terminated(&content)
+    };
+    let types = list(input).map_err(of_syntax)?;
+    if types.is_empty() {
+        return Err(wrong(name.span(), role, &format!("`{name}` stands for no type"), help));
+    }
+    for (at, ty) in types.iter().enumerate() {
+        let is_number = matches!(ty, Type::Path(path) if path.path.get_ident().is_some_and(|name| Number::named(&name.to_string()).is_some()));
+        if !is_number {
+            let what = format!("`{name}` cannot be `{}`", text(ty));
+            return Err(wrong(ty.span(), role, &what, "write types of numbers, such as `f32` and `u64`"));
+        }
+        if types.iter().take(at).any(|before| text(before) == text(ty)) {
+            return Err(wrong(
+                ty.span(),
+                role,
+                &format!("`{}` stands twice", text(ty)),
+                "remove one of them",
+            ));
+        }
+    }
+    Ok(Parameter { name, types: types.into_iter().collect() })
+}
+
 fn wrong(at: proc_macro2::Span, role: Role, what: &str, help: &str) -> syn::Error {
     let takes = match role {
-        Role::Kernel => "`threads = 256`, `fast` and `crate = …`",
+        Role::Kernel => "`threads = 256`, `fast`, `T in [f32, f64]` and `crate = …`",
         Role::Device => "`crate = …`",
     };
     let notes = [format!("`#[{}]` takes {takes}", role.attribute())];

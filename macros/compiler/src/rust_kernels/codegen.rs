@@ -10,6 +10,7 @@ use syn::{Attribute, Expr, ExprPath, FnArg, ItemConst, ItemFn, ItemUse, Type};
 
 use super::attribute::Arguments;
 use super::emit::Text;
+use super::instances::Instance;
 use super::ir::Function;
 use super::role::Role;
 use super::signature::{ParameterKind, Signature};
@@ -21,19 +22,69 @@ pub(super) fn function(
     role: Role,
     arguments: &Arguments,
     item: &ItemFn,
+    instance: &Instance,
     signature: &Signature,
     body: &Function,
     texts: &[Text; 2],
 ) -> TokenStream {
-    let generator = Generator { private: private(arguments), arguments, item };
+    let generator = Generator { private: private(arguments), arguments, item, instance };
     let source = generator.source(body, texts);
     let beside = match role {
         Role::Device => generator.device(body, &source),
         Role::Kernel => generator.kernel(signature, body, &source),
     };
-    let function = without_ours(item);
+    let mut function = without_ours(item);
     let many = many_arguments(item.sig.inputs.len());
-    quote!(#many #function #beside)
+    if instance.0.is_empty() {
+        return quote!(#many #function #beside);
+    }
+    // Each instance has a function of the kernel's name.
+    function.vis = syn::Visibility::Inherited;
+    let conditions = generator.conditions();
+    quote_spanned! {Span::mixed_site()=>
+        #(#conditions)*
+        const _: () = {
+            #many
+            #[allow(dead_code, reason = "not every instance is launched")]
+            #function
+            #beside
+        };
+    }
+}
+
+/// The type of a kernel that has instances.
+pub(super) fn shared_by_instances(arguments: &Arguments, item: &ItemFn) -> TokenStream {
+    if arguments.parameters.is_empty() {
+        return TokenStream::new();
+    }
+    let (at, private) = (Span::mixed_site(), private(arguments));
+    let (name, vis) = (type_name(item), &item.vis);
+    let conditions: Vec<_> = item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect();
+    let docs = item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
+    let parameters: Vec<_> = arguments.parameters.iter().map(|parameter| &parameter.name).collect();
+    quote_spanned! {at=>
+        #(#conditions)*
+        #(#docs)*
+        #[allow(missing_docs, reason = "rustc misses them at the function")]
+        #vis struct #name<#(#parameters),*> {
+            function: #private::Function,
+            of: ::core::marker::PhantomData<fn() -> (#(#parameters,)*)>,
+        }
+
+        #(#conditions)*
+        impl<#(#parameters),*> ::core::clone::Clone for #name<#(#parameters),*> {
+            fn clone(&self) -> Self {
+                Self { function: ::core::clone::Clone::clone(&self.function), of: ::core::marker::PhantomData }
+            }
+        }
+
+        #(#conditions)*
+        impl<#(#parameters),*> ::core::fmt::Debug for #name<#(#parameters),*> {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Debug::fmt(&self.function, f)
+            }
+        }
+    }
 }
 
 /// `::thalweg::__private`
@@ -85,6 +136,7 @@ struct Generator<'a> {
     private: TokenStream,
     arguments: &'a Arguments,
     item: &'a ItemFn,
+    instance: &'a Instance,
 }
 
 impl Generator<'_> {
@@ -96,7 +148,7 @@ impl Generator<'_> {
     fn source(&self, body: &Function, texts: &[Text; 2]) -> TokenStream {
         let private = &self.private;
         let at = Span::mixed_site();
-        let name = super::names::in_cpp(&self.item.sig.ident.to_string());
+        let name = self.instance.in_cpp(&self.item.sig.ident.to_string());
         let constants = body.constants.iter().map(|(path, name)| {
             // An error of the constant's type points at its name.
             let constant = quote_spanned!(path.span().resolved_at(at)=> &#path);
@@ -150,10 +202,20 @@ impl Generator<'_> {
     }
 
     fn kernel(&self, signature: &Signature, body: &Function, source: &TokenStream) -> TokenStream {
-        let (private, name, vis) = (&self.private, type_name(self.item), &self.item.vis);
+        let (private, name) = (&self.private, type_name(self.item));
         let at = Span::mixed_site();
         let conditions = self.conditions();
-        let plain = unraw(&self.item.sig.ident);
+        let plain = self.instance.named(&unraw(&self.item.sig.ident));
+        let types = self.instance.0.iter().map(|(_, ty)| ty);
+        // The kernel's type, and what makes one.
+        let (of, definition, made) = match self.instance.0.is_empty() {
+            true => (name.to_token_stream(), self.definition(), quote_spanned!(at=> Self { function })),
+            false => (
+                quote_spanned!(at=> #name<#(#types),*>),
+                TokenStream::new(),
+                quote_spanned!(at=> Self { function, of: ::core::marker::PhantomData }),
+            ),
+        };
         let parameters = signature.parameters.iter().filter(|of| !of.kind.is_position());
         let parameters: Vec<_> = parameters.collect();
         let dimensions = Literal::usize_unsuffixed(signature.dimensions);
@@ -240,25 +302,18 @@ impl Generator<'_> {
         let fits = self.fits(body, &plain);
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
-        let docs = self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
         quote_spanned! {at=>
-            #(#conditions)*
-            #(#docs)*
-            #[allow(missing_docs, reason = "rustc misses them at the function")]
-            #[derive(::core::clone::Clone, ::core::fmt::Debug)]
-            #vis struct #name {
-                function: #private::Function,
-            }
+            #definition
 
             #(#conditions)*
-            impl #name {
+            impl #of {
                 /// Compiles the kernel for `device` if needed.
                 ///
                 /// # Errors
                 /// NVRTC is missing, or its release is too old for the kernel.
                 pub fn load(device: &#private::Device) -> #private::Result<Self> {
                     let function = #private::Function::load(device, <Self as #private::Kernel>::INFO)?;
-                    ::core::result::Result::Ok(Self { function })
+                    ::core::result::Result::Ok(#made)
                 }
 
                 /// Enqueues the kernel on the launch's stream.
@@ -294,7 +349,6 @@ impl Generator<'_> {
                 #thread
             }
 
-            #(#conditions)*
             #fits
 
             #(#conditions)*
@@ -303,7 +357,7 @@ impl Generator<'_> {
                 static MODULE: #private::KernelModule =
                     #private::KernelModule::rust(&SOURCE).options(&[#(#options),*]);
 
-                impl #private::Kernel for #name {
+                impl #private::Kernel for #of {
                     const INFO: &'static #private::KernelInfo = &#private::KernelInfo::new(#plain, &MODULE)
                         .symbol(SOURCE.name)
                         .parameters(&[#(#declared),*])
@@ -311,13 +365,29 @@ impl Generator<'_> {
                         .on_host();
 
                     unsafe fn from_function(function: #private::Function) -> Self {
-                        Self { function }
+                        #made
                     }
                 }
 
                 #[cfg(test)]
-                #private::register! { <#name as #private::Kernel>::INFO }
+                #private::register! { <#of as #private::Kernel>::INFO }
             };
+        }
+    }
+
+    /// The type of a kernel without instances.
+    fn definition(&self) -> TokenStream {
+        let (private, name, vis) = (&self.private, type_name(self.item), &self.item.vis);
+        let conditions = self.conditions();
+        let docs = self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
+        quote_spanned! {Span::mixed_site()=>
+            #(#conditions)*
+            #(#docs)*
+            #[allow(missing_docs, reason = "rustc misses them at the function")]
+            #[derive(::core::clone::Clone, ::core::fmt::Debug)]
+            #vis struct #name {
+                function: #private::Function,
+            }
         }
     }
 

@@ -8,6 +8,7 @@ mod attribute;
 mod codegen;
 mod emit;
 mod errors;
+mod instances;
 mod instead;
 mod ir;
 mod lower;
@@ -22,9 +23,11 @@ mod written;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
-use syn::{ItemFn, Lit, LitFloat, LitInt, parse_quote_spanned};
+use syn::{ExprPath, ItemFn, Lit, LitFloat, LitInt, parse_quote_spanned};
 
-use errors::error;
+use attribute::Arguments;
+use errors::{Errors, error};
+use instances::Instance;
 use lower::{Suffix, Translated};
 use types::{Shape, Types};
 
@@ -47,25 +50,52 @@ pub fn expand(role: Role, attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     crate::groups::keep_in_block(&mut function.block);
     attribute::others(&mut function, role, &mut errors);
-    let signature = signature::signature(&function, role, &mut errors);
-    let translated = match &signature {
-        Some(signature) => lower::lower(&function, signature, &mut errors),
-        None => Err(Vec::new()),
-    };
-    match (&signature, translated) {
-        (Some(signature), Ok(Translated { function: body, types, suffixes, names })) if errors.is_empty() => {
-            let name = names::in_cpp(&function.sig.ident.to_string());
-            let texts = [Build::Debug, Build::Release]
-                .map(|build| emit::emit(&name, role, signature, &body, &types, names.clone(), build));
-            write_suffixes(&mut function, &types, &suffixes);
-            codegen::function(role, &arguments, &function, signature, &body, &texts)
-        }
-        (_, translated) => {
-            let errors = errors.iter().map(syn::Error::to_compile_error);
-            let stub = stub::stub(role, &arguments, &function, &translated.err().unwrap_or_default());
-            quote!(#(#errors)* #stub)
+    let mut named = Vec::new();
+    let mut written = TokenStream::new();
+    for instance in Instance::all(&arguments.parameters) {
+        match translated(role, &arguments, &function, &instance, &mut errors) {
+            Ok(tokens) => written.extend(tokens),
+            // The others have the same errors, or more that follow from these.
+            Err(names) => {
+                named = names;
+                break;
+            }
         }
     }
+    if errors.is_empty() {
+        let beside = codegen::shared_by_instances(&arguments, &function);
+        return quote!(#beside #written);
+    }
+    let errors = errors.iter().map(syn::Error::to_compile_error);
+    // The parameters are no types by themselves.
+    let first = Instance::all(&arguments.parameters).into_iter().next();
+    let of_first = first.and_then(|instance| instance.of(&function).ok());
+    let stub = stub::stub(role, &arguments, &of_first.unwrap_or(function), &named);
+    quote!(#(#errors)* #stub)
+}
+
+/// What is written of one instance; the constants and functions that it names if it has errors.
+fn translated(
+    role: Role,
+    arguments: &Arguments,
+    function: &ItemFn,
+    instance: &Instance,
+    errors: &mut Errors,
+) -> Result<TokenStream, Vec<ExprPath>> {
+    let mut function = instance.of(function).map_err(|found| {
+        errors.push(found);
+        Vec::new()
+    })?;
+    let signature = signature::signature(&function, role, errors).ok_or_else(Vec::new)?;
+    let Translated { function: body, types, suffixes, names } = lower::lower(&function, &signature, errors)?;
+    if !errors.is_empty() {
+        return Err(Vec::new());
+    }
+    let name = instance.in_cpp(&function.sig.ident.to_string());
+    let texts = [Build::Debug, Build::Release]
+        .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
+    write_suffixes(&mut function, &types, &suffixes);
+    Ok(codegen::function(role, arguments, &function, instance, &signature, &body, &texts))
 }
 
 /// The error of an attribute on what cannot be read as a function.

@@ -101,14 +101,17 @@ fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
     let parameters: Vec<_> = names.map(|(index, _)| Ident::new(&format!("argument_{index}"), at)).collect();
     let plain = unraw(&item.sig.ident);
     let many = many_arguments(2 + parameters.len());
+    let types: Vec<_> = arguments.parameters.iter().map(|parameter| &parameter.name).collect();
+    let generics = (!types.is_empty()).then(|| quote_spanned!(at=> <#(#types),*>));
     quote_spanned! {at=>
         #[doc(hidden)]
         #[derive(::core::clone::Clone, ::core::fmt::Debug)]
-        #vis struct #name {
+        #vis struct #name #generics {
             function: #private::Function,
+            of: ::core::marker::PhantomData<fn() -> (#(#types,)*)>,
         }
 
-        impl #name {
+        impl #generics #name #generics {
             #many
             #[allow(unused_variables, reason = "a stub, in place of code with errors")]
             pub fn launch(
@@ -123,12 +126,12 @@ fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
         const _: () = {
             static MODULE: #private::KernelModule = #private::KernelModule::cuda("", "");
 
-            impl #private::Kernel for #name {
+            impl #generics #private::Kernel for #name #generics {
                 const INFO: &'static #private::KernelInfo =
                     &#private::KernelInfo::new(#plain, &MODULE).on_host();
 
                 unsafe fn from_function(function: #private::Function) -> Self {
-                    Self { function }
+                    Self { function, of: ::core::marker::PhantomData }
                 }
             }
         };

@@ -1,0 +1,11 @@
+// The types of a kernel are not in brackets.
+
+use thalweg::prelude::*;
+
+#[kernel(T in f32)]
+fn scaled(i: Index, a: T, x: &[T], y: &mut Out<[T]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = a * x[i];
+}
+
+fn main() {}
