@@ -32,7 +32,7 @@ pub(super) fn parse(attr: TokenStream, role: Role, errors: &mut Errors) -> Argum
     let mut arguments = Arguments::default();
     let parser = |input: ParseStream<'_>| {
         while !input.is_empty() {
-            argument(input, role, &mut arguments)?;
+            argument(input, role, &mut arguments, errors)?;
             if !input.is_empty() && input.parse::<Token![,]>().is_err() {
                 let help = "write a comma between the arguments";
                 return Err(wrong(input.span(), role, "a comma is missing before this", help));
@@ -46,7 +46,12 @@ pub(super) fn parse(attr: TokenStream, role: Role, errors: &mut Errors) -> Argum
     arguments
 }
 
-fn argument(input: ParseStream<'_>, role: Role, arguments: &mut Arguments) -> syn::Result<()> {
+fn argument(
+    input: ParseStream<'_>,
+    role: Role,
+    arguments: &mut Arguments,
+    errors: &mut Errors,
+) -> syn::Result<()> {
     let at = input.span();
     if input.peek(Token![crate]) {
         input.parse::<Token![crate]>()?;
@@ -57,7 +62,7 @@ fn argument(input: ParseStream<'_>, role: Role, arguments: &mut Arguments) -> sy
         return Ok(());
     }
     if role == Role::Kernel && input.peek2(Token![in]) {
-        arguments.parameters.push(parameter(input, role)?);
+        arguments.parameters.push(parameter(input, role, errors)?);
         return Ok(());
     }
     let names: &[&str] = if role == Role::Kernel { &["threads", "fast"] } else { &[] };
@@ -102,37 +107,46 @@ fn argument(input: ParseStream<'_>, role: Role, arguments: &mut Arguments) -> sy
     Ok(())
 }
 
-/// `T in [f32, f64]`
-fn parameter(input: ParseStream<'_>, role: Role) -> syn::Result<Parameter> {
-    let help = "write the types for which there is a kernel: `T in [f32, f64]`";
-    let of_syntax = |found: syn::Error| wrong(found.span(), role, "this is no list of types", help);
-    let name: Ident = input.parse().map_err(of_syntax)?;
+/// `T in [f32, f64]`. Types that cannot be are left out, so that the kernel is read for the others.
+fn parameter(input: ParseStream<'_>, role: Role, errors: &mut Errors) -> syn::Result<Parameter> {
+    let name: Ident = input.parse()?;
     input.parse::<Token![in]>()?;
+    let mut report = |at: proc_macro2::Span, what: &str, help: &str| errors.push(wrong(at, role, what, help));
     let list = |input: ParseStream<'_>| {
         let content;
         syn::bracketed!(content in input);
         Punctuated::<Type, Token![,]>::parse_terminated(&content)
     };
-    let types = list(input).map_err(of_syntax)?;
+    let whole = "write the types for which there is a kernel: `T in [f32, f64]`";
+    let mut types: Vec<Type> = Vec::new();
+    match list(input) {
+        Ok(listed) if listed.is_empty() => {
+            report(name.span(), &format!("`{name}` stands for no type"), whole);
+        }
+        Ok(listed) => {
+            for ty in listed {
+                let said = text(&ty);
+                if Number::named(&said).is_none() {
+                    let what = format!("`{name}` cannot be `{said}`");
+                    report(ty.span(), &what, "write types of numbers, such as `f32` and `u64`");
+                } else if types.iter().any(|before| text(before) == said) {
+                    report(ty.span(), &format!("`{said}` stands twice"), "remove one of them");
+                } else {
+                    types.push(ty);
+                }
+            }
+        }
+        Err(found) => {
+            report(found.span(), "this is no list of types", whole);
+            while !input.is_empty() && !input.peek(Token![,]) {
+                input.parse::<proc_macro2::TokenTree>()?;
+            }
+        }
+    }
     if types.is_empty() {
-        return Err(wrong(name.span(), role, &format!("`{name}` stands for no type"), help));
+        types.push(syn::parse_quote!(f32));
     }
-    for (at, ty) in types.iter().enumerate() {
-        let is_number = matches!(ty, Type::Path(path) if path.path.get_ident().is_some_and(|name| Number::named(&name.to_string()).is_some()));
-        if !is_number {
-            let what = format!("`{name}` cannot be `{}`", text(ty));
-            return Err(wrong(ty.span(), role, &what, "write types of numbers, such as `f32` and `u64`"));
-        }
-        if types.iter().take(at).any(|before| text(before) == text(ty)) {
-            return Err(wrong(
-                ty.span(),
-                role,
-                &format!("`{}` stands twice", text(ty)),
-                "remove one of them",
-            ));
-        }
-    }
-    Ok(Parameter { name, types: types.into_iter().collect() })
+    Ok(Parameter { name, types })
 }
 
 fn wrong(at: proc_macro2::Span, role: Role, what: &str, help: &str) -> syn::Error {
