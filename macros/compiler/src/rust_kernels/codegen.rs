@@ -46,6 +46,11 @@ pub(super) fn function(
         const _: () = {
             #many
             #[allow(dead_code, reason = "not every instance is launched")]
+            #[allow(
+                clippy::unnecessary_cast,
+                clippy::useless_conversion,
+                reason = "another type may need what this one does not"
+            )]
             #function
             #beside
         };
