@@ -280,7 +280,10 @@ fn attributes() {
     const KERNEL: &str = "fn k(i: Index, x: &[f32], y: &mut Out<[f32]>) {}";
     for (attr, function, fact, help) in [
         ("treads = 256", KERNEL, "unknown argument `treads`", "write `threads`"),
-        ("T in [f32]", KERNEL, "unknown argument `T`", "remove it"),
+        ("T in [f32, str]", KERNEL, "`T` cannot be `str`", "write types of numbers"),
+        ("T in [f32, f32]", KERNEL, "`f32` stands twice", "remove one of them"),
+        ("T in []", KERNEL, "`T` stands for no type", "write the types"),
+        ("T in f32, threads = 32", KERNEL, "this is no list of types", "write the types"),
         ("threads = 0", KERNEL, "a block cannot have 0 threads", "write 1 to 1024"),
         ("threads = 1025", KERNEL, "a block cannot have 1025 threads", "write 1 to 1024"),
         ("threads = N", KERNEL, "`threads` needs a number", "write `threads = 256`"),
