@@ -105,7 +105,7 @@ fn waiting(block: Block, fails: u32, x: &[u32], y: &mut Out<[u32]>) {
     y.put(block.index(), turns);
 }
 
-fn program<K: Kernel>() -> OnHost {
+pub(super) fn program<K: Kernel>() -> OnHost {
     let KernelSource::Rust(source) = K::INFO.module.source else { panic!("the kernel is in Rust") };
     let text = source.joined();
     // The namespace of a kernel that calls nothing.
@@ -121,24 +121,30 @@ fn program<K: Kernel>() -> OnHost {
 }
 
 /// Launches the C++ with the threads in some order.
-fn run<K: Kernel>(program: &OnHost, grid: u32, block: u32, order: u64, arguments: &[Argument]) -> Outcome {
+pub(super) fn run<K: Kernel>(
+    program: &OnHost,
+    grid: u32,
+    block: u32,
+    order: u64,
+    arguments: &[Argument],
+) -> Outcome {
     let turns = Turns { steps: 50_000_000, ..Turns::new((grid, 1, 1), (block, 1, 1), 0) }.order(order);
     let name = format!("in_rust_0::{}", K::INFO.symbol);
     // SAFETY: the arguments are those that the kernel declares, and it is checked that it stays within them.
     unsafe { program.launch(&name, turns, arguments) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn simulated() -> (Device, Stream) {
+pub(super) fn simulated() -> (Device, Stream) {
     let device = Device::simulated(Simulation::default());
     let stream = Stream::new(&device).unwrap();
     (device, stream)
 }
 
-fn slice<T>(x: &[T]) -> [Argument; 2] {
+pub(super) fn slice<T>(x: &[T]) -> [Argument; 2] {
     [Argument::pointer(x.as_ptr()), Argument::value(&(x.len() as u64))]
 }
 
-fn slice_mut<T>(x: &mut [T]) -> [Argument; 2] {
+pub(super) fn slice_mut<T>(x: &mut [T]) -> [Argument; 2] {
     [Argument::pointer(x.as_mut_ptr()), Argument::value(&(x.len() as u64))]
 }
 

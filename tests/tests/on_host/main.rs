@@ -4,6 +4,7 @@
 mod blocks;
 mod harness;
 mod kernels;
+mod order;
 mod random;
 
 mod refused;

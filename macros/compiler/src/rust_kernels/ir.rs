@@ -107,8 +107,8 @@ pub(super) enum Kind {
     Cast(Box<Expr>),
     Assign(Box<Expr>, Box<Expr>),
     AssignBinary(Binary, Box<Expr>, Box<Expr>),
-    /// `(a, b) = (c, d)`
-    AssignParts(Vec<Expr>, Box<Expr>),
+    /// `(a, [b, c]) = value`: tuples and arrays of places.
+    AssignParts(Box<Expr>, Box<Expr>),
     Index(Box<Expr>, Box<Expr>),
     /// An element that is known to exist.
     Element(Box<Expr>, Box<Expr>),

@@ -34,17 +34,19 @@ template <class F> TW_FN void each(F phase) {
 template <class F> TW_FN bool any(F test) { return __syncthreads_or(int(test())) != 0; }
 template <class F> TW_FN usize count(F test) { return usize(__syncthreads_count(int(test()))); }
 
-template <class T, usize N, class F> TW_FN void fill(Array<T, N>& array, F value) {
+/// Writes all of the array. Whether a thread of the block has ended, of which elements may be missing: what
+/// follows them in a loop might never end.
+template <class T, usize N, class F> TW_FN bool fill(Array<T, N>& array, F value) {
     for (u32 at = threadIdx.x; at < u32(N); at += blockDim.x) array.a[at] = value(usize(at));
-    __syncthreads();
+    return has_faulted();
 }
 
-template <class T, usize R, usize C, class F> TW_FN void fill(Array<Array<T, C>, R>& array, F value) {
+template <class T, usize R, usize C, class F> TW_FN bool fill(Array<Array<T, C>, R>& array, F value) {
     for (u32 at = threadIdx.x; at < u32(R * C); at += blockDim.x) {
         const u32 row = at / u32(C), column = at % u32(C);
         array.a[row].a[column] = value(Array<usize, 2>{{row, column}});
     }
-    __syncthreads();
+    return has_faulted();
 }
 
 /// The value of the lane `by` further on.
@@ -69,23 +71,30 @@ template <class T, class F> TW_FN T of_warp(T value, u32 count, u32 lanes, F com
     return value;
 }
 
-/// The values of all threads, combined in an order that depends on their number alone.
-template <class T, class V, class F> TW_FN T reduce(V value_of, F combine) {
+/// The values of all threads, combined in an order that depends on their number alone. If a thread of the block
+/// has ended, `ended` says so, and the result is any number.
+template <class T, class V, class F> TW_FN T reduce(bool& ended, V value_of, F combine) {
     __shared__ T of_warps[32];
     __shared__ T result;
     const u32 warp = threadIdx.x / 32, left = blockDim.x - warp * 32, count = left < 32 ? left : 32;
     const u32 lanes = 0xffffffffu >> (32 - count);
     T value = of_warp(T(value_of()), count, lanes, combine);
     if (threadIdx.x % 32 == 0) of_warps[warp] = value;
-    __syncthreads();
+    ended = has_faulted();
+    if (ended) return value;
     if (warp == 0) {
         const u32 warps = (blockDim.x + 31) / 32;
         if (threadIdx.x < warps) value = of_warps[threadIdx.x];
         value = of_warp(value, warps, lanes, combine);
         if (threadIdx.x == 0) result = value;
     }
-    __syncthreads();
+    ended = has_faulted();
     return result;
+}
+
+/// The same for a type that the closure tells.
+template <class V, class F> TW_FN auto reduce(bool& ended, V value_of, F combine) {
+    return reduce<decltype(value_of())>(ended, value_of, combine);
 }
 
 }  // namespace tw

@@ -204,8 +204,10 @@ impl Emitter<'_> {
             },
             Kind::Assign(place, value) => self.assign(place, value),
             Kind::AssignBinary(op, place, value) => {
-                let value_text = self.operand(value);
+                let mut value_text = self.operand(value);
+                let before = self.lines.len();
                 let place_text = self.value(place);
+                self.keep_before(before, &mut value_text);
                 let combined = self.binary(*op, (&place_text, place), (&value_text, value), expr.line);
                 let plain =
                     [("+", 6), ("-", 6), ("*", 5), ("/", 5), ("%", 5), ("&", 11), ("|", 13), ("^", 12)];
@@ -275,23 +277,44 @@ impl Emitter<'_> {
         let mut text = self.value(value);
         let before = self.lines.len();
         let place = self.value(place);
-        if self.lines.len() > before && !text.stable {
-            let name = self.temporary("kept");
-            let after = self.lines.split_off(before);
-            self.write(&format!("const auto {name} = {};", text.text));
-            self.lines.extend(after);
-            text = Value::stable(name);
-        }
+        self.keep_before(before, &mut text);
         self.write(&format!("{} = {};", place.text, text.text));
     }
 
-    fn assign_parts(&mut self, places: &[Expr], value: &Expr) {
+    /// Keeps a value in a constant before the lines that were written since: Rust evaluates what is assigned
+    /// before the place.
+    fn keep_before(&mut self, before: usize, value: &mut Value) {
+        if self.lines.len() > before && !value.stable {
+            let name = self.temporary("kept");
+            self.insert(before, vec![format!("const auto {name} = {};", value.text)]);
+            *value = Value::stable(name);
+        }
+    }
+
+    fn assign_parts(&mut self, places: &Expr, value: &Expr) {
         let whole = self.temporary("whole");
         let text = self.value(value).text;
         self.write(&format!("const auto {whole} = {text};"));
-        for (index, place) in places.iter().enumerate() {
-            let place = self.value(place);
-            self.write(&format!("{} = {whole}._{index};", place.text));
+        self.assign_part(places, &whole);
+    }
+
+    /// Writes a C++ value to a place, or its parts to the places of a tuple or an array.
+    fn assign_part(&mut self, place: &Expr, text: &str) {
+        match &place.kind {
+            Kind::Tuple(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    self.assign_part(part, &format!("{text}._{index}"));
+                }
+            }
+            Kind::Array(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    self.assign_part(part, &format!("{text}.a[{index}]"));
+                }
+            }
+            _ => {
+                let place = self.value(place);
+                self.write(&format!("{} = {text};", place.text));
+            }
         }
     }
 
@@ -360,14 +383,11 @@ impl Emitter<'_> {
                 let (ty, cpp) = self.declared(local);
                 self.write(&format!("{ty} {cpp} = {name};"));
             }
-            let mut test = self.test(&arm.test, &name);
-            if let Some(guard) = &arm.guard {
-                let guard = self.operand(guard);
-                test = Some(match test {
-                    Some(test) => format!("({test}) && {}", guard.within(13)),
-                    None => guard.text,
-                });
-            }
+            let test = self.test(&arm.test, &name);
+            let test = match &arm.guard {
+                Some(guard) => Some(self.guarded(test, guard)),
+                None => test,
+            };
             match test {
                 Some(test) => {
                     self.write(&format!("if ({test}) {{"));
@@ -392,6 +412,28 @@ impl Emitter<'_> {
             self.depth -= 1;
             self.write("}");
         }
+    }
+
+    /// The comparison of an arm's pattern and its guard, which is evaluated only if the pattern matches.
+    fn guarded(&mut self, test: Option<String>, guard: &Expr) -> String {
+        let Some(test) = test else { return self.operand(guard).text };
+        let before = self.lines.len();
+        self.depth += 1;
+        let guard = self.operand(guard);
+        self.depth -= 1;
+        if self.lines.len() == before {
+            return format!("({test}) && {}", guard.within(13));
+        }
+        let after = self.lines.split_off(before);
+        let name = self.temporary("holds");
+        self.write(&format!("bool {name} = {test};"));
+        self.write(&format!("if ({name}) {{"));
+        self.lines.extend(after);
+        self.depth += 1;
+        self.write(&format!("{name} = {};", guard.text));
+        self.depth -= 1;
+        self.write("}");
+        name
     }
 
     /// The comparison of a pattern; `None` if it always matches.

@@ -45,11 +45,7 @@ impl Emitter<'_> {
     pub(super) fn end_after_fault(&mut self) {
         if self.together {
             self.depth += 1;
-            self.write("if (tw::has_faulted()) {");
-            self.depth += 1;
-            self.write("return;");
-            self.depth -= 1;
-            self.write("}");
+            self.return_if("tw::has_faulted()");
             self.depth -= 1;
         }
     }

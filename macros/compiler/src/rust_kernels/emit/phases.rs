@@ -14,10 +14,20 @@ impl Emitter<'_> {
             Phase::Fill(array, closure) => {
                 let closure = self.closure(*closure).text;
                 let array = self.local(*array).cpp.clone();
-                self.write(&format!("tw::fill({array}, {closure});"));
+                self.return_if(&format!("tw::fill({array}, {closure})"));
             }
             Phase::Reduce(..) | Phase::Any(_) | Phase::Count(_) => {}
         }
+    }
+
+    /// Ends the block where a thread has failed: what it would have given the others may be any number, for
+    /// which a loop of theirs might never end.
+    pub(super) fn return_if(&mut self, has_faulted: &str) {
+        self.write(&format!("if ({has_faulted}) {{"));
+        self.depth += 1;
+        self.write("return;");
+        self.depth -= 1;
+        self.write("}");
     }
 
     /// A phase that gives one value to all threads.
@@ -25,8 +35,13 @@ impl Emitter<'_> {
         match phase {
             Phase::Reduce(value, combine) => {
                 let [value, combine] = [*value, *combine].map(|closure| self.closure(closure).text);
-                let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "auto".to_owned());
-                Value::of(format!("tw::reduce<{ty}>({value}, {combine})"))
+                // That of a `#[device]` function's result is known to C++ alone.
+                let ty = self.types.cpp(expr.ty).map(|ty| format!("<{ty}>")).unwrap_or_default();
+                let [ended, reduced] = ["ended", "reduced"].map(|name| self.temporary(name));
+                self.write(&format!("bool {ended} = false;"));
+                self.write(&format!("const auto {reduced} = tw::reduce{ty}({ended}, {value}, {combine});"));
+                self.return_if(&ended);
+                Value::stable(reduced)
             }
             Phase::Any(closure) => Value::of(format!("tw::any({})", self.closure(*closure).text)),
             Phase::Count(closure) => Value::of(format!("tw::count({})", self.closure(*closure).text)),

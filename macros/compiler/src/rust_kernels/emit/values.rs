@@ -51,7 +51,7 @@ impl Emitter<'_> {
                 self.insert(before, kept);
             }
             // C++ leaves the order of operands open.
-            if has_effects {
+            if has_effects && !value.stable {
                 let name = self.temporary("kept");
                 self.write(&format!("const auto {name} = {};", value.text));
                 value = Value::stable(name);
@@ -82,14 +82,14 @@ impl Emitter<'_> {
         };
         match &expr.kind {
             Kind::Local(_) => true,
-            Kind::Field(base, _) | Kind::Deref(base) => self.is_place(base),
+            Kind::Field(base, _) | Kind::Deref(base) | Kind::Mine(base) => self.is_place(base),
             Kind::Index(base, at) | Kind::Element(base, at) => self.is_place(base) && is_fixed(at),
             _ => false,
         }
     }
 
     /// Puts lines before those that were written since.
-    fn insert(&mut self, at: usize, texts: Vec<String>) {
+    pub(super) fn insert(&mut self, at: usize, texts: Vec<String>) {
         let after = self.lines.split_off(at);
         texts.iter().for_each(|text| self.write(text));
         self.lines.extend(after);
@@ -104,10 +104,23 @@ impl Emitter<'_> {
             | Kind::Ref(a)
             | Kind::Deref(a)
             | Kind::Field(a, _)
-            | Kind::NewPrivate(a) => self.has_effects(a),
-            Kind::Binary(_, a, b) | Kind::Compare(_, a, b) | Kind::Index(a, b) | Kind::Element(a, b) => {
-                self.has_effects(a) || self.has_effects(b)
+            | Kind::NewPrivate(a)
+            | Kind::Mine(a) => self.has_effects(a),
+            Kind::Binary(_, a, b)
+            | Kind::Compare(_, a, b)
+            | Kind::And(a, b)
+            | Kind::Or(a, b)
+            | Kind::Index(a, b)
+            | Kind::Element(a, b) => self.has_effects(a) || self.has_effects(b),
+            // Those with statements are written before.
+            Kind::If(condition, then, otherwise) => {
+                let of_condition = match &**condition {
+                    Condition::Is(value) | Condition::Some(_, value) => self.has_effects(value),
+                };
+                let of_then = then.value.as_deref().is_some_and(|value| self.has_effects(value));
+                of_condition || of_then || otherwise.as_deref().is_some_and(|value| self.has_effects(value))
             }
+            Kind::Block(block) => block.value.as_deref().is_some_and(|value| self.has_effects(value)),
             Kind::Method(_, a, others) => {
                 self.has_effects(a) || others.iter().any(|other| self.has_effects(other))
             }

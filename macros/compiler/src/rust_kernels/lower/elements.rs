@@ -3,7 +3,10 @@
 use quote::ToTokens;
 use syn::{Expr, ExprIndex, ExprMethodCall};
 
+use super::phases::Level;
+use super::scope::Meaning;
 use super::{Lower, Lowered, Reported};
+use crate::rust_kernels::ir::LocalId;
 use crate::rust_kernels::types::Shape;
 use crate::text::text;
 
@@ -52,11 +55,11 @@ impl Lower<'_> {
     /// Refuses `y.get_mut(j)`, where `j` is no `Index`.
     pub(super) fn computed_element(&mut self, call: &ExprMethodCall) -> Reported {
         let message = format!("`{}` may be the element of another thread", text(call));
-        let help = format!(
-            "pass the kernel's `Index` as it is: `{}.get_mut({})`",
-            text(&call.receiver),
-            self.index_name
-        );
+        let (handle, index) = (text(&call.receiver), self.its_index());
+        let help = match self.level {
+            Level::Thread => format!("pass the kernel's `Index` as it is: `{handle}.get_mut({index})`"),
+            _ => format!("pass the `Index` of the thread as it is: `{handle}.get_mut({index})`"),
+        };
         self.report(&call.args[0], "TW0904", &message, &[ITS_OWN], &help)
     }
 
@@ -68,9 +71,27 @@ impl Lower<'_> {
     }
 
     fn take_own(&self, handle: &Expr) -> String {
-        let (handle, index) = (text(handle), &self.index_name);
-        format!(
-            "take the thread's own element: `let Some(own) = {handle}.get_mut({index}) else {{ return }};`"
-        )
+        let (handle, index) = (text(handle), self.its_index());
+        match self.level {
+            Level::Block => {
+                format!("write the block's own element: `{handle}.put({}.index(), …)`", self.index_name)
+            }
+            _ => format!(
+                "take the thread's own element: `let Some(own) = {handle}.get_mut({index}) else {{ return }};`"
+            ),
+        }
+    }
+
+    /// What is written for the `Index` of the thread that runs.
+    fn its_index(&self) -> String {
+        if self.level == Level::Thread {
+            return self.index_name.clone();
+        }
+        let is_thread = |local: LocalId| matches!(self.types.shape(self.locals[local.0].ty), Shape::Thread);
+        let thread = self.scope.iter().rev().find_map(|(name, meaning)| match meaning {
+            Meaning::Local(local) if is_thread(*local) => Some(name.text.as_str()),
+            _ => None,
+        });
+        format!("{}.index()", thread.unwrap_or("t"))
     }
 }

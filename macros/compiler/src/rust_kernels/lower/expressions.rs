@@ -255,27 +255,41 @@ impl Lower<'_> {
 
     fn assign(&mut self, assign: &syn::ExprAssign) -> Lowered<Kind> {
         let value = self.value(&assign.right)?;
-        if let Expr::Tuple(parts) = &*assign.left {
-            let places: Vec<_> = parts
-                .elems
-                .iter()
-                .map(|part| {
-                    self.no_write_elsewhere(part)?;
-                    let place = self.value(part)?;
-                    self.no_change_of_block(&place, part)?;
-                    Ok(place)
-                })
-                .collect::<Lowered<_>>()?;
-            let types = places.iter().map(|place| place.ty).collect();
-            let whole = self.types.add(Shape::Tuple(types));
-            self.types.unify(whole, value.ty);
-            return Ok(Kind::AssignParts(places, Box::new(value)));
-        }
-        self.no_write_elsewhere(&assign.left)?;
-        let place = self.value(&assign.left)?;
-        self.no_change_of_block(&place, &assign.left)?;
+        let place = self.assigned(&assign.left)?;
         self.types.unify(place.ty, value.ty);
-        Ok(Kind::Assign(Box::new(place), Box::new(value)))
+        Ok(match place.kind {
+            Kind::Tuple(_) | Kind::Array(_) => Kind::AssignParts(Box::new(place), Box::new(value)),
+            _ => Kind::Assign(Box::new(place), Box::new(value)),
+        })
+    }
+
+    /// What an assignment writes: a place, or a tuple or an array of what is written.
+    fn assigned(&mut self, left: &Expr) -> Lowered {
+        let (kind, ty) = match left {
+            Expr::Paren(paren) => return self.assigned(&paren.expr),
+            Expr::Group(group) => return self.assigned(&group.expr),
+            Expr::Tuple(tuple) if !tuple.elems.is_empty() => {
+                let parts =
+                    tuple.elems.iter().map(|part| self.assigned(part)).collect::<Lowered<Vec<_>>>()?;
+                let types = parts.iter().map(|part| part.ty).collect();
+                (Kind::Tuple(parts), self.types.add(Shape::Tuple(types)))
+            }
+            Expr::Array(array) => {
+                let parts =
+                    array.elems.iter().map(|part| self.assigned(part)).collect::<Lowered<Vec<_>>>()?;
+                let of = self.types.fresh();
+                parts.iter().for_each(|part| self.types.unify(of, part.ty));
+                let length = Length(parts.len().to_string());
+                (Kind::Array(parts), self.types.add(Shape::Array(of, length)))
+            }
+            _ => {
+                self.no_write_elsewhere(left)?;
+                let place = self.value(left)?;
+                self.no_change_of_block(&place, left)?;
+                return Ok(place);
+            }
+        };
+        Ok(self.expr(kind, ty, left.span()))
     }
 
     /// What an index or a reference refers to.

@@ -29,6 +29,20 @@ pub(super) enum Owner {
     Block,
 }
 
+/// The methods of a block, and how they are called.
+const PHASES: [(&str, &str); 10] = [
+    ("each", "each(|t| …)"),
+    ("fill", "fill(&mut tile, |i| …)"),
+    ("reduce", "reduce(|t| …, |a, b| …)"),
+    ("any", "any(|t| …)"),
+    ("count", "count(|t| …)"),
+    ("shared", "shared::<[f32; 256]>()"),
+    ("private", "private(start)"),
+    ("index", "index()"),
+    ("blocks", "blocks()"),
+    ("threads", "threads()"),
+];
+
 impl Lower<'_> {
     /// A method of a `Block`.
     pub(super) fn of_block(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
@@ -72,6 +86,12 @@ impl Lower<'_> {
                 Ok((Kind::NewPrivate(Box::new(start)), ty))
             }
             ("shared", []) => self.shared(call),
+            (known, _) if PHASES.iter().any(|(name, _)| *name == known) => {
+                let takes = PHASES.iter().find(|(name, _)| *name == known).map_or("", |(_, takes)| takes);
+                let what = format!("`{known}` has other arguments");
+                let help = format!("write `{}.{takes}`", text(&call.receiver));
+                Err(self.report(&call.method, "TW0911", &what, &[], &help))
+            }
             _ => {
                 let message = format!("the method `{name}` of a `Block` is not in the language of kernels");
                 let notes = [
@@ -151,8 +171,11 @@ impl Lower<'_> {
         let closure = match closure {
             Expr::Closure(closure) => closure,
             other => {
-                let help = "write it here: `|t| …`";
-                return Err(self.report(other, "TW0911", "a phase is a closure", &[], help));
+                let help = match takes {
+                    [_, _] => format!("write it here: `|a, b| {}(a, b)`", text(other)),
+                    _ => "write it here: `|t| …`".to_owned(),
+                };
+                return Err(self.report(other, "TW0911", "a phase is a closure", &[], &help));
             }
         };
         let outside = self.scope.len();
@@ -176,11 +199,22 @@ impl Lower<'_> {
             let what = "a phase has no copies of the block's variables";
             return Err(self.report(word, "TW0911", what, &[], "remove `move`"));
         }
+        if let syn::ReturnType::Type(_, ty) = &closure.output {
+            let ty = self.ty(ty)?;
+            self.types.unify(result, ty);
+        }
         let mut parameters = Vec::new();
         let mut first = Vec::new();
         for (input, &ty) in closure.inputs.iter().zip(takes) {
             let pattern = match input {
-                Pat::Type(typed) => &*typed.pat,
+                Pat::Type(typed) => {
+                    // That of a thread has one type alone.
+                    if !matches!(self.types.shape(ty), Shape::Thread) {
+                        let written = self.ty(&typed.ty)?;
+                        self.types.unify(written, ty);
+                    }
+                    &*typed.pat
+                }
                 pattern => pattern,
             };
             parameters.push(match pattern {

@@ -13,7 +13,7 @@ use crate::rust_kernels::types::Ty;
 /// A name as rustc compares it: that of a `macro_rules` is another than the same letters of its caller.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Name {
-    text: String,
+    pub(super) text: String,
     origin: String,
 }
 
