@@ -45,7 +45,7 @@ fn guarded(block: Block, x: &[u32], y: &mut Own<[u32]>) {
             last += match k {
                 // Only the first has an element.
                 0 if {
-                    let first = x[k];
+                    let first = x[k / 2];
                     first > 0
                 } =>
                 {
@@ -112,7 +112,7 @@ fn typed(block: Block, x: &[u32], y: &mut Own<[u32]>) {
     });
     let all = block.reduce(|t| bins[t], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]);
     let sum = all[0] + 10 * all[1] + 100 * all[2] + 1000 * all[3];
-    y.put(block.index(), sum + (most as u32) * 100_000 + ones as u32);
+    y.put(block.index(), sum + most * 100_000 + ones as u32);
 }
 
 /// Each thread follows the links that the threads have written.
