@@ -77,7 +77,7 @@ fn one_problem_is_one_error() {
     // such argument. For one it reports two derives, and the type that has neither. For one, rustc refuses
     // the type by itself before we say which one to import. For one it reports a function and the type beside
     // it, and for one each item that an `impl` has no room for.
-    const SEVERAL: [(&str, usize); 16] = [
+    const SEVERAL: [(&str, usize); 19] = [
         ("two-mistakes", 2),
         ("syntax-two-errors", 2),
         ("shape-element-not-plain-data", 2),
@@ -93,6 +93,9 @@ fn one_problem_is_one_error() {
         ("in-rust-unknown-helper", 2),
         ("in-rust-in-an-impl", 4),
         ("in-rust-instance-absent", 2),
+        ("in-rust-changed-by-parts", 2),
+        ("in-rust-element-of-a-phase", 3),
+        ("in-rust-phase-arguments", 2),
         ("in-rust-instance-mismatch", 3),
     ];
     for stderr in files("ui", "stderr").into_iter().chain(files("ui/rustc", "stderr")) {

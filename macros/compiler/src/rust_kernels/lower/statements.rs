@@ -113,7 +113,7 @@ impl Lower<'_> {
     /// A condition, which may declare a name for the block that follows.
     pub(super) fn condition(&mut self, condition: &syn::Expr) -> Lowered<Condition> {
         if let syn::Expr::Let(bound) = condition {
-            let value = self.value(&bound.expr)?;
+            let value = self.value(&bound.expr).inspect_err(|_| self.declare_unknown(&bound.pat))?;
             let name = self.some(&bound.pat, value.ty)?;
             return Ok(Condition::Some(name, value));
         }
