@@ -29,11 +29,11 @@ struct Fault {
     uint32_t block[3], thread[3];
 };
 
-// As the Rust side has it.
+// The Rust side has the same.
 struct Launch {
     uint32_t grid[3], block[3];
     uint32_t shared;
-    // Which ready thread runs next: 0 the first, 1 the last, others a random one that follows from the
+    // The ready thread that runs next: 0 the first, 1 the last, others a random one that follows from the
     // number.
     uint64_t order;
     // The basic blocks that a launch may run, if the text was compiled to count them.

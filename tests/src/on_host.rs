@@ -32,7 +32,7 @@ pub struct Program<'a> {
 /// How strict the compiler and the launches are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checks {
-    /// As `nvcc` is: for what people have written.
+    /// The compiler is as strict as `nvcc`: for what people have written.
     Usual,
     /// A warning is an error, and so are what C++ leaves undefined and a loop without an end: for what a
     /// program has written.
@@ -48,7 +48,7 @@ pub struct Turns {
     pub block: Dim3,
     /// Dynamic shared memory in bytes.
     pub shared: u32,
-    /// Which of the threads that can go on does: 0 the first, 1 the last, others follow from the number.
+    /// The choice among the threads that can go on: 0 the first, 1 the last, others follow from the number.
     pub order: u64,
     /// How many basic blocks of a [`Checks::Strict`] program the launch may run.
     pub steps: u64,

@@ -5,7 +5,7 @@
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, Expr, ExprParen, Macro, token};
+use syn::{Block, Expr, ExprParen, Macro, Type, token};
 
 /// The expression with parentheses for the invisible groups in it. One around all of it is harmless and
 /// stays.
@@ -20,6 +20,24 @@ pub(crate) fn kept(mut expr: Expr) -> Expr {
 /// The same in all of a block.
 pub(crate) fn keep_in_block(block: &mut Block) {
     Keep.visit_block_mut(block);
+}
+
+/// The type without the invisible groups of `macro_rules` and parentheses around it.
+pub(crate) fn peel(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peel(&group.elem),
+        Type::Paren(paren) => peel(&paren.elem),
+        other => other,
+    }
+}
+
+/// The expression without them.
+pub(crate) fn peel_expr(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => peel_expr(&group.expr),
+        Expr::Paren(paren) => peel_expr(&paren.expr),
+        other => other,
+    }
 }
 
 struct Keep;

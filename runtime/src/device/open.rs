@@ -111,7 +111,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// As [`cuda`](Self::cuda), and [`ErrorKind::Driver`] if `context` is null or the driver refuses it.
+    /// Those of [`cuda`](Self::cuda), and [`ErrorKind::Driver`] if `context` is null or the driver refuses it.
     ///
     /// # Safety
     /// `context` is null or a `CUcontext` of this process, which is not destroyed before `keep` is dropped.
@@ -148,7 +148,7 @@ impl Device {
     /// Every CUDA GPU of this machine, in the driver's order. The list is empty if there is no driver.
     ///
     /// # Errors
-    /// As [`cuda`](Self::cuda), but a missing driver is no error. A driver that cannot be used is one
+    /// Those of [`cuda`](Self::cuda), but a missing driver is no error. A driver that cannot be used is one
     /// ([`ErrorKind::Environment`]), and so is a GPU that the driver refuses ([`ErrorKind::Driver`]).
     pub fn all() -> Result<Vec<Self>> {
         (0..gpus()?).map(Self::cuda).collect()

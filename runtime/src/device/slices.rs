@@ -133,7 +133,7 @@ pub trait Slices: Copy + Send + 'static {
     fn accesses(&self) -> Vec<Access>;
 
     /// # Safety
-    /// As [`Slice::slice`], for each of them.
+    /// Those of [`Slice::slice`], for each of them.
     unsafe fn slices<'a>(self) -> Self::Slices<'a>;
 }
 

@@ -3,6 +3,7 @@
 //! Generated paths start at the runtime's or at `::core`. The user's tokens keep their spans; everything else
 //! has `mixed_site` hygiene, so that no expression of the user's can name the generated locals.
 
+pub(crate) mod launches;
 mod names;
 mod operations;
 mod picture;

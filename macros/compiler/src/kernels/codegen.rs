@@ -10,7 +10,7 @@ use super::check::Facts;
 use super::info::{checks, info, module};
 use super::parameter::{Parameter, ParameterKind};
 use super::syntax::{Block, Kernel};
-use crate::codegen::{Elements, follow, is_primitive, many_arguments, mentions, placed};
+use crate::codegen::{Elements, follow, is_primitive, launches, many_arguments, mentions, placed};
 use crate::cuda_source::cuda::Tree;
 use crate::text::{text, unraw};
 
@@ -62,11 +62,7 @@ struct Generator<'a> {
 impl Generator<'_> {
     /// `::thalweg::__private`.
     fn private(&self) -> TokenStream {
-        let root = match &self.arguments.krate {
-            Some(path) => path.to_token_stream(),
-            None => quote_spanned!(Span::mixed_site()=> ::thalweg),
-        };
-        quote_spanned!(Span::mixed_site()=> #root::__private)
+        launches::private(self.arguments.krate.as_ref())
     }
 
     /// The type, `load` and `launch`.
@@ -225,10 +221,7 @@ impl Generator<'_> {
             is_primitive(ty).then(|| quote_spanned!(Span::mixed_site()=> .add(#said, #name)))
         });
         let values: Vec<_> = values.collect();
-        match values.is_empty() {
-            true => quote_spanned!(Span::mixed_site()=> |_| {}),
-            false => quote_spanned!(Span::mixed_site()=> |values| { values #(#values)*; }),
-        }
+        launches::values(&values)
     }
 
     /// The pointer that the driver reads one argument from.
@@ -287,17 +280,7 @@ impl Generator<'_> {
             promises.then(|| quote_spanned!(Span::mixed_site()=> #name.promise(#said)))
         });
         let promises: Vec<_> = promises.collect();
-        // SAFETY of the generated blocks: the launch runs a body only while its arguments are lent to it.
-        let body = if promises.is_empty() {
-            quote_spanned!(Span::mixed_site()=> #private::host_body(#body))
-        } else {
-            let accesses = self.accesses(kernel);
-            quote_spanned! {Span::mixed_site()=>
-                let body = #body;
-                unsafe { #private::whole_body(grid, &[#(#promises),*], &[#(#accesses),*], body) }
-            }
-        };
-        quote_spanned!(Span::mixed_site()=> let host = move |grid: #private::Grid| { #body };)
+        launches::host(&private, &body, &promises, &self.accesses(kernel))
     }
 
     /// The memory that the kernel may touch.

@@ -7,10 +7,11 @@ use syn::{LitStr, Type};
 
 use super::arguments::Arguments;
 use super::check::{Facts, LayoutCheck};
-use super::parameter::{ParameterKind, peel};
+use super::parameter::ParameterKind;
 use super::syntax::{Block, Kernel};
 use crate::cuda_source::cuda::Tree;
 use crate::cuda_source::kind::Kind;
+use crate::groups::peel;
 use crate::text::{text, unraw};
 
 /// The module that the kernels of a block share.

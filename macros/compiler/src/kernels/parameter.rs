@@ -7,6 +7,7 @@ use syn::{GenericArgument, Pat, Path, PathArguments, PointerMutability, Type};
 use super::attributes::{Said, Symbol, of_parameter};
 use super::errors::{Errors, error};
 use crate::cuda_source::kind::Kind;
+use crate::groups::peel;
 use crate::text::text;
 
 pub(super) struct Parameter {
@@ -154,14 +155,5 @@ fn out_element(arguments: &PathArguments) -> Option<&Type> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// The type without the invisible groups of `macro_rules` and parentheses.
-pub(super) fn peel(ty: &Type) -> &Type {
-    match ty {
-        Type::Group(group) => peel(&group.elem),
-        Type::Paren(paren) => peel(&paren.elem),
-        other => other,
     }
 }

@@ -5,16 +5,17 @@ use std::str::FromStr;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::visit::Visit;
-use syn::{Attribute, Expr, ExprPath, FnArg, ItemConst, ItemFn, ItemUse, Type};
+use syn::{Attribute, Expr, ExprPath, FnArg, ItemFn, Type};
 
 use super::attribute::Arguments;
+use super::definition::{self, generics};
 use super::emit::Text;
 use super::instances::Instance;
 use super::ir::Function;
 use super::role::Role;
+use super::shared_memory;
 use super::signature::{ParameterKind, Signature};
-use crate::codegen::{is_primitive, many_arguments, mentions};
+use crate::codegen::{is_primitive, launches, many_arguments, mentions};
 use crate::text::{text, unraw};
 
 /// The function, and what stands beside it. `texts` are those of a debug and of a release build.
@@ -27,7 +28,8 @@ pub(super) fn function(
     body: &Function,
     texts: &[Text; 2],
 ) -> TokenStream {
-    let generator = Generator { private: private(arguments), arguments, item, instance };
+    let generator =
+        Generator { private: launches::private(arguments.krate.as_ref()), arguments, item, instance };
     let source = generator.source(body, texts);
     let beside = match role {
         Role::Device => generator.device(body, &source),
@@ -57,55 +59,16 @@ pub(super) fn function(
     }
 }
 
-/// The type of a kernel that has instances.
-pub(super) fn shared_by_instances(arguments: &Arguments, item: &ItemFn) -> TokenStream {
-    if arguments.parameters.is_empty() {
-        return TokenStream::new();
-    }
-    let (at, private) = (Span::mixed_site(), private(arguments));
-    let (name, vis) = (type_name(item), &item.vis);
-    let conditions: Vec<_> = item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect();
-    let docs = item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
-    let parameters: Vec<_> = arguments.parameters.iter().map(|parameter| &parameter.name).collect();
-    quote_spanned! {at=>
-        #(#conditions)*
-        #(#docs)*
-        #[allow(missing_docs, reason = "rustc misses them at the function")]
-        #vis struct #name<#(#parameters),*> {
-            function: #private::Function,
-            of: ::core::marker::PhantomData<fn() -> (#(#parameters,)*)>,
-        }
-
-        #(#conditions)*
-        impl<#(#parameters),*> ::core::clone::Clone for #name<#(#parameters),*> {
-            fn clone(&self) -> Self {
-                Self { function: ::core::clone::Clone::clone(&self.function), of: ::core::marker::PhantomData }
-            }
-        }
-
-        #(#conditions)*
-        impl<#(#parameters),*> ::core::fmt::Debug for #name<#(#parameters),*> {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                ::core::fmt::Debug::fmt(&self.function, f)
-            }
-        }
-    }
-}
-
-/// `::thalweg::__private`
-pub(super) fn private(arguments: &Arguments) -> TokenStream {
-    let root = match &arguments.krate {
-        Some(path) => path.to_token_stream(),
-        None => quote_spanned!(Span::mixed_site()=> ::thalweg),
-    };
-    quote_spanned!(Span::mixed_site()=> #root::__private)
-}
-
 /// The type has the function's name: types and functions have namespaces of their own, and `use` takes both.
 pub(super) fn type_name(item: &ItemFn) -> Ident {
     let mut name = item.sig.ident.clone();
     name.set_span(name.span().resolved_at(Span::call_site()).located_at(name.span()));
     name
+}
+
+/// The attributes under which the item exists.
+pub(super) fn conditions(item: &ItemFn) -> Vec<&Attribute> {
+    item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
 }
 
 /// The function without the attributes that only this macro knows.
@@ -120,23 +83,6 @@ fn type_beside(path: &ExprPath) -> Type {
     Type::Path(syn::TypePath { attrs: Vec::new(), qself: path.qself.clone(), path: path.path.clone() })
 }
 
-/// The constants of a body, and what it imports. Of two constants of one name, in different blocks, the first
-/// counts.
-#[derive(Default)]
-struct Constants<'a>(Vec<&'a ItemConst>, Vec<&'a ItemUse>);
-
-impl<'a> Visit<'a> for Constants<'a> {
-    fn visit_item_const(&mut self, item: &'a ItemConst) {
-        if self.0.iter().all(|known| known.ident != item.ident) {
-            self.0.push(item);
-        }
-    }
-
-    fn visit_item_use(&mut self, item: &'a ItemUse) {
-        self.1.push(item);
-    }
-}
-
 struct Generator<'a> {
     private: TokenStream,
     arguments: &'a Arguments,
@@ -145,9 +91,8 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// The attributes under which the item exists.
     fn conditions(&self) -> Vec<&Attribute> {
-        self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
+        conditions(self.item)
     }
 
     fn source(&self, body: &Function, texts: &[Text; 2]) -> TokenStream {
@@ -191,7 +136,7 @@ impl Generator<'_> {
         let calls = body.callees.iter().map(|(path, _)| type_beside(path));
         quote_spanned! {Span::mixed_site()=>
             #(#conditions)*
-            // Of functions that call each other rustc says that these types have no end.
+            // If functions call each other, rustc says that these types have no end.
             #[doc(hidden)]
             #[allow(dead_code, reason = "it is named where a kernel calls the function")]
             #[derive(::core::fmt::Debug)]
@@ -211,16 +156,9 @@ impl Generator<'_> {
         let at = Span::mixed_site();
         let conditions = self.conditions();
         let plain = self.instance.named(&unraw(&self.item.sig.ident));
-        let types = self.instance.0.iter().map(|(_, ty)| ty);
-        // The kernel's type, and what makes one.
-        let (of, definition, made) = match self.instance.0.is_empty() {
-            true => (name.to_token_stream(), self.definition(), quote_spanned!(at=> Self { function })),
-            false => (
-                quote_spanned!(at=> #name<#(#types),*>),
-                TokenStream::new(),
-                quote_spanned!(at=> Self { function, of: ::core::marker::PhantomData }),
-            ),
-        };
+        let generics = generics(self.instance.0.iter().map(|(_, ty)| ty));
+        let of = quote_spanned!(at=> #name #generics);
+        let made = definition::made(self.arguments);
         let parameters = signature.parameters.iter().filter(|of| !of.kind.is_position());
         let parameters: Vec<_> = parameters.collect();
         let dimensions = Literal::usize_unsuffixed(signature.dimensions);
@@ -266,11 +204,11 @@ impl Generator<'_> {
         });
         let requires = self.requires(&plain, signature);
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
-        let covers = owns.filter(|_| !signature.in_blocks).map(|parameter| {
+        let covers = owns.filter(|_| !signature.is_in_blocks()).map(|parameter| {
             let (name, said) = (&parameter.name, unraw(&parameter.name));
             quote_spanned!(at=> launch.covers(#plain, #said, &#name)?;)
         });
-        let in_blocks = signature.in_blocks.then(|| quote_spanned!(at=> launch.in_blocks(#plain)?;));
+        let in_blocks = signature.is_in_blocks().then(|| quote_spanned!(at=> launch.in_blocks(#plain)?;));
         let arguments = parameters.iter().flat_map(|parameter| {
             let name = &parameter.name;
             match &parameter.kind {
@@ -304,12 +242,10 @@ impl Generator<'_> {
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
         // NVRTC 11 has an older language by default.
         let options = ["--std=c++17"].iter().chain(options);
-        let fits = self.fits(body, &plain);
+        let fits = shared_memory::fits(self.item, &body.shared, &plain);
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
         quote_spanned! {at=>
-            #definition
-
             #(#conditions)*
             impl #of {
                 /// Compiles the kernel for `device` if needed.
@@ -380,43 +316,6 @@ impl Generator<'_> {
         }
     }
 
-    /// The type of a kernel without instances.
-    fn definition(&self) -> TokenStream {
-        let (private, name, vis) = (&self.private, type_name(self.item), &self.item.vis);
-        let conditions = self.conditions();
-        let docs = self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
-        quote_spanned! {Span::mixed_site()=>
-            #(#conditions)*
-            #(#docs)*
-            #[allow(missing_docs, reason = "rustc misses them at the function")]
-            #[derive(::core::clone::Clone, ::core::fmt::Debug)]
-            #vis struct #name {
-                function: #private::Function,
-            }
-        }
-    }
-
-    /// The assertion that a block's shared memory has room for the kernel's arrays.
-    fn fits(&self, body: &Function, plain: &str) -> TokenStream {
-        let [first, ..] = &body.shared[..] else { return TokenStream::new() };
-        // Lengths may be constants of the body.
-        let mut constants = Constants::default();
-        constants.visit_block(&self.item.block);
-        let Constants(constants, imports) = constants;
-        let (conditions, types) = (self.conditions(), &body.shared);
-        let at = first.span().resolved_at(Span::mixed_site());
-        let said = format!("the shared arrays of kernel `{plain}` need more than the 48 KiB of a block");
-        quote_spanned! {at=>
-            #(#conditions)*
-            #[allow(dead_code, unused_imports, reason = "not everything is a length")]
-            const _: () = {
-                #(#imports)*
-                #(#constants)*
-                ::core::assert!(0 #(+ ::core::mem::size_of::<#types>())* <= 48 << 10, #said);
-            };
-        }
-    }
-
     /// The conditions of `#[requires(…)]`, checked at each launch.
     fn requires(&self, plain: &str, signature: &Signature) -> TokenStream {
         let at = Span::mixed_site();
@@ -444,10 +343,7 @@ impl Generator<'_> {
                     }
                 })
                 .collect();
-            let values = match values.is_empty() {
-                true => quote_spanned!(at=> |_| {}),
-                false => quote_spanned!(at=> |values| { values #(#values)*; }),
-            };
+            let values = launches::values(&values);
             // A closure, so that a `return` in the condition cannot leave `launch`.
             quote_spanned!(at=> launch.requires((|| -> bool { #condition })(), #plain, #said, #values)?;)
         });
@@ -507,7 +403,7 @@ impl Generator<'_> {
                 ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
             }
         }
-        let (run, position) = match signature.in_blocks {
+        let (run, position) = match signature.is_in_blocks() {
             true => (quote_spanned!(at=> blocks), quote_spanned!(at=> block)),
             false => (quote_spanned!(at=> indices::<#dimensions, _>), quote_spanned!(at=> index)),
         };
@@ -520,16 +416,7 @@ impl Generator<'_> {
                 });
             }
         };
-        // SAFETY of the generated blocks: the launch runs a body only while its arguments are lent to it.
-        let body = if promises.is_empty() {
-            quote_spanned!(at=> #private::host_body(#body))
-        } else {
-            quote_spanned! {at=>
-                let body = #body;
-                unsafe { #private::whole_body(grid, &[#(#promises),*], &[#(#accesses),*], body) }
-            }
-        };
-        quote_spanned!(at=> let host = move |grid: #private::Grid| { #body };)
+        launches::host(private, &body, &promises, accesses)
     }
 }
 

@@ -218,6 +218,6 @@ pub(super) struct Range {
     pub(super) to: Expr,
     pub(super) inclusive: bool,
     pub(super) reversed: bool,
-    /// Of `step_by`, a `usize`.
+    /// The argument of `step_by`, a `usize`.
     pub(super) step: Option<Expr>,
 }

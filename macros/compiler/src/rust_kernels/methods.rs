@@ -101,11 +101,11 @@ pub(super) static NUMBERS: &[Signature] = {
     use Is::{Bits, Bool, I32, Pair, Same, U32, Unsigned as AsUnsigned};
     use Of::{Floats, Integers, Numbers, Signed, Unsigned};
     &[
-        // Of all numbers.
+        // All numbers have these.
         method("min", Numbers, &[Same], Same, Never),
         method("max", Numbers, &[Same], Same, Never),
         method("clamp", Numbers, &[Same, Same], Same, Always),
-        // Of integers.
+        // Integers have these.
         method("abs", Signed, &[], Same, Debug),
         method("signum", Signed, &[], Same, Never),
         method("is_positive", Signed, &[], Bool, Never),
@@ -146,7 +146,7 @@ pub(super) static NUMBERS: &[Signature] = {
         method("isqrt", Unsigned, &[], Same, Never),
         method("ilog2", Integers, &[], U32, Always),
         method("ilog10", Integers, &[], U32, Always),
-        // Of floats.
+        // Floats have these.
         method("abs", Floats, &[], Same, Never),
         method("signum", Floats, &[], Same, Never),
         method("copysign", Floats, &[Same], Same, Never),

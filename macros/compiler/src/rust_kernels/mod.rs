@@ -6,6 +6,7 @@
 
 mod attribute;
 mod codegen;
+mod definition;
 mod emit;
 mod errors;
 mod instances;
@@ -15,6 +16,7 @@ mod lower;
 mod methods;
 mod names;
 mod role;
+mod shared_memory;
 mod signature;
 mod stub;
 mod types;
@@ -63,8 +65,11 @@ pub fn expand(role: Role, attr: TokenStream, item: TokenStream) -> TokenStream {
         }
     }
     if errors.is_empty() {
-        let beside = codegen::shared_by_instances(&arguments, &function);
-        return quote!(#beside #written);
+        let definition = match role {
+            Role::Kernel => definition::definition(&arguments, &function),
+            Role::Device => TokenStream::new(),
+        };
+        return quote!(#definition #written);
     }
     let errors = errors.iter().map(syn::Error::to_compile_error);
     // The parameters are no types by themselves.

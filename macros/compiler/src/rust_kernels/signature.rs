@@ -8,15 +8,21 @@ use super::errors::{Errors, error};
 use super::instead;
 use super::role::Role;
 use super::types::{Number, Shape, Ty};
-use super::written::{Alone, ReadsTypes, dimensions, peel};
+use super::written::{Alone, ReadsTypes, dimensions};
+use crate::groups::peel;
 use crate::text::text;
 
 pub(super) struct Signature {
     pub(super) parameters: Vec<Parameter>,
     /// The dimensions of a kernel's `Index`.
     pub(super) dimensions: usize,
-    /// The kernel begins with a `Block`.
-    pub(super) in_blocks: bool,
+}
+
+impl Signature {
+    /// Whether the kernel begins with a `Block`.
+    pub(super) fn is_in_blocks(&self) -> bool {
+        matches!(self.parameters.first(), Some(Parameter { kind: ParameterKind::Block, .. }))
+    }
 }
 
 pub(super) struct Parameter {
@@ -95,9 +101,7 @@ pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> O
             }
         }
     }
-    let first = parameters.first().map(|first| &first.kind);
-    let in_blocks = matches!(first, Some(ParameterKind::Block));
-    let dimensions = match first {
+    let dimensions = match parameters.first().map(|first| &first.kind) {
         Some(ParameterKind::Index(dimensions)) => *dimensions,
         Some(ParameterKind::Block) => 1,
         _ if role == Role::Kernel && errors.len() == before => {
@@ -113,7 +117,7 @@ pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> O
         }
         _ => 1,
     };
-    (errors.len() == before).then_some(Signature { parameters, dimensions, in_blocks })
+    (errors.len() == before).then_some(Signature { parameters, dimensions })
 }
 
 fn is_generic(function: &ItemFn) -> bool {

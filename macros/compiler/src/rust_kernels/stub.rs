@@ -6,10 +6,12 @@ use quote::quote_spanned;
 use syn::{ExprPath, FnArg, ItemFn, ReturnType, Type};
 
 use super::attribute::Arguments;
-use super::codegen::{private, type_name, without_ours};
+use super::codegen::{type_name, without_ours};
+use super::definition::{definition, made, parameters};
 use super::role::Role;
-use super::written::peel;
+use crate::codegen::launches::private;
 use crate::codegen::many_arguments;
+use crate::groups::peel;
 use crate::text::unraw;
 
 /// The function without its body, and the type beside it. `named` are the constants and functions that the
@@ -79,7 +81,7 @@ fn no_value_has(ty: &Type) -> bool {
 }
 
 fn device(arguments: &Arguments, item: &ItemFn) -> TokenStream {
-    let (private, name, vis) = (private(arguments), type_name(item), &item.vis);
+    let (private, name, vis) = (private(arguments.krate.as_ref()), type_name(item), &item.vis);
     let plain = unraw(&item.sig.ident);
     quote_spanned! {Span::mixed_site()=>
         #[doc(hidden)]
@@ -95,21 +97,15 @@ fn device(arguments: &Arguments, item: &ItemFn) -> TokenStream {
 
 fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
     let at = Span::mixed_site();
-    let private = private(arguments);
-    let (name, vis) = (type_name(item), &item.vis);
+    let private = private(arguments.krate.as_ref());
+    let name = type_name(item);
     let names = item.sig.inputs.iter().skip(1).enumerate();
-    let parameters: Vec<_> = names.map(|(index, _)| Ident::new(&format!("argument_{index}"), at)).collect();
+    let taken: Vec<_> = names.map(|(index, _)| Ident::new(&format!("argument_{index}"), at)).collect();
     let plain = unraw(&item.sig.ident);
-    let many = many_arguments(2 + parameters.len());
-    let types: Vec<_> = arguments.parameters.iter().map(|parameter| &parameter.name).collect();
-    let generics = (!types.is_empty()).then(|| quote_spanned!(at=> <#(#types),*>));
+    let many = many_arguments(2 + taken.len());
+    let (definition, generics, made) = (definition(arguments, item), parameters(arguments), made(arguments));
     quote_spanned! {at=>
-        #[doc(hidden)]
-        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
-        #vis struct #name #generics {
-            function: #private::Function,
-            of: ::core::marker::PhantomData<fn() -> (#(#types,)*)>,
-        }
+        #definition
 
         impl #generics #name #generics {
             #many
@@ -117,7 +113,7 @@ fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
             pub fn launch(
                 &self,
                 launch: #private::Launch<'_>,
-                #(#parameters: impl ::core::marker::Sized),*
+                #(#taken: impl ::core::marker::Sized),*
             ) -> #private::Result<()> {
                 ::core::unreachable!()
             }
@@ -131,7 +127,7 @@ fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
                     &#private::KernelInfo::new(#plain, &MODULE).on_host();
 
                 unsafe fn from_function(function: #private::Function) -> Self {
-                    Self { function, of: ::core::marker::PhantomData }
+                    #made
                 }
             }
         };

@@ -115,7 +115,7 @@ pub(super) enum Shape {
     /// A variable of which each thread of a block has its own.
     Private(Ty),
     Closure(usize),
-    /// That of an expression with an error, which was reported: nothing more is said of it.
+    /// The type of an expression with an error, which was reported: nothing more is said of it.
     Reported,
 }
 

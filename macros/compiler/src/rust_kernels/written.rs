@@ -4,8 +4,9 @@ use quote::ToTokens;
 use syn::{BinOp, Expr, ExprLit, GenericArgument, Lit, PathArguments, Type};
 
 use super::types::{Length, Number, Shape, Ty, Types};
+use crate::groups::peel;
 
-/// Who reads types: it knows what a length is in C++.
+/// A reader of types, which knows what a length is in C++.
 pub(super) trait ReadsTypes {
     fn types(&mut self) -> &mut Types;
 
@@ -116,14 +117,5 @@ pub(super) fn dimensions(arguments: &PathArguments) -> Option<usize> {
             _ => None,
         },
         PathArguments::Parenthesized(_) => None,
-    }
-}
-
-/// The type without the invisible groups of `macro_rules` and parentheses.
-pub(super) fn peel(ty: &Type) -> &Type {
-    match ty {
-        Type::Group(group) => peel(&group.elem),
-        Type::Paren(paren) => peel(&paren.elem),
-        other => other,
     }
 }

@@ -59,7 +59,7 @@ fn words(pattern: &[u8]) -> Vec<Word> {
 /// one for each word, which writes every place of that word.
 ///
 /// # Safety
-/// As `cuMemsetD32Async`: `to` is aligned to the pattern's [word](fill_word) and has room, and the stream is
+/// Those of `cuMemsetD32Async`: `to` is aligned to the pattern's [word](fill_word) and has room, and the stream is
 /// live.
 pub(super) unsafe fn fill(
     api: &Api,

@@ -61,7 +61,7 @@ impl<T> Handles<T> {
         })
     }
 
-    /// As [`iter`](Self::iter), with mutable values.
+    /// The same as [`iter`](Self::iter), with mutable values.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut T)> {
         self.slots.iter_mut().enumerate().filter_map(|(index, slot)| {
             let handle = u64::from(slot.generation) << 32 | index as u64;

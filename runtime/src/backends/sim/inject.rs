@@ -66,7 +66,7 @@ pub enum Effect {
     /// The operation is enqueued, and fails when the device gets to it. A function on the host panics. Calls
     /// that enqueue no operation are refused.
     Fails,
-    /// As `Fails`, and the device is lost: every later call fails, as after an invalid address on a GPU.
+    /// It fails, and the device is lost: every later call fails, as after an invalid address on a GPU.
     Lost,
     /// The operation, or the call, takes this much longer in the device's virtual time.
     Slow(Duration),

@@ -243,7 +243,7 @@ impl Machine {
         self.enqueue_at(call, stream, tag, spans, work, cost)
     }
 
-    /// As [`enqueue_work`](Self::enqueue_work), with `cost` as the host's time.
+    /// The same as [`enqueue_work`](Self::enqueue_work), with `cost` as the host's time.
     pub(crate) fn enqueue_at(
         &mut self,
         call: &'static str,

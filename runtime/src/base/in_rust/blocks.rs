@@ -7,10 +7,10 @@ use std::ops;
 use std::rc::Rc;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::fault;
-use super::native::{Index, Out, Own};
+use super::launch;
+use super::native::{BlockIndex, Index};
 use crate::base::threads::Grid;
 
 /// A block of threads that work together: the first parameter of a `#[kernel]` in phases.
@@ -24,19 +24,6 @@ pub struct Block {
     threads: usize,
     /// The thread that runs, for the message if it fails.
     running: Rc<Cell<Option<usize>>>,
-}
-
-/// The index of a block in its grid, which no other block has. With it a block writes
-/// [its element](super::Own::put).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BlockIndex(pub(super) usize);
-
-impl BlockIndex {
-    /// The index as a number.
-    #[inline]
-    pub fn get(self) -> usize {
-        self.0
-    }
 }
 
 /// A thread of a block, in a phase.
@@ -332,27 +319,6 @@ where
     }
 }
 
-macro_rules! puts {
-    ($($handle:ident),*) => {$(
-        impl<T> $handle<[T]> {
-            /// Writes the block's own element, outside of phases.
-            ///
-            /// # Panics
-            /// If the grid has more blocks than there are elements.
-            #[inline]
-            #[track_caller]
-            pub fn put(&mut self, at: BlockIndex, value: T) {
-                let length = self.len();
-                let Some(element) = self.get_mut(Index([at.0])) else {
-                    panic!("index out of bounds: the len is {length} but the index is {}", at.0);
-                };
-                *element = value;
-            }
-        }
-    )*};
-}
-puts!(Own, Out);
-
 /// Calls a kernel for each block of a grid in one dimension. Each thread of the host that takes part has its
 /// kernel from `kernel`. If the kernel panics, the first block in which it does is the outcome: the panic goes
 /// on as a [`KernelFault`].
@@ -360,14 +326,8 @@ puts!(Own, Out);
 #[inline]
 pub fn blocks<K: FnMut(Block)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
     let (blocks, threads) = (grid.grid_dim[0] as usize, grid.block_dim[0] as usize);
-    let fault = (0..blocks).into_par_iter().find_map_first(|index| {
+    launch::in_order(blocks, |index| {
         let mut kernel = kernel();
-        fault::in_block(index, |running| {
-            kernel(Block { index, blocks, threads, running });
-        })
-        .err()
+        fault::in_block(index, |running| kernel(Block { index, blocks, threads, running }))
     });
-    if let Some(fault) = fault {
-        fault.resume();
-    }
 }

@@ -22,7 +22,7 @@ pub struct KernelFault {
 pub(crate) enum FaultThread {
     /// A GPU tells the line alone.
     Unknown,
-    /// That of an index, the axis that varies fastest last.
+    /// The thread of an index, the axis that varies fastest last.
     OfIndex(Vec<usize>),
     /// A thread of a block; `None` outside of phases, where all threads do the same.
     OfBlock(usize, Option<usize>),

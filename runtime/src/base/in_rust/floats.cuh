@@ -33,7 +33,7 @@ TW_BINARY(rem, fmodf, fmod)
 
 // --- Comparisons and signs.
 
-// Of a number and NaN the number.
+// The number comes before a NaN.
 TW_BINARY(min, fminf, fmin)
 TW_BINARY(max, fmaxf, fmax)
 template <class T> TW_FN Float<T> clamp(T x, T least, T greatest, u32 line) {
@@ -79,7 +79,7 @@ template <class T> TW_FN Float<T> rem_euclid(T a, T b) {
 }
 
 namespace of_c {
-// As std writes them, which divides once only for some.
+// std writes them so, and divides once only for some.
 TW_FN f32 degrees_of_radian(f32) { return 57.2957795130823208767981548141051703f; }
 TW_FN f64 degrees_of_radian(f64) { return 180.0 / 3.14159265358979323846264338327950288; }
 TW_FN f32 radians_of_degree(f32) { return 3.14159265358979323846264338327950288f / 180.0f; }

@@ -19,14 +19,17 @@ const TASK: usize = 1 << 13;
 pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
     let extents = [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
     let threads: usize = extents.iter().product();
-    let run = |range| run(extents, range, kernel());
-    let fault = if threads <= TASK {
-        run(0..threads).err()
-    } else {
-        let tasks = threads.div_ceil(TASK);
-        let task = |task: usize| run(task * TASK..threads.min((task + 1) * TASK)).err();
-        // The first in order, so that the outcome does not depend on which is faster.
-        (0..tasks).into_par_iter().find_map_first(task)
+    let tasks = threads.div_ceil(TASK);
+    in_order(tasks, |task| run(extents, task * TASK..threads.min((task + 1) * TASK), kernel()));
+}
+
+/// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in order
+/// goes on as a panic, so that the outcome does not depend on which is faster.
+pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFault> + Sync) {
+    let fault = match tasks {
+        // Starting a single task on another thread would cost more than it gives.
+        1 => run(0).err(),
+        _ => (0..tasks).into_par_iter().find_map_first(|task| run(task).err()),
     };
     if let Some(fault) = fault {
         fault.resume();

@@ -14,9 +14,9 @@ mod source;
 
 pub use fault::KernelFault;
 
-pub use blocks::{Block, BlockIndex, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
+pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
 pub use constant::{KernelConstant, constant};
 pub use launch::indices;
-pub use native::{Index, Out, Own};
+pub use native::{BlockIndex, Index, Out, Own};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};

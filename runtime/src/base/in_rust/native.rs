@@ -49,6 +49,19 @@ impl<T> ops::Index<Index<1>> for [T] {
     }
 }
 
+/// The index of a block in its grid, which no other block has. With it a block writes
+/// [its element](Own::put).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockIndex(pub(super) usize);
+
+impl BlockIndex {
+    /// The index as a number.
+    #[inline]
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
 /// Data that a kernel reads and writes in place, `&mut Own<[T]>`: each thread has the element of its [`Index`].
 ///
 /// Launches pass a device buffer by `&mut`.
@@ -121,9 +134,23 @@ macro_rules! handles {
             pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
                 let place = self.0.place(index)?;
                 // SAFETY: the place is within the data, by the promise of `new`. The element is this index's
-                // alone: a launch makes each index once, the macro lets a kernel pass no other, and `self` is
-                // borrowed as long as the element is.
+                // alone: a launch makes each index once, the macro lets a kernel pass no other, nor `put` into
+                // data that it takes elements of, and `self` is borrowed as long as the element is.
                 Some(unsafe { &mut *self.0.data.cast::<T>().add(place) })
+            }
+
+            /// Writes the block's own element, outside of phases.
+            ///
+            /// # Panics
+            /// If the grid has more blocks than there are elements.
+            #[inline]
+            #[track_caller]
+            pub fn put(&mut self, at: BlockIndex, value: T) {
+                let length = self.len();
+                let Some(element) = self.get_mut(Index([at.0])) else {
+                    panic!("index out of bounds: the len is {length} but the index is {}", at.0);
+                };
+                *element = value;
             }
         }
 

@@ -233,13 +233,13 @@ template <class T> TW_FN Float<T> from_bits(Only<Bits<T>> bits) { return machine
 
 // --- `x as To`.
 
-/// Of integers and `bool`: integers wrap, floats are the nearest, ties to even.
+/// `as` of integers and `bool`: integers wrap, floats are the nearest, ties to even.
 template <class To, class From>
 TW_FN typename Both<typename Number<From>::NoFloat, Any<To>>::Type cast(From x) {
     return To(x);
 }
 
-/// Of a float to a float: the nearest, ties to even, and infinity where that is too great.
+/// `as` from a float to a float: the nearest, ties to even, and infinity where that is too great.
 template <class To, class From> TW_FN typename Both<Float<From>, Float<To>>::Type cast(From x) {
     return To(x);
 }
@@ -264,7 +264,7 @@ template <class T> struct Whole<T, true, true> {
 };
 }  // namespace machine
 
-/// Of a float to an integer: truncated, the least or greatest integer where that is too far, 0 of NaN.
+/// `as` from a float to an integer: truncated, the least or greatest integer where that is too far, 0 of NaN.
 template <class To, class From> TW_FN typename Both<Float<From>, Integer<To>>::Type cast(From x) {
     return machine::Whole<To>::of(x);
 }

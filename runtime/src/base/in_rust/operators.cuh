@@ -21,7 +21,7 @@ template <class T> TW_FN Float<T> signum(T x, u32) { return signum(x); }
 template <class T> TW_FN Float<T> div_euclid(T a, T b, u32) { return div_euclid(a, b); }
 template <class T> TW_FN Float<T> rem_euclid(T a, T b, u32) { return rem_euclid(a, b); }
 
-// Of integers and of `bool`.
+// Integers and `bool` have these.
 template <class T> TW_FN typename Number<T>::NoFloat bit_and(T a, T b) { return T(a & b); }
 template <class T> TW_FN typename Number<T>::NoFloat bit_or(T a, T b) { return T(a | b); }
 template <class T> TW_FN typename Number<T>::NoFloat bit_xor(T a, T b) { return T(a ^ b); }

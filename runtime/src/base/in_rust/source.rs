@@ -92,7 +92,7 @@ impl fmt::Debug for RustSource {
 }
 
 impl RustSource {
-    /// That of a function with errors, which is never joined.
+    /// The source of a function with errors, which is never joined.
     pub const fn none(name: &'static str) -> Self {
         let text = RustText { text: "", lines: &[] };
         Self { name, file: "", text, constants: &[], callees: &[] }

@@ -247,7 +247,7 @@ mod tests {
             uncovered(grid, "k", "v", shape, elements).map(|detail| detail.to_string())
         };
         let one = |grid, shape: &[usize]| refused([grid, 1, 1], [32, 1, 1], shape, shape.iter().product());
-        // As many threads, more, and none for no elements.
+        // There are as many threads, more, and none for no elements.
         assert_eq!(one(2, &[64]), None);
         assert_eq!(one(9, &[64]), None);
         assert_eq!(one(1, &[0]), None);

@@ -120,7 +120,7 @@ pub(crate) struct PinnedRange {
     core: Arc<PinnedCore>,
     start: usize,
     bytes: usize,
-    /// As long as a run holds it, streams are refused.
+    /// Streams are refused as long as a run holds it.
     held: Option<Arc<Held>>,
 }
 

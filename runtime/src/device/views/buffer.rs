@@ -79,7 +79,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
     /// A copy of all elements, as [`DeviceBuf::to_vec`].
     ///
     /// # Errors
-    /// As [`DeviceBuf::to_vec`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not part of a
+    /// Those of [`DeviceBuf::to_vec`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not part of a
     /// `DeviceBuf`.
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
@@ -91,7 +91,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
     /// Copies all elements to `data`, as long as the slice. After an error `data` may hold some of them.
     ///
     /// # Errors
-    /// As [`to_vec`](Self::to_vec), and [`ErrorKind::Shape`] if `data` has another length.
+    /// Those of [`to_vec`](Self::to_vec), and [`ErrorKind::Shape`] if `data` has another length.
     #[track_caller]
     pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
         caller("DeviceSlice::copy_to_slice").located(|| self.copy_out(data))
@@ -119,7 +119,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// Copies `data`, as long as the slice, to the device. After an error the slice may hold some of it.
     ///
     /// # Errors
-    /// As [`DeviceBuf::copy_from_slice`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not
+    /// Those of [`DeviceBuf::copy_from_slice`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not
     /// part of a `DeviceBuf`.
     #[track_caller]
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {

@@ -79,7 +79,7 @@ impl<T: Pod, const D: usize> OwnView<T, D> {
     /// The handle for a kernel that reads and writes its elements, if device memory is host memory.
     ///
     /// # Safety
-    /// As [`ViewMut::slice_mut`], and the launch was found to [cover](crate::kernel::Launch) the shape.
+    /// The promises of [`ViewMut::slice_mut`] hold, and the launch was found to [cover](crate::kernel::Launch) the shape.
     #[inline]
     pub unsafe fn own(&self) -> Own<[T]> {
         // SAFETY: the caller's promise. The shape has no more elements than the memory, as the launch has
@@ -90,7 +90,7 @@ impl<T: Pod, const D: usize> OwnView<T, D> {
     /// The handle for a kernel that writes its elements, if device memory is host memory.
     ///
     /// # Safety
-    /// As [`own`](Self::own).
+    /// The promises of [`own`](Self::own) hold.
     #[inline]
     pub unsafe fn out(&self) -> Out<[T]> {
         // SAFETY: as in `own`.

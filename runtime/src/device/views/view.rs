@@ -160,7 +160,7 @@ impl<T: Pod> ViewMut<T> {
     /// The memory as a slice, if device memory is host memory.
     ///
     /// # Safety
-    /// As [`View::slice`], and no other slice of the memory is in use.
+    /// The promises of [`View::slice`] hold, and no other slice of the memory is in use.
     #[inline]
     #[allow(clippy::mut_from_ref, reason = "the memory is the device's, not the view's")]
     pub unsafe fn slice_mut(&self) -> &mut [T] {

@@ -41,7 +41,7 @@ impl Chunking {
         Self { items, chunk, steps: 0, found: Some(chunks) }
     }
 
-    /// As few chunks as [`even`](Self::even), all of about the same size: the last one, too, is as much
+    /// There are as few chunks as in [`even`](Self::even), all of about the same size: the last one, too, is as much
     /// behind as the others.
     pub(crate) fn equal(items: usize, chunk: usize) -> Self {
         let each = items.div_ceil(items.div_ceil(chunk).max(1)).max(1);

@@ -294,7 +294,7 @@ impl Enqueue<'_> {
     /// Sets all bytes of a part of the arguments to 0, in stream order, on both devices.
     ///
     /// # Errors
-    /// As of [`admit`](Self::admit), and the device's.
+    /// Those of [`admit`](Self::admit), and the device's.
     pub fn zero<T: Pod>(&self, memory: DeviceSliceMut<'_, T>) -> Result<()> {
         let (to, bytes) = (DevicePtr(memory.address()), memory.len() * size_of::<T>());
         self.admit(&(memory,))?;

@@ -1,4 +1,4 @@
-//! Which paths a source file names, and where. It reads tokens, not text: comments, string literals and tests
+//! The paths that a source file names, and where. It reads tokens, not text: comments, string literals and tests
 //! do not count.
 
 /// A piece of a source file.

@@ -31,12 +31,12 @@ impl Generator {
         }
     }
 
-    /// As an operand that others follow.
+    /// The text as an operand that others follow.
     fn left(&mut self, ty: &Ty, depth: usize, evident: bool, within: u8) -> String {
         self.expression(ty, depth, evident).within(within)
     }
 
-    /// As an operand: blocks are sometimes without parentheses.
+    /// The text as an operand: blocks are sometimes without parentheses.
     fn operand(&mut self, ty: &Ty, depth: usize, evident: bool, within: u8) -> String {
         let operand = self.expression(ty, depth, evident);
         if operand.binds == binds::BLOCK && within >= binds::PRODUCT && self.chance(40) {

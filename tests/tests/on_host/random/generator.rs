@@ -45,7 +45,7 @@ impl Text {
         Self::new(text, binds::ATOM)
     }
 
-    /// As an operand of an operator that binds this loosely.
+    /// The text as an operand of an operator that binds this loosely.
     pub fn within(&self, binds: u8) -> String {
         if self.binds > binds { format!("({})", self.text) } else { self.text.clone() }
     }
@@ -72,7 +72,7 @@ pub enum Access {
 #[derive(Debug, Clone)]
 pub struct Variable {
     pub name: String,
-    /// Of the value, of what it refers to, or of the elements.
+    /// The type of the value, of what it refers to, or of the elements.
     pub ty: Ty,
     pub mutable: bool,
     pub access: Access,

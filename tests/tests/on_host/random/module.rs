@@ -15,7 +15,7 @@ pub enum Takes {
 #[derive(Debug, Clone)]
 pub struct Parameter {
     pub takes: Takes,
-    /// Of the value or of an element.
+    /// The type of the value or of an element.
     pub ty: Ty,
 }
 

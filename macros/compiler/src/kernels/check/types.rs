@@ -7,7 +7,8 @@ use crate::cuda_source::ctype::{Base, Primitive, Scalar};
 use crate::cuda_source::known::{Known, Layout, Numbers};
 use crate::cuda_source::layout::Resolved;
 use crate::diagnostics::count;
-use crate::kernels::parameter::{Parameter, ParameterKind, peel};
+use crate::groups::peel;
+use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::text::text;
 
 pub(super) struct Mismatch {

@@ -1,6 +1,6 @@
 //! Blocks, statements and branches.
 
-use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Phase, Statement, Test};
+use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Test};
 use super::super::types::Shape;
 use super::{Emitter, Sink, UNARY, Value};
 
@@ -242,7 +242,6 @@ impl Emitter<'_> {
                     None => self.write(&fault),
                 }
             }
-            Kind::Phase(phase) if matches!(**phase, Phase::Each(_) | Phase::Fill(..)) => self.phase(phase),
             Kind::Put(handle, at, value) => {
                 let values = self.in_order([&**handle, &**at, &**value], Self::operand);
                 let put = self.temporary("put");

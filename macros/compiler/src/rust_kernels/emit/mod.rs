@@ -54,12 +54,12 @@ impl Value {
         Self { text: text.into(), binds: 0, stable: true }
     }
 
-    /// As an operand of an operator that binds this loosely.
+    /// The text as an operand of an operator that binds this loosely.
     fn within(&self, binds: u8) -> String {
         if self.binds > binds { format!("({})", self.text) } else { self.text.clone() }
     }
 
-    /// As what `.` or a call follows.
+    /// The text before `.` or a call.
     fn atom(&self) -> String {
         self.within(0)
     }
@@ -98,7 +98,7 @@ pub(super) fn emit(
     build: Build,
 ) -> Text {
     let checked = build == Build::Debug;
-    let together = signature.in_blocks;
+    let together = signature.is_in_blocks();
     let lines = Vec::new();
     let known = function.parameters.clone();
     let mut emitter =

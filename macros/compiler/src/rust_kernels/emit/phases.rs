@@ -4,19 +4,32 @@ use super::super::ir::{Expr, Phase};
 use super::{Emitter, Value};
 
 impl Emitter<'_> {
-    /// A phase without a value.
-    pub(super) fn phase(&mut self, phase: &Phase) {
+    /// A phase, and the value that it gives to all threads.
+    pub(super) fn phase(&mut self, phase: &Phase, expr: &Expr) -> Value {
         match phase {
             Phase::Each(closure) => {
                 let closure = self.closure(*closure).text;
                 self.write(&format!("tw::each({closure});"));
+                Value::stable("tw::Unit{}")
             }
             Phase::Fill(array, closure) => {
                 let closure = self.closure(*closure).text;
                 let array = self.local(*array).cpp.clone();
                 self.return_if(&format!("tw::fill({array}, {closure})"));
+                Value::stable("tw::Unit{}")
             }
-            Phase::Reduce(..) | Phase::Any(_) | Phase::Count(_) => {}
+            Phase::Reduce(value, combine) => {
+                let [value, combine] = [*value, *combine].map(|closure| self.closure(closure).text);
+                // C++ alone knows the type that a `#[device]` function gives.
+                let ty = self.types.cpp(expr.ty).map(|ty| format!("<{ty}>")).unwrap_or_default();
+                let [ended, reduced] = ["ended", "reduced"].map(|name| self.temporary(name));
+                self.write(&format!("bool {ended} = false;"));
+                self.write(&format!("const auto {reduced} = tw::reduce{ty}({ended}, {value}, {combine});"));
+                self.return_if(&ended);
+                Value::stable(reduced)
+            }
+            Phase::Any(closure) => Value::of(format!("tw::any({})", self.closure(*closure).text)),
+            Phase::Count(closure) => Value::of(format!("tw::count({})", self.closure(*closure).text)),
         }
     }
 
@@ -28,24 +41,5 @@ impl Emitter<'_> {
         self.write("return;");
         self.depth -= 1;
         self.write("}");
-    }
-
-    /// A phase that gives one value to all threads.
-    pub(super) fn phase_value(&mut self, phase: &Phase, expr: &Expr) -> Value {
-        match phase {
-            Phase::Reduce(value, combine) => {
-                let [value, combine] = [*value, *combine].map(|closure| self.closure(closure).text);
-                // That of a `#[device]` function's result is known to C++ alone.
-                let ty = self.types.cpp(expr.ty).map(|ty| format!("<{ty}>")).unwrap_or_default();
-                let [ended, reduced] = ["ended", "reduced"].map(|name| self.temporary(name));
-                self.write(&format!("bool {ended} = false;"));
-                self.write(&format!("const auto {reduced} = tw::reduce{ty}({ended}, {value}, {combine});"));
-                self.return_if(&ended);
-                Value::stable(reduced)
-            }
-            Phase::Any(closure) => Value::of(format!("tw::any({})", self.closure(*closure).text)),
-            Phase::Count(closure) => Value::of(format!("tw::count({})", self.closure(*closure).text)),
-            Phase::Each(_) | Phase::Fill(..) => Value::stable("tw::Unit{}"),
-        }
     }
 }

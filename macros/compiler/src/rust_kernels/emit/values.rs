@@ -1,6 +1,6 @@
 //! Expressions as C++ expressions.
 
-use super::super::ir::{Closure, Condition, Expr, Kind, LocalId, Phase};
+use super::super::ir::{Closure, Condition, Expr, Kind, LocalId};
 use super::super::methods::{Faults, Method};
 use super::super::types::{Number, Shape};
 use super::{CONDITIONAL, Emitter, Sink, UNARY, Value};
@@ -243,9 +243,7 @@ impl Emitter<'_> {
             Kind::Closure(id) => self.closure(*id),
             Kind::Builtin(text) => Value::stable(*text),
             Kind::NewPrivate(of) | Kind::Mine(of) => self.value(of),
-            Kind::Phase(phase) if !matches!(**phase, Phase::Each(_) | Phase::Fill(..)) => {
-                self.phase_value(phase, expr)
-            }
+            Kind::Phase(phase) => self.phase(phase, expr),
             Kind::Method(method, receiver, arguments) => self.method(*method, receiver, arguments, expr.line),
             Kind::Convert(what, number, of) => {
                 let value = self.operand(of);

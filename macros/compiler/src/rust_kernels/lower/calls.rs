@@ -8,6 +8,7 @@ use super::literals::bare;
 use super::phases::{Level, Owner};
 use super::{Lower, Lowered, Reported};
 use crate::diagnostics::similar;
+use crate::groups::peel_expr;
 use crate::rust_kernels::instead;
 use crate::rust_kernels::ir::{self, Closure, Kind, LocalId};
 use crate::rust_kernels::methods::{self, Method, number_method, type_of};
@@ -15,13 +16,7 @@ use crate::rust_kernels::types::{Number, Shape, Ty};
 
 impl Lower<'_> {
     pub(super) fn call(&mut self, call: &ExprCall) -> Lowered<(Kind, Ty)> {
-        let mut function = &*call.func;
-        while let Expr::Paren(syn::ExprParen { expr, .. }) | Expr::Group(syn::ExprGroup { expr, .. }) =
-            function
-        {
-            function = expr;
-        }
-        let Expr::Path(path) = function else {
+        let Expr::Path(path) = peel_expr(&call.func) else {
             return Err(self.absent(&call.func, "this call", "name the function or the closure"));
         };
         if let Some(name) = path.path.get_ident() {
@@ -133,7 +128,7 @@ impl Lower<'_> {
     }
 
     pub(super) fn method_call(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
-        let receiver = self.receiver(&call.receiver, &call.method)?;
+        let receiver = self.receiver(&call.receiver, call.method != "len")?;
         match self.types.shape(self.types.value(receiver.ty)) {
             Shape::Block => return self.of_block(call),
             Shape::Thread => return self.of_thread(call),

@@ -6,6 +6,7 @@ use syn::{Expr, ExprIndex, ExprMethodCall};
 use super::phases::Level;
 use super::scope::Meaning;
 use super::{Lower, Lowered, Reported};
+use crate::groups::peel_expr;
 use crate::rust_kernels::ir::LocalId;
 use crate::rust_kernels::types::Shape;
 use crate::text::text;
@@ -16,28 +17,11 @@ const ITS_OWN: &str = "of `Own` and `Out` a thread has the element of its own `I
 impl Lower<'_> {
     /// Refuses to write to what other threads may write too, or read.
     pub(super) fn no_write_elsewhere(&mut self, place: &Expr) -> Lowered<()> {
-        match place {
-            Expr::Paren(paren) => self.no_write_elsewhere(&paren.expr),
-            Expr::Group(group) => self.no_write_elsewhere(&group.expr),
-            Expr::Index(index) => {
-                if self.is_handle(&index.expr) {
-                    return Err(self.element_elsewhere(index, true));
-                }
-                self.no_write_of_shared(place, &index.expr)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether an expression is the name of an `Own` or `Out`.
-    fn is_handle(&self, expr: &Expr) -> bool {
-        match expr {
-            Expr::Paren(paren) => self.is_handle(&paren.expr),
-            Expr::Group(group) => self.is_handle(&group.expr),
-            Expr::Path(path) => path.path.get_ident().and_then(|name| self.find(name)).is_some_and(|local| {
-                matches!(self.types.shape(self.locals[local.0].ty), Shape::Elements { .. })
-            }),
-            _ => false,
+        let Expr::Index(index) = peel_expr(place) else { return Ok(()) };
+        let of = self.named(&index.expr).map(|local| self.types.shape(self.locals[local.0].ty));
+        match of {
+            Some(Shape::Elements { .. }) => Err(self.element_elsewhere(index, true)),
+            _ => self.no_write_of_shared(place, &index.expr),
         }
     }
 

@@ -6,6 +6,7 @@ use syn::{BinOp, Expr, ExprLit, Lit, Member, RangeLimits, UnOp};
 
 use super::literals::literal_kind;
 use super::{Lower, Lowered, Reported};
+use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Binary, Block, Condition, Kind, Unary};
 use crate::rust_kernels::types::{Length, Literal, Number, Shape, Ty};
 
@@ -36,15 +37,11 @@ impl Lower<'_> {
             Expr::Tuple(tuple) if tuple.elems.is_empty() => (Kind::Unit, self.types.unit()),
             Expr::Tuple(tuple) => {
                 let parts = self.values(&tuple.elems)?;
-                let types = parts.iter().map(|part| part.ty).collect();
-                (Kind::Tuple(parts), self.types.add(Shape::Tuple(types)))
+                self.tuple(parts)
             }
             Expr::Array(array) => {
                 let parts = self.values(&array.elems)?;
-                let of = self.types.fresh();
-                parts.iter().for_each(|part| self.types.unify(of, part.ty));
-                let length = Length(parts.len().to_string());
-                (Kind::Array(parts), self.types.add(Shape::Array(of, length)))
+                self.array(parts)
             }
             Expr::Repeat(repeat) => {
                 let value = self.value(&repeat.expr)?;
@@ -103,6 +100,18 @@ impl Lower<'_> {
         values: impl IntoIterator<Item = &'x Expr>,
     ) -> Lowered<Vec<ir::Expr>> {
         values.into_iter().map(|value| self.value(value)).collect()
+    }
+
+    pub(super) fn tuple(&mut self, parts: Vec<ir::Expr>) -> (Kind, Ty) {
+        let types = parts.iter().map(|part| part.ty).collect();
+        (Kind::Tuple(parts), self.types.add(Shape::Tuple(types)))
+    }
+
+    pub(super) fn array(&mut self, parts: Vec<ir::Expr>) -> (Kind, Ty) {
+        let of = self.types.fresh();
+        parts.iter().for_each(|part| self.types.unify(of, part.ty));
+        let length = Length(parts.len().to_string());
+        (Kind::Array(parts), self.types.add(Shape::Array(of, length)))
     }
 
     fn not_an_expression(&mut self, expr: &Expr) -> Reported {
@@ -253,45 +262,6 @@ impl Lower<'_> {
         })
     }
 
-    fn assign(&mut self, assign: &syn::ExprAssign) -> Lowered<Kind> {
-        let value = self.value(&assign.right)?;
-        let place = self.assigned(&assign.left)?;
-        self.types.unify(place.ty, value.ty);
-        Ok(match place.kind {
-            Kind::Tuple(_) | Kind::Array(_) => Kind::AssignParts(Box::new(place), Box::new(value)),
-            _ => Kind::Assign(Box::new(place), Box::new(value)),
-        })
-    }
-
-    /// What an assignment writes: a place, or a tuple or an array of what is written.
-    fn assigned(&mut self, left: &Expr) -> Lowered {
-        let (kind, ty) = match left {
-            Expr::Paren(paren) => return self.assigned(&paren.expr),
-            Expr::Group(group) => return self.assigned(&group.expr),
-            Expr::Tuple(tuple) if !tuple.elems.is_empty() => {
-                let parts =
-                    tuple.elems.iter().map(|part| self.assigned(part)).collect::<Lowered<Vec<_>>>()?;
-                let types = parts.iter().map(|part| part.ty).collect();
-                (Kind::Tuple(parts), self.types.add(Shape::Tuple(types)))
-            }
-            Expr::Array(array) => {
-                let parts =
-                    array.elems.iter().map(|part| self.assigned(part)).collect::<Lowered<Vec<_>>>()?;
-                let of = self.types.fresh();
-                parts.iter().for_each(|part| self.types.unify(of, part.ty));
-                let length = Length(parts.len().to_string());
-                (Kind::Array(parts), self.types.add(Shape::Array(of, length)))
-            }
-            _ => {
-                self.no_write_elsewhere(left)?;
-                let place = self.value(left)?;
-                self.no_change_of_block(&place, left)?;
-                return Ok(place);
-            }
-        };
-        Ok(self.expr(kind, ty, left.span()))
-    }
-
     /// What an index or a reference refers to.
     fn place(&mut self, expr: &Expr) -> Lowered {
         match self.shared_place(expr, true) {
@@ -365,26 +335,22 @@ impl Lower<'_> {
     }
 
     /// The receiver of a method, to which Rust refers by itself: `x[from..to].len()`.
-    pub(super) fn receiver(&mut self, expr: &Expr, method: &syn::Ident) -> Lowered {
-        // The length of a shared array is always known.
-        if let Some(shared) = self.shared_place(expr, method != "len") {
+    ///
+    /// `is_read` says whether the method reads elements.
+    pub(super) fn receiver(&mut self, expr: &Expr, is_read: bool) -> Lowered {
+        if let Some(shared) = self.shared_place(expr, is_read) {
             return shared;
         }
         if let Some(position) = self.position(expr) {
             return Ok(position);
         }
-        match expr {
-            Expr::Paren(paren) => self.receiver(&paren.expr, method),
-            Expr::Group(group) => self.receiver(&group.expr, method),
-            Expr::Index(index) => match &*index.index {
-                Expr::Range(range) => {
-                    let (kind, ty) = self.part(None, index, range)?;
-                    Ok(self.expr(kind, ty, expr.span()))
-                }
-                _ => self.value(expr),
-            },
-            _ => self.value(expr),
+        if let Expr::Index(index) = peel_expr(expr)
+            && let Expr::Range(range) = &*index.index
+        {
+            let (kind, ty) = self.part(None, index, range)?;
+            return Ok(self.expr(kind, ty, index.span()));
         }
+        self.value(expr)
     }
 
     fn part(

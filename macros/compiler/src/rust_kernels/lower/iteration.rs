@@ -100,7 +100,7 @@ impl Lower<'_> {
         Adapted { over, reversed, enumerated, by_reference, .. }: Adapted<'_>,
     ) -> Lowered<Kind> {
         let span = of.for_token.span;
-        let mut elements = self.receiver(over, &syn::Ident::new("iter", span))?;
+        let mut elements = self.receiver(over, true)?;
         match self.types.shape(elements.ty) {
             Shape::Reported => return Err(Reported),
             Shape::Elements { .. } => return Err(self.all_elements(over, over)),

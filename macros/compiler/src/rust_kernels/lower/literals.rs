@@ -5,6 +5,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, Lit, LitInt, UnOp};
 
 use super::{Lower, Lowered, Reported};
+use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Kind, Unary};
 use crate::rust_kernels::types::{Literal, Number};
 
@@ -78,9 +79,7 @@ fn value_of(literal: &LitInt) -> u128 {
 
 /// A literal as it stands, perhaps with a minus.
 pub(super) fn bare(expr: &Expr) -> Option<Kind> {
-    match expr {
-        Expr::Paren(paren) => bare(&paren.expr),
-        Expr::Group(group) => bare(&group.expr),
+    match peel_expr(expr) {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(int) if int.suffix().is_empty() => Some(Kind::Bare(int.base10_digits().to_owned())),
             Lit::Float(float) if float.suffix().is_empty() => {
@@ -101,9 +100,7 @@ pub(super) fn bare(expr: &Expr) -> Option<Kind> {
 
 /// The kind of a literal without a type, perhaps with a minus.
 pub(super) fn literal_kind(expr: &Expr) -> Option<Literal> {
-    match expr {
-        Expr::Paren(paren) => literal_kind(&paren.expr),
-        Expr::Group(group) => literal_kind(&group.expr),
+    match peel_expr(expr) {
         Expr::Unary(syn::ExprUnary { op: UnOp::Neg(_), expr, .. }) => literal_kind(expr),
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(int) if int.suffix().is_empty() => Some(Literal::Integer),

@@ -1,6 +1,7 @@
 //! From syntax to the translator's own form: names are resolved, types are inferred on the way, and whatever
 //! is not in the language is an error at its token.
 
+mod assignments;
 mod calls;
 mod elements;
 mod expressions;
@@ -68,10 +69,9 @@ pub(super) fn lower(
         own_name: function.sig.ident.clone(),
         index_name: signature.parameters.first().map_or("i".to_owned(), |first| first.name.to_string()),
         loops: 0,
-        level: if signature.in_blocks { Level::Block } else { Level::Thread },
+        level: if signature.is_in_blocks() { Level::Block } else { Level::Thread },
         parameters: signature.parameters.len(),
         owners: Vec::new(),
-        names_shared: false,
         shared: Vec::new(),
     };
     lower.names.reserve(&function.sig.ident.to_string());
@@ -119,12 +119,10 @@ struct Lower<'e> {
     index_name: String,
     /// The loops around, within the innermost closure.
     loops: usize,
-    /// Who runs the code.
+    /// The threads that run the code.
     level: Level,
     /// The number of parameters, which are the first locals.
     parameters: usize,
-    /// What is read next is the value of a `let` with a name, where a shared array may be declared.
-    names_shared: bool,
     /// The types of the shared arrays.
     shared: Vec<syn::Type>,
     /// Whose elements the parameters of a kernel in blocks have.

@@ -5,11 +5,12 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, Pat};
 
 use super::{Lower, Lowered, Reported};
+use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Block, Closure, Kind, LocalId, Phase, Range, Statement};
 use crate::rust_kernels::types::{Length, Number, Shape, Ty};
 use crate::text::text;
 
-/// Who runs the code.
+/// The threads that run the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     /// Each thread by itself, in a kernel of one thread an element and in a `#[device]` function.
@@ -85,7 +86,10 @@ impl Lower<'_> {
                 let ty = self.types.add(Shape::Private(start.ty));
                 Ok((Kind::NewPrivate(Box::new(start)), ty))
             }
-            ("shared", []) => self.shared(call),
+            ("shared", []) => {
+                let help = format!("write `let mut tile = {};`", text(call));
+                Err(self.report(call, "TW0911", "this shared array has no name", &[], &help))
+            }
             (known, _) if PHASES.iter().any(|(name, _)| *name == known) => {
                 let takes = PHASES.iter().find(|(name, _)| *name == known).map_or("", |(_, takes)| takes);
                 let what = format!("`{known}` has other arguments");
@@ -103,12 +107,15 @@ impl Lower<'_> {
         }
     }
 
-    /// `block.shared::<[f32; 256]>()`
-    fn shared(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
-        if !std::mem::take(&mut self.names_shared) {
-            let help = format!("write `let mut tile = {};`", text(call));
-            return Err(self.report(call, "TW0911", "this shared array has no name", &[], &help));
-        }
+    /// Whether the method call makes a shared array.
+    pub(super) fn is_shared(&self, call: &ExprMethodCall) -> bool {
+        let of_block = |block: ir::Expr| matches!(self.types.shape(block.ty), Shape::Block);
+        call.method == "shared" && call.args.is_empty() && self.position(&call.receiver).is_some_and(of_block)
+    }
+
+    /// `block.shared::<[f32; 256]>()`, which a `let` names.
+    pub(super) fn shared(&mut self, call: &ExprMethodCall) -> Lowered {
+        self.outside_of_phases(call)?;
         let ty = call.turbofish.as_ref().and_then(|generics| match generics.args.first() {
             Some(syn::GenericArgument::Type(ty)) => Some(ty),
             _ => None,
@@ -132,7 +139,8 @@ impl Lower<'_> {
             return Err(self.report(ty, "TW0911", &what, &[], help));
         }
         self.shared.push(ty.clone());
-        Ok((Kind::NewShared, self.types.add(Shape::Shared(array))))
+        let ty = self.types.add(Shape::Shared(array));
+        Ok(self.expr(Kind::NewShared, ty, call.span()))
     }
 
     /// `block.fill(&mut tile, |[r, c]| …)`
@@ -141,10 +149,7 @@ impl Lower<'_> {
             Expr::Reference(reference) if reference.mutability.is_some() => &*reference.expr,
             other => other,
         };
-        let local = match place {
-            Expr::Path(path) => path.path.get_ident().and_then(|name| self.find(name)),
-            _ => None,
-        };
+        let local = self.named(place);
         let shape = local.map(|local| self.types.shape(self.locals[local.0].ty).clone());
         let (local, of) = match (local, shape) {
             (Some(local), Some(Shape::Shared(of))) => (local, of),
@@ -208,7 +213,7 @@ impl Lower<'_> {
         for (input, &ty) in closure.inputs.iter().zip(takes) {
             let pattern = match input {
                 Pat::Type(typed) => {
-                    // That of a thread has one type alone.
+                    // A thread has one type alone, which has no name in the language.
                     if !matches!(self.types.shape(ty), Shape::Thread) {
                         let written = self.ty(&typed.ty)?;
                         self.types.unify(written, ty);
@@ -349,12 +354,7 @@ impl Lower<'_> {
 
     /// The block, or the thread of a phase, if the expression is its name.
     pub(super) fn position(&self, expr: &Expr) -> Option<ir::Expr> {
-        let local = match expr {
-            Expr::Paren(paren) => return self.position(&paren.expr),
-            Expr::Group(group) => return self.position(&group.expr),
-            Expr::Path(path) => self.find(path.path.get_ident()?)?,
-            _ => return None,
-        };
+        let local = self.named(expr)?;
         let ty = self.locals[local.0].ty;
         let is_position = matches!(self.types.shape(ty), Shape::Block | Shape::Thread);
         is_position.then(|| self.expr(Kind::Local(local), ty, expr.span()))
@@ -376,12 +376,7 @@ impl Lower<'_> {
 
     /// A shared array as a place, if the expression is its name.
     pub(super) fn shared_place(&mut self, expr: &Expr, is_read: bool) -> Option<Lowered> {
-        let local = match expr {
-            Expr::Paren(paren) => return self.shared_place(&paren.expr, is_read),
-            Expr::Group(group) => return self.shared_place(&group.expr, is_read),
-            Expr::Path(path) => self.find(path.path.get_ident()?)?,
-            _ => return None,
-        };
+        let local = self.named(expr)?;
         let Shape::Shared(array) = *self.types.shape(self.locals[local.0].ty) else { return None };
         if is_read && !matches!(self.level, Level::Phase(_)) {
             let what = format!("`{}` is read outside of a phase", text(expr));
@@ -393,24 +388,16 @@ impl Lower<'_> {
 
     /// Refuses to write to an element of a shared array: other threads may write it, too, or read it.
     pub(super) fn no_write_of_shared(&mut self, element: &Expr, base: &Expr) -> Lowered<()> {
-        match base {
-            Expr::Paren(paren) => self.no_write_of_shared(element, &paren.expr),
-            Expr::Group(group) => self.no_write_of_shared(element, &group.expr),
-            Expr::Index(index) => self.no_write_of_shared(element, &index.expr),
-            Expr::Path(path) => {
-                let local = path.path.get_ident().and_then(|name| self.find(name));
-                let shape = local.map(|local| self.types.shape(self.locals[local.0].ty));
-                let Some(Shape::Shared(_)) = shape else { return Ok(()) };
-                let message =
-                    format!("`{}` is written, but another thread may write or read it", text(element));
-                let notes =
-                    ["a shared array is written as a whole: each element by one thread, before any reads it"];
-                let help =
-                    format!("write it in a phase of its own: `block.fill(&mut {}, |i| …)`", text(base));
-                Err(self.report(element, "TW0904", &message, &notes, &help))
-            }
-            _ => Ok(()),
+        let base = peel_expr(base);
+        if let Expr::Index(index) = base {
+            return self.no_write_of_shared(element, &index.expr);
         }
+        let shape = self.named(base).map(|local| self.types.shape(self.locals[local.0].ty));
+        let Some(Shape::Shared(_)) = shape else { return Ok(()) };
+        let message = format!("`{}` is written, but another thread may write or read it", text(element));
+        let notes = ["a shared array is written as a whole: each element by one thread, before any reads it"];
+        let help = format!("write it in a phase of its own: `block.fill(&mut {}, |i| …)`", text(base));
+        Err(self.report(element, "TW0904", &message, &notes, &help))
     }
 
     /// Refuses a change of the block's variables in a phase: on a GPU each thread has its own.

@@ -3,10 +3,11 @@
 use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{ExprPath, Ident, ItemUse, Path, UseTree};
+use syn::{Expr, ExprPath, Ident, ItemUse, Path, UseTree};
 
 use super::{Lower, Reported};
 use crate::diagnostics::similar;
+use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{Local, LocalId};
 use crate::rust_kernels::types::Ty;
 
@@ -53,6 +54,14 @@ impl Lower<'_> {
         match self.meaning(name)? {
             Meaning::Local(id) => Some(*id),
             Meaning::Item(_) => None,
+        }
+    }
+
+    /// The local of which the expression is the name.
+    pub(super) fn named(&self, expr: &Expr) -> Option<LocalId> {
+        match peel_expr(expr) {
+            Expr::Path(path) => self.find(path.path.get_ident()?),
+            _ => None,
         }
     }
 

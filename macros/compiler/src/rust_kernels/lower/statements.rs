@@ -5,6 +5,7 @@ use syn::spanned::Spanned;
 use syn::{Item, Local, Pat, Stmt};
 
 use super::{Lower, Lowered};
+use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{Block, Condition, Kind, Statement};
 use crate::rust_kernels::types::{Shape, Ty};
 
@@ -92,9 +93,12 @@ impl Lower<'_> {
             let ty = written.unwrap_or_else(|| self.types.fresh());
             return Ok(Statement::Declare(self.declare(&name.ident, ty, true)));
         };
-        self.names_shared =
-            matches!(pattern, Pat::Ident(_)) && init.diverge.is_none() && is_shared(&init.expr);
-        let value = self.value(&init.expr)?;
+        let value = match (pattern, &init.diverge, peel_expr(&init.expr)) {
+            (Pat::Ident(_), None, syn::Expr::MethodCall(call)) if self.is_shared(call) => {
+                self.shared(call)?
+            }
+            _ => self.value(&init.expr)?,
+        };
         if let Some(written) = written {
             self.types.unify(written, value.ty);
         }
@@ -136,15 +140,5 @@ impl Lower<'_> {
             _ => false,
         });
         if diverges { self.types.add(Shape::Never) } else { self.types.unit() }
-    }
-}
-
-/// Whether an expression is `….shared::<…>()`, so that a name for the array stands before it.
-fn is_shared(expr: &syn::Expr) -> bool {
-    match expr {
-        syn::Expr::Paren(paren) => is_shared(&paren.expr),
-        syn::Expr::Group(group) => is_shared(&group.expr),
-        syn::Expr::MethodCall(call) => call.method == "shared",
-        _ => false,
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Sampling {
     is_timed: Cell<bool>,
     /// The time that timing has taken so far.
     spent: Cell<Nanos>,
-    /// That time when the current window began.
+    /// The same time when the current window began.
     before: Cell<Nanos>,
     /// The time that timing the last timed window has taken.
     each: Cell<Nanos>,

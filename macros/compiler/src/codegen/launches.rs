@@ -1,0 +1,43 @@
+//! What the launches of `#[kernels]` and `#[kernel]` have in common.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::Path;
+
+/// `::thalweg::__private`, or that of the crate under another path.
+pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
+    let root = match krate {
+        Some(path) => path.to_token_stream(),
+        None => quote_spanned!(Span::mixed_site()=> ::thalweg),
+    };
+    quote_spanned!(Span::mixed_site()=> #root::__private)
+}
+
+/// The closure `host`: the function that the simulated device runs for a grid. `promises` are those of
+/// parameters of which the kernel writes all.
+pub(crate) fn host(
+    private: &TokenStream,
+    body: &TokenStream,
+    promises: &[TokenStream],
+    accesses: &[TokenStream],
+) -> TokenStream {
+    let at = Span::mixed_site();
+    // SAFETY of the generated blocks: the launch runs a body only while its arguments are lent to it.
+    let body = if promises.is_empty() {
+        quote_spanned!(at=> #private::host_body(#body))
+    } else {
+        quote_spanned! {at=>
+            let body = #body;
+            unsafe { #private::whole_body(grid, &[#(#promises),*], &[#(#accesses),*], body) }
+        }
+    };
+    quote_spanned!(at=> let host = move |grid: #private::Grid| { #body };)
+}
+
+/// The closure that says the values in a condition which does not hold. Each is a call of `add`.
+pub(crate) fn values(added: &[TokenStream]) -> TokenStream {
+    match added {
+        [] => quote_spanned!(Span::mixed_site()=> |_| {}),
+        _ => quote_spanned!(Span::mixed_site()=> |values| { values #(#added)*; }),
+    }
+}

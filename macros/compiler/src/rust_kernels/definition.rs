@@ -1,0 +1,52 @@
+//! The type of a kernel, which pipelines hold and launches name.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::ItemFn;
+
+use super::attribute::Arguments;
+use super::codegen::{conditions, type_name};
+use crate::codegen::launches::private;
+
+/// The struct. That of a kernel for several types has a parameter for each list of types.
+pub(super) fn definition(arguments: &Arguments, item: &ItemFn) -> TokenStream {
+    let (private, name, vis) = (private(arguments.krate.as_ref()), type_name(item), &item.vis);
+    let conditions = conditions(item);
+    let docs = item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
+    let generics = parameters(arguments);
+    let parameters = arguments.parameters.iter().map(|parameter| &parameter.name);
+    let of = (!arguments.parameters.is_empty())
+        .then(|| quote_spanned!(Span::mixed_site()=> of: ::core::marker::PhantomData<(#(#parameters,)*)>,));
+    quote_spanned! {Span::mixed_site()=>
+        #(#conditions)*
+        #(#docs)*
+        #[allow(missing_docs, reason = "rustc misses them at the function")]
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
+        #vis struct #name #generics {
+            function: #private::Function,
+            #of
+        }
+    }
+}
+
+/// A value of the type, of the local `function`.
+pub(super) fn made(arguments: &Arguments) -> TokenStream {
+    match arguments.parameters.is_empty() {
+        true => quote_spanned!(Span::mixed_site()=> Self { function }),
+        false => quote_spanned!(Span::mixed_site()=> Self { function, of: ::core::marker::PhantomData }),
+    }
+}
+
+/// `<T>`, or nothing.
+pub(super) fn parameters(arguments: &Arguments) -> TokenStream {
+    generics(arguments.parameters.iter().map(|parameter| &parameter.name))
+}
+
+/// What stands between `<` and `>`, with these, or nothing.
+pub(super) fn generics<T: ToTokens>(of: impl Iterator<Item = T>) -> TokenStream {
+    let of: Vec<_> = of.collect();
+    match of.is_empty() {
+        true => TokenStream::new(),
+        false => quote_spanned!(Span::mixed_site()=> <#(#of),*>),
+    }
+}

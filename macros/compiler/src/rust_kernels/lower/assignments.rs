@@ -1,0 +1,46 @@
+//! Assignments to places, and to tuples and arrays of places.
+
+use syn::Expr;
+use syn::spanned::Spanned;
+
+use super::{Lower, Lowered};
+use crate::groups::peel_expr;
+use crate::rust_kernels::ir::{self, Kind};
+
+impl Lower<'_> {
+    pub(super) fn assign(&mut self, assign: &syn::ExprAssign) -> Lowered<Kind> {
+        let value = self.value(&assign.right)?;
+        let place = self.assigned(&assign.left)?;
+        self.types.unify(place.ty, value.ty);
+        Ok(match place.kind {
+            Kind::Tuple(_) | Kind::Array(_) => Kind::AssignParts(Box::new(place), Box::new(value)),
+            _ => Kind::Assign(Box::new(place), Box::new(value)),
+        })
+    }
+
+    /// What an assignment writes: a place, or a tuple or an array of what is written.
+    fn assigned(&mut self, left: &Expr) -> Lowered {
+        let left = peel_expr(left);
+        let (kind, ty) = match left {
+            Expr::Tuple(tuple) if !tuple.elems.is_empty() => {
+                let parts = self.each_assigned(&tuple.elems)?;
+                self.tuple(parts)
+            }
+            Expr::Array(array) => {
+                let parts = self.each_assigned(&array.elems)?;
+                self.array(parts)
+            }
+            _ => {
+                self.no_write_elsewhere(left)?;
+                let place = self.value(left)?;
+                self.no_change_of_block(&place, left)?;
+                return Ok(place);
+            }
+        };
+        Ok(self.expr(kind, ty, left.span()))
+    }
+
+    fn each_assigned<'x>(&mut self, parts: impl IntoIterator<Item = &'x Expr>) -> Lowered<Vec<ir::Expr>> {
+        parts.into_iter().map(|part| self.assigned(part)).collect()
+    }
+}
