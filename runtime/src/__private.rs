@@ -22,7 +22,7 @@ pub use crate::device::Device;
 pub use crate::device::function::Function;
 pub use crate::device::launch::{
     Kernel, KernelScalar, Launch, OutArg, OwnArg, OwnView, Position, ReadArg, ReadWriteArg, Shaped,
-    ShapedOutArg, ShapedOwnArg, View, ViewMut, WriteArg, argument, for_each, host_body,
+    ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument, for_each, host_body,
 };
 pub use crate::device::registered::Registered;
 pub use crate::driver::{Access, HostBody};

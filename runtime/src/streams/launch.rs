@@ -8,7 +8,7 @@ use crate::base::threads::Grid;
 use crate::device::function::{Function, check_limits};
 use crate::device::launch::sealed::Argument;
 use crate::device::launch::{
-    Arguments, Launch, LaunchTarget, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases,
+    Arguments, Launch, LaunchTarget, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases, grouped,
 };
 use crate::device::memory::{DeviceBuf, PinnedBuf};
 use crate::device::pending::uses::Used;
@@ -103,6 +103,9 @@ impl<T: Pod> WriteArg<T> for &mut DeviceBuf<T> {
         ViewMut::out(self.core().tracked(), self.len())
     }
 }
+
+grouped!(['a, T: Pod] &'a DeviceBuf<T>, &'a mut DeviceBuf<T>, &'a mut DeviceBuf<T>);
+grouped!(['a, T: Pod] &'a PinnedBuf<T>, &'a mut PinnedBuf<T>, &'a mut PinnedBuf<T>);
 
 // Page-locked memory is mapped: kernels reach it over the link.
 impl<T: Pod> ReadArg<T> for &PinnedBuf<T> {

@@ -3,6 +3,7 @@
 mod elements;
 mod faults;
 mod gpu;
+mod groups;
 mod in_blocks;
 mod instances;
 mod launches;

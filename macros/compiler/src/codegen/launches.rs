@@ -1,8 +1,11 @@
 //! What the launches of `#[kernels]` and `#[kernel]` have in common.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::Path;
+use syn::{Path, Type};
+
+use super::is_primitive;
+use crate::text::unraw;
 
 /// `::thalweg::__private`, or that of the crate under another path.
 pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
@@ -32,6 +35,16 @@ pub(crate) fn host(
         }
     };
     quote_spanned!(at=> let host = move |grid: #private::Grid| { #body };)
+}
+
+/// The check that no element is left over where a kernel takes several elements of memory as one. Numbers, which
+/// stand for themselves, need none.
+pub(crate) fn whole(kernel: &str, parameter: &Ident, element: &Type) -> TokenStream {
+    if is_primitive(element) {
+        return TokenStream::new();
+    }
+    let said = unraw(parameter);
+    quote_spanned!(Span::mixed_site()=> launch.whole(#kernel, #said, #parameter.uneven())?;)
 }
 
 /// The closure that says the values in a condition which does not hold. Each is a call of `add`.

@@ -155,8 +155,9 @@ impl Generator<'_> {
     fn launch(&self, kernel: &Kernel) -> TokenStream {
         let kernel_name = unraw(&kernel.name);
         let views = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
-            let (view, _) = self.view(kind)?;
-            Some(quote_spanned!(Span::mixed_site()=> let #name = #view::view(#name);))
+            let (view, element) = self.view(kind)?;
+            let whole = launches::whole(&kernel_name, name, element);
+            Some(quote_spanned!(Span::mixed_site()=> let #name = #view::view(#name); #whole))
         });
         let requires = kernel.requires.iter().map(|condition| {
             let said = text(condition);

@@ -191,16 +191,15 @@ impl Generator<'_> {
         let is_own = |kind: &ParameterKind| matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
         let views = parameters.iter().filter_map(|parameter| {
             let name = &parameter.name;
-            match &parameter.kind {
-                ParameterKind::Slice(_) => {
-                    Some(quote_spanned!(at=> let #name = #private::ReadArg::view(#name);))
+            let (argument, element) = match &parameter.kind {
+                ParameterKind::Slice(element) => (Ident::new("ReadArg", at), element),
+                kind @ (ParameterKind::Own(element) | ParameterKind::Out(element)) => {
+                    (argument(kind), element)
                 }
-                kind @ (ParameterKind::Own(_) | ParameterKind::Out(_)) => {
-                    let argument = argument(kind);
-                    Some(quote_spanned!(at=> let #name = #private::#argument::view(#name);))
-                }
-                _ => None,
-            }
+                _ => return None,
+            };
+            let whole = launches::whole(&plain, name, element);
+            Some(quote_spanned!(at=> let #name = #private::#argument::view(#name); #whole))
         });
         let requires = self.requires(&plain, signature);
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));

@@ -505,6 +505,24 @@ pub enum Detail {
         /// Elements of the buffer.
         elements: usize,
     },
+    /// A kernel takes several elements of a buffer at a time, and some are left over.
+    #[error(
+        "`{parameter}` of kernel `{kernel}` has {}, of which the kernel takes {group} at a time\n  \
+         note: {} would be left over\n  \
+         help: make the length a multiple of {group}; in a pipeline with {group} values an item: `[T; {group}]`",
+        counted(*elements, "element"),
+        elements % group
+    )]
+    NotWhole {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The name of the parameter.
+        parameter: &'static str,
+        /// The elements that it takes as one.
+        group: usize,
+        /// Elements of the buffer.
+        elements: usize,
+    },
     /// The threads of a launch are not one for each element of a parameter.
     #[error(
         "the launch <<<{}, {}>>> of kernel `{kernel}` has not one thread for each element of `{parameter}`\n  \

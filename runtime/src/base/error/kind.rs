@@ -169,6 +169,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::PerChunkLength { .. }
         | D::CopyShape { .. }
         | D::ShapeOfElements { .. }
+        | D::NotWhole { .. }
         | D::CarryLength { .. }
         | D::DeviceBufLength { .. }
         | D::Range { .. }

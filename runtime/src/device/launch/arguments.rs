@@ -170,6 +170,40 @@ impl<T> WriteArg<T> for DeviceSliceOut<'_, T> {
     }
 }
 
+/// Implements the traits of arguments for memory of `T` where a kernel takes arrays of `T`, such as the three
+/// values of a pixel. A launch is
+/// refused if elements are left over.
+macro_rules! grouped {
+    ([$($generics:tt)*] $read:ty, $read_write:ty, $write:ty) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*, const N: usize> $crate::device::launch::ReadArg<[T; N]> for $read {
+            #[inline]
+            fn view(self) -> $crate::device::views::View<[T; N]> {
+                $crate::device::launch::ReadArg::<T>::view(self).grouped()
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*, const N: usize> $crate::device::launch::ReadWriteArg<[T; N]> for $read_write {
+            #[inline]
+            fn view(self) -> $crate::device::views::ViewMut<[T; N]> {
+                $crate::device::launch::ReadWriteArg::<T>::view(self).grouped()
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*, const N: usize> $crate::device::launch::WriteArg<[T; N]> for $write {
+            #[inline]
+            fn view(self) -> $crate::device::views::ViewMut<[T; N]> {
+                $crate::device::launch::WriteArg::<T>::view(self).grouped()
+            }
+        }
+    };
+}
+pub(crate) use grouped;
+
+grouped!(['a, T] DeviceSlice<'a, T>, DeviceSliceMut<'a, T>, DeviceSliceOut<'a, T>);
+
 /// A scalar kernel parameter, passed by value: a number, a `bool`, or a `#[repr(C)]` struct of them.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(

@@ -8,7 +8,7 @@ use crate::base::kernel::KernelInfo;
 use crate::base::threads::Grid;
 use crate::device::function::Function;
 use crate::device::pending::Caller;
-use crate::device::views::OwnView;
+use crate::device::views::{OwnView, Uneven};
 use crate::driver::{Access, Bodies, HostBodies, HostBody, RawLaunch};
 
 /// A kernel type made by `#[kernels]` or `#[kernel]`.
@@ -161,6 +161,17 @@ impl<'r> Launch<'r> {
             None => Ok(()),
             Some(detail) => Err(self.target.refused(self.at, kernel, detail)),
         }
+    }
+
+    /// Refuses the launch if elements are left over, which the kernel takes several at a time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Shape`] if there are.
+    #[inline]
+    pub fn whole(&self, kernel: &'static str, parameter: &'static str, uneven: Option<Uneven>) -> Result<()> {
+        let Some(Uneven { group, elements }) = uneven else { return Ok(()) };
+        let detail = Detail::NotWhole { kernel, parameter, group, elements };
+        Err(self.target.refused(self.at, kernel, detail))
     }
 
     /// Refuses the launch of a kernel in blocks if the grid or the blocks have more than one dimension.

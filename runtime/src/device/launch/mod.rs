@@ -8,9 +8,9 @@ pub use arguments::{
     KernelScalar, OutArg, OwnArg, ReadArg, ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg, WriteArg,
     argument,
 };
-pub(crate) use arguments::{aliases, sealed};
+pub(crate) use arguments::{aliases, grouped, sealed};
 pub(crate) use enqueue::{Arguments, LaunchTarget};
 pub use enqueue::{Kernel, Launch};
 pub use host::{Position, for_each, host_body};
 
-pub use super::views::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, View, ViewMut};
+pub use super::views::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, Uneven, View, ViewMut};

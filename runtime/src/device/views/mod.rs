@@ -9,4 +9,4 @@ mod view;
 pub(crate) use buffer::owner;
 pub use own::OwnView;
 pub use slice::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
-pub use view::{View, ViewMut};
+pub use view::{Uneven, View, ViewMut};

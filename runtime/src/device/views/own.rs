@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use bytemuck::Pod;
 
-use super::view::ViewMut;
+use super::view::{Uneven, ViewMut};
 use crate::backends::sim::Promise;
 use crate::base::in_rust::{Out, Own};
 use crate::driver::Access;
@@ -37,6 +37,11 @@ impl<T, const D: usize> OwnView<T, D> {
     /// The number of elements in memory.
     pub(crate) fn elements(&self) -> usize {
         self.view.elements()
+    }
+
+    /// What the launch is refused for, if `T` is an array of elements of which some are left over.
+    pub fn uneven(&self) -> Option<Uneven> {
+        self.view.uneven()
     }
 }
 

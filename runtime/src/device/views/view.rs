@@ -8,12 +8,29 @@ use bytemuck::Pod;
 use crate::backends::sim::Promise;
 use crate::driver::{Access, DevicePtr};
 
+/// Memory whose elements a kernel takes `group` by `group`, of which there is no whole number.
+#[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
+pub struct Uneven {
+    pub(crate) group: usize,
+    /// The elements of the memory.
+    pub(crate) elements: usize,
+}
+
+/// The number of groups of `N` elements, and what is wrong if some are left over.
+fn groups<const N: usize>(elements: usize) -> (usize, Option<Uneven>) {
+    const { assert!(N > 0, "a kernel cannot take arrays of no elements") };
+    let uneven = (elements % N != 0).then_some(Uneven { group: N, elements });
+    (elements / N, uneven)
+}
+
 /// Device memory that a kernel reads.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct View<T> {
     ptr: DevicePtr,
     len: usize,
+    uneven: Option<Uneven>,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -23,6 +40,7 @@ pub struct View<T> {
 pub struct ViewMut<T> {
     ptr: DevicePtr,
     len: usize,
+    uneven: Option<Uneven>,
     /// Whether the kernel writes all of it without reading it.
     anew: bool,
     elements: PhantomData<fn() -> T>,
@@ -53,6 +71,11 @@ macro_rules! view {
 
             pub(crate) fn elements(&self) -> usize {
                 self.len
+            }
+
+            /// What the launch is refused for, if `T` is an array of elements of which some are left over.
+            pub fn uneven(&self) -> Option<Uneven> {
+                self.uneven
             }
 
             /// The pointer to the first element, if device memory is host memory, and the number of elements.
@@ -94,19 +117,35 @@ view!(ViewMut);
 
 impl<T> View<T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { ptr, len, elements: PhantomData }
+        Self { ptr, len, uneven: None, elements: PhantomData }
     }
 }
 
 impl<T> ViewMut<T> {
     /// A view of memory that is read and written.
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { ptr, len, anew: false, elements: PhantomData }
+        Self { ptr, len, uneven: None, anew: false, elements: PhantomData }
     }
 
     /// A view of memory that is an `out`.
     pub(crate) fn out(ptr: DevicePtr, len: usize) -> Self {
         Self { anew: true, ..Self::new(ptr, len) }
+    }
+}
+
+impl<T> View<T> {
+    /// The same memory as arrays of `N` elements.
+    pub(crate) fn grouped<const N: usize>(self) -> View<[T; N]> {
+        let (len, uneven) = groups::<N>(self.len);
+        View { ptr: self.ptr, len, uneven, elements: PhantomData }
+    }
+}
+
+impl<T> ViewMut<T> {
+    /// The same memory as arrays of `N` elements.
+    pub(crate) fn grouped<const N: usize>(self) -> ViewMut<[T; N]> {
+        let (len, uneven) = groups::<N>(self.len);
+        ViewMut { ptr: self.ptr, len, uneven, anew: self.anew, elements: PhantomData }
     }
 }
 
