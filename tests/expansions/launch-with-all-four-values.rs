@@ -125,6 +125,16 @@ impl Transpose {
 }
 impl ::thalweg::__private::Build for Transpose {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
+        const _: () = ::core::assert!(
+            < kernels::transpose:: < 32 > as ::thalweg::__private::Kernel > ::INFO
+            .counts([::thalweg::__private::Constant(32).count(), 1]),
+            "[TW0517]: several threads have one index: the kernel does not count all axes of the launch\nhelp: write 1 for the axes that the `Index` does not have, or count them with an `Index<2>` or `Index<3>`\nsee: book/src/errors/TW0517.md"
+        );
+        const _: () = ::core::assert!(
+            < kernels::transpose:: < 32 > as ::thalweg::__private::Kernel > ::INFO
+            .counts([::thalweg::__private::Constant(8).count(), 1]),
+            "[TW0517]: several threads have one index: the kernel does not count all axes of the launch\nhelp: write 1 for the axes that the `Index` does not have, or count them with an `Index<2>` or `Index<3>`\nsee: book/src/errors/TW0517.md"
+        );
         let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
             settings,
             &Self::PLAN,

@@ -109,6 +109,11 @@ impl<X: Axis> Constant<X> {
     pub const fn within(self, limits: [u128; 3], most: u128) -> bool {
         within([whole(self.0), 1, 1], limits, most)
     }
+
+    /// The number, or 0 if it is negative.
+    pub const fn count(self) -> u128 {
+        whole(self.0)
+    }
 }
 
 impl<X: Axis, Y: Axis> Constant<(X, Y)> {

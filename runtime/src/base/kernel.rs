@@ -143,6 +143,8 @@ pub struct KernelInfo {
     pub cooperative: bool,
     /// Whether it has a host body. Without one the simulated device cannot run it.
     pub has_host_body: bool,
+    /// The axes of its index, if it is a kernel in Rust with one thread for each index.
+    pub axes: Option<usize>,
 }
 
 impl KernelInfo {
@@ -160,6 +162,23 @@ impl KernelInfo {
             cluster: None,
             cooperative: false,
             has_host_body: false,
+            axes: None,
+        }
+    }
+
+    /// Says how many axes its index has.
+    #[must_use]
+    pub const fn axes(self, axes: usize) -> Self {
+        Self { axes: Some(axes), ..self }
+    }
+
+    /// Whether each thread has an index of its own if a launch has so many threads along y and z: the kernel
+    /// counts those axes, or there is one thread along them.
+    pub const fn counts(&self, [y, z]: [u128; 2]) -> bool {
+        match self.axes {
+            Some(1) => y <= 1 && z <= 1,
+            Some(2) => z <= 1,
+            _ => true,
         }
     }
 

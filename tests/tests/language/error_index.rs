@@ -94,6 +94,7 @@ mended! {
     tw0514: "../../../book/src/errors/TW0514.rs",
     tw0515: "../../../book/src/errors/TW0515.rs",
     tw0516: "../../../book/src/errors/TW0516.rs",
+    tw0517: "../../../book/src/errors/TW0517.rs",
     tw0601: "../../../book/src/errors/TW0601.rs",
     tw0602: "../../../book/src/errors/TW0602.rs",
     tw0603: "../../../book/src/errors/TW0603.rs",

@@ -3,6 +3,7 @@
 //! Generated paths start at the runtime's or at `::core`. The user's tokens keep their spans; everything else
 //! has `mixed_site` hygiene, so that no expression of the user's can name the generated locals.
 
+mod constant_launches;
 pub(crate) mod launches;
 mod names;
 mod operations;
@@ -17,9 +18,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::{ExprPath, Generics};
 
-use crate::check::constant::{extents, is_constant, names_constants};
-use crate::check::launch as limit;
-use crate::diagnostics::coded;
+use crate::check::constant::is_constant;
 use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape};
 use crate::schedule::Schedule;
 pub(crate) use names::placed;
@@ -150,7 +149,7 @@ fn build(cx: &Context<'_>) -> TokenStream {
     });
     let budget = cx.program.budget.as_ref().map(|bytes| quote_spanned!(site=> .with_budget(#bytes)));
     let fits = budget_fits(cx);
-    let launches = constant_launches(cx);
+    let launches = constant_launches::checks(cx);
     let mutable = reserve.is_some().then(|| quote_spanned!(site=> mut));
     quote_spanned! {site=>
         impl #parameters #runtime::__private::Build for #name #types #bounds {
@@ -199,47 +198,6 @@ fn constant(generics: &Generics, at: Span, code: &TokenStream) -> TokenStream {
         true => quote_spanned!(at=> const _: () = #code;),
         false => quote_spanned!(at=> const { #code };),
     }
-}
-
-/// Checks while the user's crate is compiled that launches keep CUDA's limits, where named constants decide
-/// that.
-fn constant_launches(cx: &Context<'_>) -> Vec<TokenStream> {
-    let Program { runtime, generics, params, chunk, .. } = cx.program;
-    let site = hygienic();
-    let is_value = |expr: &syn::Expr| {
-        let mut names = params.iter().map(|param| &param.name).chain(&chunk.name);
-        names.any(|name| mentions(expr, name))
-    };
-    let mut checks = Vec::new();
-    for operation in &cx.program.operations {
-        let OperationKind::Launch(launch) = &operation.kind else { continue };
-        let block = coded(
-            "TW0502",
-            "block has no threads, or more than a GPU takes: 1024, and 1024 x 1024 x 64\nhelp: use fewer threads and a larger grid",
-        );
-        let grid = coded(
-            "TW0503",
-            "grid has no blocks, or more than a GPU takes: 2147483647 x 65535 x 65535\nhelp: put the largest extent along x",
-        );
-        let limits = [
-            (&launch.block, limit::BLOCK, limit::THREADS, block),
-            (&launch.grid, limit::GRID, u128::MAX, grid),
-        ];
-        for (expr, limits, most, message) in limits {
-            let axes = extents(expr);
-            // Literals were checked.
-            let named = axes.iter().any(|axis| names_constants(axis));
-            if !named || !axes.iter().all(|axis| is_constant(axis)) || is_value(expr) {
-                continue;
-            }
-            let at = site.located_at(expr.span());
-            let private = placed(quote_spanned!(site=> #runtime::__private), at);
-            let (limits, most) = (limits.map(Literal::u128_unsuffixed), Literal::u128_unsuffixed(most));
-            let check = quote_spanned!(at=> ::core::assert!(#private::Constant(#expr).within([#(#limits),*], #most), #message));
-            checks.push(constant(generics, at, &check));
-        }
-    }
-    checks
 }
 
 /// The size of an item or, for data counted by chunk, of a chunk's part.

@@ -241,6 +241,7 @@ impl Generator<'_> {
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
         // NVRTC 11 has an older language by default.
         let options = ["--std=c++17"].iter().chain(options);
+        let axes = (!signature.is_in_blocks()).then(|| quote_spanned!(at=> .axes(#dimensions)));
         let fits = shared_memory::fits(self.item, &body.shared, &plain);
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
@@ -301,6 +302,7 @@ impl Generator<'_> {
                     const INFO: &'static #private::KernelInfo = &#private::KernelInfo::new(#plain, &MODULE)
                         .symbol(SOURCE.name)
                         .parameters(&[#(#declared),*])
+                        #axes
                         #bounds
                         .on_host();
 
