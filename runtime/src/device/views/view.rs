@@ -20,7 +20,7 @@ pub struct Uneven {
 /// The number of groups of `N` elements, and what is wrong if some are left over.
 fn groups<const N: usize>(elements: usize) -> (usize, Option<Uneven>) {
     const { assert!(N > 0, "a kernel cannot take arrays of no elements") };
-    let uneven = (elements % N != 0).then_some(Uneven { group: N, elements });
+    let uneven = (!elements.is_multiple_of(N)).then_some(Uneven { group: N, elements });
     (elements / N, uneven)
 }
 
