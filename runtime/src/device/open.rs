@@ -111,7 +111,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of [`cuda`](Self::cuda), and [`ErrorKind::Driver`] if `context` is null or the driver refuses it.
+    /// Those of [`cuda`](Self::cuda), and [`ErrorKind::Driver`] if `context` is null or the driver refuses
+    /// it.
     ///
     /// # Safety
     /// `context` is null or a `CUcontext` of this process, which is not destroyed before `keep` is dropped.

@@ -124,8 +124,8 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// Allocates page-locked host memory (plain, cached pages) of at least one byte, aligned to 64 bytes.
     /// Every byte is initialised.
     fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>>;
-    /// The same as [`allocate_pinned`](Self::allocate_pinned), with pages that the CPU writes past its caches, and
-    /// reads slowly.
+    /// The same as [`allocate_pinned`](Self::allocate_pinned), with pages that the CPU writes past its
+    /// caches, and reads slowly.
     fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>>;
     /// Locks the pages of existing memory of at least one byte, which makes it page-locked memory.
     /// # Safety
@@ -178,8 +178,8 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool>;
     /// Lets the device make a little progress, if it makes progress only while the host waits.
     fn poll(&self) {}
-    /// The same as [`synchronize_stream`](Self::synchronize_stream), for a stream on which something was just enqueued
-    /// and that should be done in an instant.
+    /// The same as [`synchronize_stream`](Self::synchronize_stream), for a stream on which something was just
+    /// enqueued and that should be done in an instant.
     /// # Safety
     /// See the trait.
     unsafe fn synchronize_soon(&self, stream: RawStream) -> DriverResult<()> {

@@ -54,8 +54,8 @@ template <class T> TW_FN T number(u64 word) {
     text
 }
 
-/// The types that each function of the headers takes, of all types and of what C++ converts silently: those with
-/// which it is tried, and no others.
+/// The types that each function of the headers takes, of all types and of what C++ converts silently: those
+/// with which it is tried, and no others.
 fn types_taken(cases: &[Case]) -> String {
     const TYPES: [&str; 16] = [
         "u8",

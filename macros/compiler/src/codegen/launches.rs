@@ -37,8 +37,8 @@ pub(crate) fn host(
     quote_spanned!(at=> let host = move |grid: #private::Grid| { #body };)
 }
 
-/// The check that no element is left over where a kernel takes several elements of memory as one. Numbers, which
-/// stand for themselves, need none.
+/// The check that no element is left over where a kernel takes several elements of memory as one. Numbers,
+/// which stand for themselves, need none.
 pub(crate) fn whole(kernel: &str, parameter: &Ident, element: &Type) -> TokenStream {
     if is_primitive(element) {
         return TokenStream::new();

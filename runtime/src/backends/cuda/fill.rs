@@ -59,8 +59,8 @@ fn words(pattern: &[u8]) -> Vec<Word> {
 /// one for each word, which writes every place of that word.
 ///
 /// # Safety
-/// Those of `cuMemsetD32Async`: `to` is aligned to the pattern's [word](fill_word) and has room, and the stream is
-/// live.
+/// Those of `cuMemsetD32Async`: `to` is aligned to the pattern's [word](fill_word) and has room, and the
+/// stream is live.
 pub(super) unsafe fn fill(
     api: &Api,
     to: CUdeviceptr,

@@ -23,8 +23,8 @@ pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn()
     in_order(tasks, |task| run(extents, task * TASK..threads.min((task + 1) * TASK), kernel()));
 }
 
-/// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in order
-/// goes on as a panic, so that the outcome does not depend on which is faster.
+/// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in
+/// order goes on as a panic, so that the outcome does not depend on which is faster.
 pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFault> + Sync) {
     let fault = match tasks {
         // Starting a single task on another thread would cost more than it gives.

@@ -134,8 +134,8 @@ macro_rules! handles {
             pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
                 let place = self.0.place(index)?;
                 // SAFETY: the place is within the data, by the promise of `new`. The element is this index's
-                // alone: a launch makes each index once, the macro lets a kernel pass no other, nor `put` into
-                // data that it takes elements of, and `self` is borrowed as long as the element is.
+                // alone: a launch makes each index once, the macro lets a kernel pass no other, nor `put`
+                // into data that it takes elements of, and `self` is borrowed as long as the element is.
                 Some(unsafe { &mut *self.0.data.cast::<T>().add(place) })
             }
 

@@ -182,3 +182,14 @@ impl RustSource {
         let _ = writeln!(program, "}}  // namespace in_rust_{number}");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_is_not_told_that_the_place_after_a_fault_is_unreachable() {
+        assert!(FAULT.contains(r#"asm volatile("exit;");"#));
+        assert!(!FAULT.contains("__builtin_unreachable"));
+    }
+}

@@ -171,8 +171,7 @@ impl<T> WriteArg<T> for DeviceSliceOut<'_, T> {
 }
 
 /// Implements the traits of arguments for memory of `T` where a kernel takes arrays of `T`, such as the three
-/// values of a pixel. A launch is
-/// refused if elements are left over.
+/// values of a pixel. A launch is refused if elements are left over.
 macro_rules! grouped {
     ([$($generics:tt)*] $read:ty, $read_write:ty, $write:ty) => {
         #[diagnostic::do_not_recommend]

@@ -79,8 +79,8 @@ impl<T: Pod> DeviceSlice<'_, T> {
     /// A copy of all elements, as [`DeviceBuf::to_vec`].
     ///
     /// # Errors
-    /// Those of [`DeviceBuf::to_vec`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not part of a
-    /// `DeviceBuf`.
+    /// Those of [`DeviceBuf::to_vec`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not part
+    /// of a `DeviceBuf`.
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len()];
@@ -119,8 +119,8 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// Copies `data`, as long as the slice, to the device. After an error the slice may hold some of it.
     ///
     /// # Errors
-    /// Those of [`DeviceBuf::copy_from_slice`], and [`ErrorKind::Misuse`] if the slice is memory of a run and not
-    /// part of a `DeviceBuf`.
+    /// Those of [`DeviceBuf::copy_from_slice`], and [`ErrorKind::Misuse`] if the slice is memory of a run and
+    /// not part of a `DeviceBuf`.
     #[track_caller]
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
         caller("DeviceSliceMut::copy_from_slice").located(|| {

@@ -84,7 +84,8 @@ impl<T: Pod, const D: usize> OwnView<T, D> {
     /// The handle for a kernel that reads and writes its elements, if device memory is host memory.
     ///
     /// # Safety
-    /// The promises of [`ViewMut::slice_mut`] hold, and the launch was found to [cover](crate::kernel::Launch) the shape.
+    /// The promises of [`ViewMut::slice_mut`] hold, and the launch was found to
+    /// [cover](crate::kernel::Launch) the shape.
     #[inline]
     pub unsafe fn own(&self) -> Own<[T]> {
         // SAFETY: the caller's promise. The shape has no more elements than the memory, as the launch has

@@ -41,8 +41,8 @@ impl Chunking {
         Self { items, chunk, steps: 0, found: Some(chunks) }
     }
 
-    /// There are as few chunks as in [`even`](Self::even), all of about the same size: the last one, too, is as much
-    /// behind as the others.
+    /// There are as few chunks as in [`even`](Self::even), all of about the same size: the last one, too, is
+    /// as much behind as the others.
     pub(crate) fn equal(items: usize, chunk: usize) -> Self {
         let each = items.div_ceil(items.div_ceil(chunk).max(1)).max(1);
         Self::even(items, each.checked_next_multiple_of(GRAIN).map_or(chunk, |each| each.min(chunk)))

@@ -1,5 +1,5 @@
-//! The paths that a source file names, and where. It reads tokens, not text: comments, string literals and tests
-//! do not count.
+//! The paths that a source file names, and where. It reads tokens, not text: comments, string literals and
+//! tests do not count.
 
 /// A piece of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
