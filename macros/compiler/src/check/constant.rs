@@ -2,15 +2,15 @@
 
 use syn::{BinOp, Expr, ExprUnary, Lit, Type, UnOp};
 
+use crate::groups::peel_expr;
+
 /// The value, if `expr` is made of whole-number literals, parentheses, casts and arithmetic.
 pub fn value(expr: &Expr) -> Option<u128> {
-    match expr {
+    match peel_expr(expr) {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => number.base10_parse().ok(),
             _ => None,
         },
-        Expr::Paren(paren) => value(&paren.expr),
-        Expr::Group(group) => value(&group.expr),
         Expr::Cast(cast) => value(&cast.expr).filter(|&value| fits(value, &cast.ty)),
         Expr::Binary(binary) => {
             let (a, b) = (value(&binary.left)?, value(&binary.right)?);
@@ -31,9 +31,7 @@ pub fn value(expr: &Expr) -> Option<u128> {
 
 /// How far below 0 a constant is, if it is negative.
 pub fn below_zero(expr: &Expr) -> Option<u128> {
-    match expr {
-        Expr::Paren(paren) => below_zero(&paren.expr),
-        Expr::Group(group) => below_zero(&group.expr),
+    match peel_expr(expr) {
         // A cast to an unsigned type makes it another number.
         Expr::Cast(cast) => below_zero(&cast.expr).filter(|_| is_signed(&cast.ty)),
         Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => value(expr).filter(|&value| value > 0),
@@ -69,10 +67,8 @@ fn fits(value: u128, ty: &Type) -> bool {
 
 /// Whether `expr` is made of literals, constants (by the convention of their names), casts and arithmetic.
 pub fn is_constant(expr: &Expr) -> bool {
-    match expr {
+    match peel_expr(expr) {
         Expr::Lit(_) => true,
-        Expr::Paren(paren) => is_constant(&paren.expr),
-        Expr::Group(group) => is_constant(&group.expr),
         Expr::Cast(cast) => is_constant(&cast.expr),
         Expr::Binary(binary) => is_constant(&binary.left) && is_constant(&binary.right),
         Expr::Path(path) => path.path.segments.last().is_some_and(|last| {
@@ -85,10 +81,8 @@ pub fn is_constant(expr: &Expr) -> bool {
 
 /// Whether a constant expression names constants.
 pub fn names_constants(expr: &Expr) -> bool {
-    match expr {
+    match peel_expr(expr) {
         Expr::Path(_) => true,
-        Expr::Paren(paren) => names_constants(&paren.expr),
-        Expr::Group(group) => names_constants(&group.expr),
         Expr::Cast(cast) => names_constants(&cast.expr),
         Expr::Binary(binary) => names_constants(&binary.left) || names_constants(&binary.right),
         _ => false,
@@ -97,10 +91,8 @@ pub fn names_constants(expr: &Expr) -> bool {
 
 /// The extents of a grid or block: `n` has one, `(x, y)` has two.
 pub fn extents(expr: &Expr) -> Vec<&Expr> {
-    match expr {
+    match peel_expr(expr) {
         Expr::Tuple(tuple) => tuple.elems.iter().collect(),
-        Expr::Paren(paren) => extents(&paren.expr),
-        Expr::Group(group) => extents(&group.expr),
         other => vec![other],
     }
 }

@@ -12,6 +12,7 @@ use syn::{
 use super::names::hygienic;
 use super::run::private;
 use super::{Context, mentions};
+use crate::groups::peel_expr;
 use crate::resolve::{Operation, OperationKind, Program, Shape};
 
 /// Methods of numbers. The runtime has functions of the same names, by which rustc tells whether a call is of
@@ -162,14 +163,12 @@ fn is_upper(name: &Ident) -> bool {
 /// that is called on such a literal may be a trait's, although the literal's final type has a method of that
 /// name.
 fn has_a_type(expr: &Expr) -> bool {
-    match expr {
+    match peel_expr(expr) {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => !number.suffix().is_empty(),
             Lit::Float(number) => !number.suffix().is_empty(),
             _ => true,
         },
-        Expr::Paren(inner) => has_a_type(&inner.expr),
-        Expr::Group(inner) => has_a_type(&inner.expr),
         Expr::Unary(unary) => has_a_type(&unary.expr),
         Expr::Binary(binary) => match binary.op {
             BinOp::Add(_)
