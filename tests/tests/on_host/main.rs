@@ -6,8 +6,8 @@ mod harness;
 mod kernels;
 mod order;
 mod random;
-
 mod refused;
+mod tiles;
 
 use thalweg_tests::on_host::{Checks, OnHost, Program};
 

@@ -185,7 +185,7 @@ impl Generator<'_> {
                     quote_spanned!(at=> #name: impl #private::#argument<#generics>)
                 }
                 ParameterKind::Value(ty) => quote_spanned!(at=> #name: #ty),
-                ParameterKind::Index(_) | ParameterKind::Block => TokenStream::new(),
+                ParameterKind::Index(_) | ParameterKind::Block(_) => TokenStream::new(),
             }
         });
         let is_own = |kind: &ParameterKind| matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
@@ -203,11 +203,18 @@ impl Generator<'_> {
         });
         let requires = self.requires(&plain, signature);
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
-        let covers = owns.filter(|_| !signature.is_in_blocks()).map(|parameter| {
-            let (name, said) = (&parameter.name, unraw(&parameter.name));
-            quote_spanned!(at=> launch.covers(#plain, #said, &#name)?;)
+        // A block has any number of elements, so that only a shape can be wrong.
+        let check = match (signature.is_in_blocks(), is_shaped) {
+            (false, _) => Some(Ident::new("covers", at)),
+            (true, true) => Some(Ident::new("shaped", at)),
+            (true, false) => None,
+        };
+        let covers = owns.filter_map(|parameter| {
+            let (name, said, check) = (&parameter.name, unraw(&parameter.name), check.as_ref()?);
+            Some(quote_spanned!(at=> launch.#check(#plain, #said, &#name)?;))
         });
-        let in_blocks = signature.is_in_blocks().then(|| quote_spanned!(at=> launch.in_blocks(#plain)?;));
+        let in_blocks =
+            signature.is_in_blocks().then(|| quote_spanned!(at=> launch.in_blocks(#plain, #dimensions)?;));
         let arguments = parameters.iter().flat_map(|parameter| {
             let name = &parameter.name;
             match &parameter.kind {
@@ -333,7 +340,7 @@ impl Generator<'_> {
                     let name = &parameter.name;
                     let said = unraw(name);
                     match &parameter.kind {
-                        ParameterKind::Index(_) | ParameterKind::Block => None,
+                        ParameterKind::Index(_) | ParameterKind::Block(_) => None,
                         ParameterKind::Value(ty) => {
                             is_primitive(ty).then(|| quote_spanned!(at=> .add(#said, #name)))
                         }
@@ -386,7 +393,7 @@ impl Generator<'_> {
             let name = &parameter.name;
             match &parameter.kind {
                 ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
-                ParameterKind::Block => arguments.push(quote_spanned!(at=> block)),
+                ParameterKind::Block(_) => arguments.push(quote_spanned!(at=> block)),
                 ParameterKind::Slice(element) => {
                     slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
                     arguments.push(name.to_token_stream());
@@ -405,7 +412,7 @@ impl Generator<'_> {
             }
         }
         let (run, position) = match signature.is_in_blocks() {
-            true => (quote_spanned!(at=> blocks), quote_spanned!(at=> block)),
+            true => (quote_spanned!(at=> blocks::<#dimensions, _>), quote_spanned!(at=> block)),
             false => (quote_spanned!(at=> indices::<#dimensions, _>), quote_spanned!(at=> index)),
         };
         let body = quote_spanned! {at=>

@@ -80,6 +80,17 @@ pub(super) enum Pattern {
     Array(Vec<Pattern>),
 }
 
+impl Pattern {
+    /// Calls `found` for each name.
+    pub(super) fn names(&self, found: &mut impl FnMut(LocalId)) {
+        match self {
+            Self::Name(name) => found(*name),
+            Self::Wild => {}
+            Self::Tuple(parts) | Self::Array(parts) => parts.iter().for_each(|part| part.names(found)),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Expr {
     pub(super) kind: Kind,
@@ -127,6 +138,8 @@ pub(super) enum Kind {
     Loop(Block),
     While(Box<Condition>, Block),
     For(LocalId, Box<Range>, Block),
+    /// A loop over a block's tiles of a parameter's data.
+    ForTiles(LocalId, Box<Expr>, Block),
     Break,
     Continue,
     Return(Option<Box<Expr>>),
@@ -142,8 +155,8 @@ pub(super) enum Kind {
     Assert(Option<Box<Expr>>),
     /// A function of the header without arguments.
     Builtin(&'static str),
-    /// `block.shared::<T>()`: the type says the rest.
-    NewShared,
+    /// `block.shared::<T>()`, and how much longer than the type says a row is: the type says the rest.
+    NewShared(Option<String>),
     /// `block.private(start)`
     NewPrivate(Box<Expr>),
     /// `sums[t]`: the thread's own of a private variable.
@@ -157,12 +170,22 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) enum Phase {
     Each(usize),
-    /// The shared array, and the closure that gives its elements.
-    Fill(LocalId, usize),
+    /// What is written, and the closure that gives its elements.
+    Fill(Filled, usize),
     /// The values, and how two are combined.
     Reduce(usize, usize),
     Any(usize),
     Count(usize),
+}
+
+/// What a block fills.
+#[derive(Debug)]
+pub(super) enum Filled {
+    Shared(LocalId),
+    /// A parameter's data, and a tile of the block.
+    Tile(Expr, Expr),
+    /// A parameter's data, and a row of the block.
+    Row(Expr, Expr),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,10 @@ pub(super) enum Method {
     GetMut,
     /// `i.get()`
     Position,
+    /// `block.shape(y)`
+    Shape,
+    /// The rows of `y`, along all axes but the last.
+    Rows,
     /// `option.is_some()`
     IsSome,
     /// `x.clone()`, `x.to_owned()`, of values that are copied.

@@ -14,14 +14,14 @@ use crate::text::text;
 
 pub(super) struct Signature {
     pub(super) parameters: Vec<Parameter>,
-    /// The dimensions of a kernel's `Index`.
+    /// The dimensions of a kernel's `Index` or `Block`.
     pub(super) dimensions: usize,
 }
 
 impl Signature {
     /// Whether the kernel begins with a `Block`.
     pub(super) fn is_in_blocks(&self) -> bool {
-        matches!(self.parameters.first(), Some(Parameter { kind: ParameterKind::Block, .. }))
+        matches!(self.parameters.first(), Some(Parameter { kind: ParameterKind::Block(_), .. }))
     }
 }
 
@@ -35,8 +35,8 @@ pub(super) struct Parameter {
 pub(super) enum ParameterKind {
     /// `Index<D>`
     Index(usize),
-    /// `Block`
-    Block,
+    /// `Block<D>`
+    Block(usize),
     /// `&[T]`
     Slice(Type),
     /// `&mut Own<[T]>`
@@ -50,7 +50,7 @@ pub(super) enum ParameterKind {
 impl ParameterKind {
     /// Whether the launch makes it, and not the caller.
     pub(super) fn is_position(&self) -> bool {
-        matches!(self, Self::Index(_) | Self::Block)
+        matches!(self, Self::Index(_) | Self::Block(_))
     }
 
     /// The type in the body.
@@ -62,7 +62,7 @@ impl ParameterKind {
         };
         let shape = match self {
             Self::Index(dimensions) => Shape::Index(*dimensions),
-            Self::Block => Shape::Block,
+            Self::Block(_) => Shape::Block,
             Self::Slice(element) => Shape::Slice(of(reader, element)),
             Self::Own(element) => Shape::Elements { of: of(reader, element), out: false },
             Self::Out(element) => Shape::Elements { of: of(reader, element), out: true },
@@ -102,8 +102,7 @@ pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> O
         }
     }
     let dimensions = match parameters.first().map(|first| &first.kind) {
-        Some(ParameterKind::Index(dimensions)) => *dimensions,
-        Some(ParameterKind::Block) => 1,
+        Some(ParameterKind::Index(dimensions) | ParameterKind::Block(dimensions)) => *dimensions,
         _ if role == Role::Kernel && errors.len() == before => {
             let what = format!("{} does not begin with its position", role.named(function));
             let notes = ["a kernel runs once for each index of the data, or once for each block".to_owned()];
@@ -247,10 +246,10 @@ fn kind(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
         },
         inside if is_kernel && handle(inside).is_some() => refuse(format!("write `&mut {}`", text(inside))),
         Type::Slice(slice) => refuse(format!("write `&[{}]`", text(&slice.elem))),
-        inside if is_kernel && is_block(inside) => Ok(ParameterKind::Block),
-        inside => match index(inside) {
-            Some(dimensions) => Ok(ParameterKind::Index(dimensions)),
-            None => by_value(ty, role),
+        inside => match (axes(inside, "Block"), index(inside)) {
+            (Some(axes), _) if is_kernel => Ok(ParameterKind::Block(axes)),
+            (_, Some(axes)) => Ok(ParameterKind::Index(axes)),
+            _ => by_value(ty, role),
         },
     }
 }
@@ -336,15 +335,15 @@ fn handle(ty: &Type) -> Option<(bool, &Type)> {
     Some((out, element?))
 }
 
-fn is_block(ty: &Type) -> bool {
-    let Type::Path(path) = ty else { return false };
-    path.path.segments.last().is_some_and(|last| last.ident == "Block" && last.arguments.is_none())
+fn index(ty: &Type) -> Option<usize> {
+    axes(ty, "Index")
 }
 
-fn index(ty: &Type) -> Option<usize> {
+/// The axes of a type of this name: `Index`, `Block<2>`.
+fn axes(ty: &Type, name: &str) -> Option<usize> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
-    if last.ident != "Index" {
+    if last.ident != name {
         return None;
     }
     dimensions(&last.arguments)

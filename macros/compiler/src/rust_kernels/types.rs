@@ -108,6 +108,10 @@ pub(super) enum Shape {
     Block,
     /// `block.index()`.
     BlockIndex,
+    /// A tile of a block, with its rows and columns.
+    Tile(Length, Length),
+    /// A row of a block.
+    Row,
     /// A thread of a block, which a phase's closure gets.
     Thread,
     /// An array in shared memory.
@@ -324,7 +328,8 @@ impl Types {
                 _ => return None,
             },
             Shape::Elements { of, .. } => format!("tw::Own<{}>", self.cpp(*of)?),
-            Shape::Index(1) | Shape::BlockIndex => "usize".to_owned(),
+            Shape::Index(1) | Shape::BlockIndex | Shape::Row => "usize".to_owned(),
+            Shape::Tile(Length(rows), Length(columns)) => format!("tw::Tile<{rows}, {columns}>"),
             Shape::Shared(of) | Shape::Private(of) => self.cpp(*of)?,
             Shape::Block => "tw::Block".to_owned(),
             Shape::Thread => "tw::BlockThread".to_owned(),

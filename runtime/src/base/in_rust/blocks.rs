@@ -11,6 +11,7 @@ use bytemuck::Pod;
 use super::fault;
 use super::launch;
 use super::native::{BlockIndex, Index};
+use super::tiles::{self, Fill};
 use crate::base::threads::Grid;
 
 /// A block of threads that work together: the first parameter of a `#[kernel]` in phases.
@@ -18,9 +19,13 @@ use crate::base::threads::Grid;
 /// What stands outside of a phase is the same for all threads of the block. A phase is a closure that each
 /// thread of the block runs, such as that of [`each`](Self::each). No thread begins the next phase before all
 /// have ended this one.
-pub struct Block {
-    index: usize,
-    blocks: usize,
+///
+/// A `Block<2>` or `Block<3>` is one of a grid with as many axes, as are the data of the kernel: it has
+/// [tiles](Self::tiles) and [rows](Self::rows) of them.
+pub struct Block<const D: usize = 1> {
+    /// Its place in the grid, and the grid's size, along z, y and x.
+    place: [usize; 3],
+    grid: [usize; 3],
     threads: usize,
     /// The thread that runs, for the message if it fails.
     running: Rc<Cell<Option<usize>>>,
@@ -62,18 +67,36 @@ impl BlockThread {
     }
 }
 
-// Note 63: barriers stand between phases, and no phase writes what it reads of others.
 impl Block {
     /// The block's index in the grid.
     #[inline]
     pub fn index(&self) -> BlockIndex {
-        BlockIndex(self.index)
+        BlockIndex(self.place[2])
     }
 
     /// The number of blocks in the grid.
     #[inline]
     pub fn blocks(&self) -> usize {
-        self.blocks
+        self.grid[2]
+    }
+}
+
+// Note 63: barriers stand between phases, and no phase writes what it reads of others.
+impl<const D: usize> Block<D> {
+    /// The block's place in the grid along z, y and x.
+    pub(super) fn place(&self) -> [usize; 3] {
+        self.place
+    }
+
+    /// The blocks of the grid along z, y and x.
+    pub(super) fn grid(&self) -> [usize; 3] {
+        self.grid
+    }
+
+    /// The number of the block among all of the grid, along x first.
+    pub(super) fn number(&self) -> usize {
+        let ([z, y, x], [_, rows, columns]) = (self.place, self.grid);
+        (z * rows + y) * columns + x
     }
 
     /// The number of threads in each block.
@@ -85,10 +108,10 @@ impl Block {
     /// A phase: each thread of the block runs `phase`.
     #[inline]
     pub fn each(&self, mut phase: impl FnMut(BlockThread)) {
-        let &Self { index, blocks, threads, .. } = self;
+        let (block, blocks, threads) = (self.number(), self.grid.iter().product(), self.threads);
         for rank in 0..threads {
             self.running.set(Some(rank));
-            phase(BlockThread { rank, threads, block: index, blocks });
+            phase(BlockThread { rank, threads, block, blocks });
         }
         self.running.set(None);
     }
@@ -103,13 +126,24 @@ impl Block {
         Shared(array)
     }
 
-    /// A phase that writes all of a shared array: the threads share the elements, and each is what `value`
-    /// gives for its place. `value` may read other shared arrays, but not this one.
+    /// An array in the block's shared memory as [`shared`](Self::shared) gives one, whose rows lie `P` elements
+    /// further apart on a GPU: threads that read a column at once then do not wait for each other.
     #[inline]
-    pub fn fill<A: SharedArray>(&self, array: &mut Shared<A>, mut value: impl FnMut(A::At) -> A::Element) {
+    pub fn shared_padded<A: SharedArray<At = [usize; 2]>, const P: usize>(&self) -> Shared<A> {
+        const { assert!(P > 0, "without padding it is `shared`") };
+        self.shared()
+    }
+
+    /// A phase that writes all of a shared array, or of the block's [tile](Own::tile) or [row](Own::row): the
+    /// threads share the elements, and each is what `value` gives for its place. `value` may read shared arrays,
+    /// but not the one that is written. What of a tile is beyond the end of the data is not written.
+    #[inline]
+    pub fn fill<F: Fill>(&self, filled: &mut F, mut value: impl FnMut(F::At) -> F::Element) {
         self.each(|thread| {
-            for place in thread.of_block(A::LENGTH) {
-                array.0.set(place, value(A::at(place)));
+            for place in thread.of_block(filled.places()) {
+                if let Some(at) = filled.at(place) {
+                    filled.set(place, value(at));
+                }
             }
         });
     }
@@ -156,12 +190,12 @@ impl Block {
     }
 }
 
-impl fmt::Debug for Block {
+impl<const D: usize> fmt::Debug for Block<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { index, blocks, threads, .. } = self;
+        let Self { place, grid, threads, .. } = self;
         f.debug_struct("Block")
-            .field("index", index)
-            .field("blocks", blocks)
+            .field("place", &&place[3 - D..])
+            .field("grid", &&grid[3 - D..])
             .field("threads", threads)
             .finish()
     }
@@ -194,6 +228,28 @@ impl<A> ops::Deref for Shared<A> {
     #[inline]
     fn deref(&self) -> &A {
         &self.0
+    }
+}
+
+impl<A> tiles::sealed::Fill for Shared<A> {}
+
+impl<A: SharedArray> Fill for Shared<A> {
+    type At = A::At;
+    type Element = A::Element;
+
+    #[inline]
+    fn places(&self) -> usize {
+        A::LENGTH
+    }
+
+    #[inline]
+    fn at(&self, place: usize) -> Option<A::At> {
+        Some(A::at(place))
+    }
+
+    #[inline]
+    fn set(&mut self, place: usize, value: A::Element) {
+        self.0.set(place, value);
     }
 }
 
@@ -319,15 +375,17 @@ where
     }
 }
 
-/// Calls a kernel for each block of a grid in one dimension. Each thread of the host that takes part has its
-/// kernel from `kernel`. If the kernel panics, the first block in which it does is the outcome: the panic goes
-/// on as a [`KernelFault`].
+/// Calls a kernel for each block of a grid, along x first. Each thread of the host that takes part has its kernel
+/// from `kernel`. If the kernel panics, the first block in which it does is the outcome: the panic goes on as a
+/// [`KernelFault`].
 #[doc(hidden)]
 #[inline]
-pub fn blocks<K: FnMut(Block)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
-    let (blocks, threads) = (grid.grid_dim[0] as usize, grid.block_dim[0] as usize);
-    launch::in_order(blocks, |index| {
+pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() -> K + Sync) {
+    let grid = [2, 1, 0].map(|axis| of.grid_dim[axis] as usize);
+    let ([_, rows, columns], threads) = (grid, of.block_dim[0] as usize);
+    launch::in_order(grid.iter().product(), |number| {
         let mut kernel = kernel();
-        fault::in_block(index, |running| kernel(Block { index, blocks, threads, running }))
+        let place = [number / columns / rows, number / columns % rows, number % columns];
+        fault::in_block(&place[3 - D..], |running| kernel(Block { place, grid, threads, running }))
     });
 }

@@ -24,8 +24,8 @@ pub(crate) enum FaultThread {
     Unknown,
     /// The thread of an index, the axis that varies fastest last.
     OfIndex(Vec<usize>),
-    /// A thread of a block; `None` outside of phases, where all threads do the same.
-    OfBlock(usize, Option<usize>),
+    /// A thread of the block of an index; `None` outside of phases, where all threads do the same.
+    OfBlock(Vec<usize>, Option<usize>),
 }
 
 impl fmt::Display for KernelFault {
@@ -36,17 +36,24 @@ impl fmt::Display for KernelFault {
         f.write_str(&self.message)?;
         match &self.thread {
             FaultThread::Unknown => Ok(()),
-            FaultThread::OfIndex(index) => match &index[..] {
-                [one] => write!(f, "\n  note: it was the thread of index {one}"),
-                several => write!(f, "\n  note: it was the thread of index {several:?}"),
-            },
+            FaultThread::OfIndex(index) => {
+                write!(f, "\n  note: it was the thread of index {}", shown(index))
+            }
             FaultThread::OfBlock(block, Some(thread)) => {
-                write!(f, "\n  note: it was thread {thread} of block {block}")
+                write!(f, "\n  note: it was thread {thread} of block {}", shown(block))
             }
             FaultThread::OfBlock(block, None) => {
-                write!(f, "\n  note: it was block {block}, outside of a phase")
+                write!(f, "\n  note: it was block {}, outside of a phase", shown(block))
             }
         }
+    }
+}
+
+/// An index as a number, or as a list if it has several axes.
+fn shown(index: &[usize]) -> String {
+    match index {
+        [one] => one.to_string(),
+        several => format!("{several:?}"),
     }
 }
 
@@ -76,13 +83,13 @@ pub(super) fn running<const D: usize>(launch: impl FnOnce(&mut [usize; D])) -> R
 
 /// Calls `launch`, which runs a kernel's block and stores the number of each thread before it runs.
 pub(super) fn in_block(
-    block: usize,
+    block: &[usize],
     launch: impl FnOnce(Rc<Cell<Option<usize>>>),
 ) -> Result<(), KernelFault> {
     let thread = Rc::new(Cell::new(None));
     caught(|| launch(Rc::clone(&thread))).map_err(|(place, message)| KernelFault {
         place,
-        thread: FaultThread::OfBlock(block, thread.get()),
+        thread: FaultThread::OfBlock(block.to_vec(), thread.get()),
         message,
     })
 }

@@ -78,9 +78,7 @@ template <class T, usize N> struct Array {
 /// `[value; N]`
 template <usize N, class T> TW_FN Array<T, N> filled(T value) {
     Array<T, N> array;
-#ifdef __CUDACC_RTC__
-#pragma unroll
-#endif
+    TW_UNROLL
     for (usize i = 0; i < N; ++i) array.a[i] = value;
     return array;
 }

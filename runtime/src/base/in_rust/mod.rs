@@ -11,6 +11,7 @@ mod fault;
 mod launch;
 mod native;
 mod source;
+mod tiles;
 
 pub use fault::KernelFault;
 
@@ -20,3 +21,4 @@ pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
+pub use tiles::{Elements, Fill, OwnRow, OwnTile, Row, Rows, Tile, Tiles};

@@ -59,7 +59,7 @@ pub trait WriteArg<T>: sealed::Argument {
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write",
     label = "expected `&mut` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&mut Own<[{T}]>`; for `out` it must be declared `&mut Out<[{T}]>`",
-    note = "the kernel's index has one dimension, so that the launch says no shape"
+    note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
 pub trait OwnArg<T>: Sized {
     fn view(self) -> OwnView<T, 1>;
@@ -71,7 +71,7 @@ pub trait OwnArg<T>: Sized {
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to write",
     label = "expected `out` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&mut Out<[{T}]>`: the kernel writes all of it and reads nothing",
-    note = "the kernel's index has one dimension, so that the launch says no shape"
+    note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
 pub trait OutArg<T>: Sized {
     fn view(self) -> OwnView<T, 1>;
@@ -82,7 +82,7 @@ pub trait OutArg<T>: Sized {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write, with a shape of {D} axes",
     label = "expected `&mut`, a device buffer of `{T}` and its shape of {D} axes",
-    note = "the kernel's index has {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`"
+    note = "the kernel counts in {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`"
 )]
 pub trait ShapedOwnArg<T, const D: usize>: Sized {
     fn view(self) -> OwnView<T, D>;
@@ -93,7 +93,7 @@ pub trait ShapedOwnArg<T, const D: usize>: Sized {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to write, with a shape of {D} axes",
     label = "expected `out`, a device buffer of `{T}` and its shape of {D} axes",
-    note = "the kernel's index has {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`"
+    note = "the kernel counts in {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`"
 )]
 pub trait ShapedOutArg<T, const D: usize>: Sized {
     fn view(self) -> OwnView<T, D>;

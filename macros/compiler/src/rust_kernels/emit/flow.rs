@@ -60,8 +60,9 @@ impl Emitter<'_> {
     fn bind(&mut self, pattern: &Pattern, value: &Expr) {
         match (pattern, &value.kind) {
             (Pattern::Wild, _) => self.deliver(value, &Sink::Drop),
-            (Pattern::Name(name), Kind::NewShared) => {
-                let ty = self.types.cpp(self.local(*name).ty).unwrap_or_else(|| "auto".to_owned());
+            (Pattern::Name(name), Kind::NewShared(padding)) => {
+                let ty = self.shared(self.local(*name).ty, padding.as_deref());
+                let ty = ty.unwrap_or_else(|| "auto".to_owned());
                 let cpp = self.local(*name).cpp.clone();
                 self.write(&format!("__shared__ __align__(16) {ty} {cpp};"));
                 self.write(&format!("tw::undefined(&{cpp});"));
@@ -96,6 +97,9 @@ impl Emitter<'_> {
                 }
             }
             _ => {
+                if self.together && self.is_known(value) {
+                    pattern.names(&mut |name| self.known.push(name));
+                }
                 let whole = self.operand(value);
                 if whole.stable {
                     return self.take_apart(pattern, &whole.atom());
@@ -190,6 +194,7 @@ impl Emitter<'_> {
             }
             Kind::While(condition, body) => self.while_loop(condition, body),
             Kind::For(name, range, body) => self.for_loop(*name, range, body),
+            Kind::ForTiles(name, of, body) => self.for_tiles(*name, of, body),
             Kind::Break => self.write("break;"),
             Kind::Continue => self.write("continue;"),
             Kind::Return(value) => match value {

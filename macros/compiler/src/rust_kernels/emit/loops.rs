@@ -57,11 +57,34 @@ impl Emitter<'_> {
             Kind::Integer(_) | Kind::Constant(_) | Kind::Builtin(_) => true,
             Kind::Local(local) => !self.local(*local).mutable && self.known.contains(local),
             Kind::Binary(_, a, b) => self.is_known(a) && self.is_known(b),
-            Kind::Unary(_, a) | Kind::Cast(a) | Kind::Ref(a) | Kind::Deref(a) => self.is_known(a),
+            Kind::Unary(_, a) | Kind::Cast(a) | Kind::Ref(a) | Kind::Deref(a) | Kind::Field(a, _) => {
+                self.is_known(a)
+            }
             Kind::Method(_, a, others) => self.is_known(a) && others.iter().all(|other| self.is_known(other)),
             Kind::Call(_, parts) => parts.iter().all(|part| self.is_known(part)),
             _ => false,
         }
+    }
+
+    pub(super) fn for_tiles(&mut self, name: LocalId, of: &Expr, body: &Block) {
+        let local = self.local(name);
+        let (cpp, mutable) = (local.cpp.clone(), local.mutable);
+        let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
+        let sizes = ty.trim_start_matches("tw::Tile");
+        let (turn, of) = (self.temporary("turn"), self.value(of));
+        self.write(&format!(
+            "for (tw::Tiles{sizes} {turn}({}.shape); {turn}.more(); {turn}.next()) {{",
+            of.atom()
+        ));
+        self.depth += 1;
+        let constant = if mutable { "" } else { "const " };
+        self.write(&format!("{constant}{ty} {cpp} = {turn}.at;"));
+        self.depth -= 1;
+        if self.together {
+            self.known.push(name);
+        }
+        self.inside(body, &Sink::Drop);
+        self.write("}");
     }
 
     pub(super) fn for_loop(&mut self, name: LocalId, range: &Range, body: &Block) {

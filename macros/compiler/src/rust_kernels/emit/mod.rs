@@ -118,7 +118,7 @@ impl Emitter<'_> {
             let ty = |of: Option<String>| of.unwrap_or_else(|| "auto".to_owned());
             match (&parameter.kind, role) {
                 // Its methods are functions.
-                (ParameterKind::Block, _) => {}
+                (ParameterKind::Block(_), _) => {}
                 (ParameterKind::Index(1), Role::Kernel) => {
                     first.push(format!("const usize {cpp} = tw::index();"));
                 }

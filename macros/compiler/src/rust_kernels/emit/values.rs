@@ -410,6 +410,8 @@ impl Emitter<'_> {
                 Value::of(format!("{}.{name}({})", values[0].atom(), values[1].text))
             }
             Method::Position | Method::Same => self.operand(receiver),
+            Method::Shape => Value::stable(format!("{}.shape", self.value(receiver).atom())),
+            Method::Rows => Value::stable(format!("tw::rows({})", self.value(receiver).text)),
             Method::IsSome => {
                 let value = self.value(receiver);
                 Value::of(format!("bool({})", value.text))

@@ -148,7 +148,7 @@ impl Lower<'_> {
             ("is_empty", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
                 (one(Method::IsEmpty, receiver, arguments), self.types.bool())
             }
-            ("get", Shape::Index(1) | Shape::BlockIndex, 0) => {
+            ("get", Shape::Index(1) | Shape::BlockIndex | Shape::Row, 0) => {
                 (one(Method::Position, receiver, arguments), usize)
             }
             ("get", Shape::Index(dimensions), 0) => {
@@ -170,6 +170,12 @@ impl Lower<'_> {
                 self.owned(call, &receiver, Owner::Thread)?;
                 let reference = self.types.add(Shape::Ref(of, true));
                 (one(Method::GetMut, receiver, arguments), self.types.add(Shape::Option(reference)))
+            }
+            (field @ ("item" | "top" | "left"), Shape::Tile(..), 0) => {
+                (Kind::Field(Box::new(receiver), field.to_owned()), usize)
+            }
+            ("tile" | "row", Shape::Elements { .. }, 1) if self.level != Level::Thread => {
+                return Err(self.part_alone(call));
             }
             ("put", Shape::Elements { .. }, 2) if self.level != Level::Thread => {
                 return self.put(call, receiver, arguments);

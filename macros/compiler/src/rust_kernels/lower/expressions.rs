@@ -321,6 +321,7 @@ impl Lower<'_> {
         {
             return self.part(reference.mutability.as_ref(), index, range);
         }
+        self.no_whole_padded(&reference.expr)?;
         let value = self.place(&reference.expr)?;
         if let Some(word) = &reference.mutability {
             self.no_change_of_block(&value, &reference.expr)?;
@@ -338,6 +339,9 @@ impl Lower<'_> {
     ///
     /// `is_read` says whether the method reads elements.
     pub(super) fn receiver(&mut self, expr: &Expr, is_read: bool) -> Lowered {
+        if is_read {
+            self.no_whole_padded(expr)?;
+        }
         if let Some(shared) = self.shared_place(expr, is_read) {
             return shared;
         }
@@ -359,6 +363,7 @@ impl Lower<'_> {
         index: &syn::ExprIndex,
         range: &syn::ExprRange,
     ) -> Lowered<(Kind, Ty)> {
+        self.no_whole_padded(&index.expr)?;
         let base = self.place(&index.expr)?;
         if let Shape::Elements { .. } = self.types.shape(base.ty) {
             return Err(self.element_elsewhere(index, mutability.is_some()));

@@ -33,6 +33,9 @@ impl Lower<'_> {
         if let Some(share) = self.for_share(of, &of.expr)? {
             return Ok(share);
         }
+        if let Some(parts) = self.for_parts(of)? {
+            return Ok(parts);
+        }
         let adapted = adapted(&of.expr);
         let Adapted { over, reversed, step, enumerated, .. } = adapted;
         if let Expr::Range(range) = over {

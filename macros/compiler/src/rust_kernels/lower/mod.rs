@@ -11,6 +11,7 @@ mod patterns;
 mod phases;
 mod scope;
 mod statements;
+mod tiles;
 mod types;
 
 use proc_macro2::Span;
@@ -73,6 +74,8 @@ pub(super) fn lower(
         parameters: signature.parameters.len(),
         owners: Vec::new(),
         shared: Vec::new(),
+        padded: Vec::new(),
+        axes: signature.dimensions,
     };
     lower.names.reserve(&function.sig.ident.to_string());
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
@@ -125,6 +128,10 @@ struct Lower<'e> {
     parameters: usize,
     /// The types of the shared arrays.
     shared: Vec<syn::Type>,
+    /// The shared arrays with padding.
+    padded: Vec<LocalId>,
+    /// The axes of the data that have a shape, and of the grid.
+    axes: usize,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
 }

@@ -6,7 +6,7 @@ use syn::{Item, Local, Pat, Stmt};
 
 use super::{Lower, Lowered};
 use crate::groups::peel_expr;
-use crate::rust_kernels::ir::{Block, Condition, Kind, Statement};
+use crate::rust_kernels::ir::{self, Block, Condition, Kind, Statement};
 use crate::rust_kernels::types::{Shape, Ty};
 
 impl Lower<'_> {
@@ -111,7 +111,11 @@ impl Lower<'_> {
             return Ok(Statement::LetElse(name, value, otherwise));
         }
         let ty = written.unwrap_or(value.ty);
-        Ok(Statement::Let(self.pattern(pattern, ty)?, value))
+        let pattern = self.pattern(pattern, ty)?;
+        if let (ir::Pattern::Name(name), Kind::NewShared(Some(_))) = (&pattern, &value.kind) {
+            self.padded.push(*name);
+        }
+        Ok(Statement::Let(pattern, value))
     }
 
     /// A condition, which may declare a name for the block that follows.
