@@ -42,10 +42,10 @@ fn turned(block: Block<3>, x: &[u32], y: &mut Out<[u32]>) {
     }
 }
 
-/// Differences along rows, with the sum of the row in front; tiles of another parameter have their numbers.
+/// Differences along all rows but the last, with the sum of the row in front; tiles of another parameter have their numbers.
 #[kernel]
-fn differences(block: Block<2>, x: &[i32], y: &mut Out<[i32]>, z: &mut Own<[[i16; 2]]>) {
-    let [rows, columns] = block.shape(&y);
+fn differences(block: Block<2>, x: &[i32], y: &mut Own<[i32]>, z: &mut Own<[[i16; 2]]>) {
+    let [rows, columns] = block.shape(y);
     for row in block.rows(y) {
         if row.get() + 1 == rows {
             continue;

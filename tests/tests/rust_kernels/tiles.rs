@@ -159,13 +159,3 @@ fn launches_have_the_axes_of_the_kernel_and_the_shape_of_the_memory() {
     assert!(text.contains("index out of bounds: the len is 50 but the index is 200"), "{text}");
     assert!(text.contains("it was thread 0 of block [1, 0]"), "{text}");
 }
-
-#[test]
-fn dump() {
-    use thalweg::__private::{Kernel, KernelSource};
-    let all = [<turn as Kernel>::INFO, <softmax as Kernel>::INFO];
-    for info in all {
-        let KernelSource::Rust(source) = info.module.source else { panic!("the kernel is in Rust") };
-        std::fs::write(format!("/tmp/tiles-{}.cu", info.name), source.joined()).unwrap();
-    }
-}
