@@ -11,12 +11,14 @@ mod fault;
 mod launch;
 mod native;
 mod source;
+mod types;
 
 pub use fault::KernelFault;
 
-pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
-pub use constant::{KernelConstant, constant};
+pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks, sealed};
+pub use constant::{KernelConstant, constant, struct_value};
 pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
+pub use types::{KernelNumber, KernelType, RustType, StructLayout, number};
