@@ -129,8 +129,9 @@ fn beside(
     let text = raw(&format!("struct{aligned} {cpp} {{\n{lines}}};\n"));
     let offsets = fields
         .iter()
-        .map(|(_, name, member)| quote_spanned!(at=> (#name, ::core::mem::offset_of!(Self, #member))));
+        .map(|(_, field, member)| quote_spanned!(at=> (#field, ::core::mem::offset_of!(#name, #member))));
     let members = fields.iter().map(|(_, _, member)| member);
+    let types = item.fields.iter().map(|field| &field.ty);
     let (constants, named) =
         (definitions(&private, &found.constants), codegen::named(&private, &found.named));
     let check = format_ident!("PlainElements", span = plain);
@@ -140,34 +141,41 @@ fn beside(
 
         #(#conditions)*
         impl #private::KernelType for #name {
-            const TYPE: &'static #private::RustType = &#private::RustType::Struct(&#private::RustSource {
-                name: #cpp,
-                file: ::core::file!(),
-                text: #private::RustText { text: #text, lines: &[] },
-                constants: &[#(#constants),*],
-                types: &[#(#named),*],
-                callees: &[],
-                layout: ::core::option::Option::Some(#private::StructLayout {
-                    size: ::core::mem::size_of::<Self>(),
-                    align: ::core::mem::align_of::<Self>(),
-                    fields: &[#(#offsets),*],
-                }),
-            });
+            const TYPE: &'static #private::RustType = {
+                // All that name the struct have the same definition.
+                static SOURCE: #private::RustSource = #private::RustSource {
+                    name: #cpp,
+                    file: ::core::file!(),
+                    text: #private::RustText { text: #text, lines: &[] },
+                    constants: &[#(#constants),*],
+                    types: &[#(#named),*],
+                    callees: &[],
+                    layout: ::core::option::Option::Some(#private::StructLayout {
+                        size: ::core::mem::size_of::<#name>(),
+                        align: ::core::mem::align_of::<#name>(),
+                        fields: &[#(#offsets),*],
+                    }),
+                };
+                &#private::RustType::Struct(&SOURCE)
+            };
         }
 
         #(#conditions)*
+        #[allow(trivial_bounds, reason = "a struct that is no plain data is one error")]
         const _: () = {
-            impl #private::sealed::Number for #name {}
+            impl #private::sealed::Number for #name where for<'a> #name: #private::PlainData<'a> {}
             impl #private::sealed::Value for #name {}
-            impl #private::BlockValue for #name {}
-        };
+            impl #private::BlockValue for #name where for<'a> #name: #private::PlainData<'a> {}
 
-        #(#conditions)*
-        impl #private::KernelConstant for #name {
-            fn value(&self) -> ::std::string::String {
-                #private::struct_value(&[#(#private::KernelConstant::value(&self.#members)),*])
+            impl #private::KernelConstant for #name
+            where
+                #(for<'a> #types: #private::FieldConstant<'a>),*
+            {
+                fn value(&self) -> ::std::string::String {
+                    #private::struct_value(&[#(#private::KernelConstant::value(&self.#members)),*])
+                }
             }
-        }
+        };
     }
 }
 

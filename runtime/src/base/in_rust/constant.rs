@@ -13,6 +13,12 @@ pub trait KernelConstant: KernelType {
     fn value(&self) -> String;
 }
 
+/// A constant that is a field of a struct. Generated code has the bound `for<'a> T: FieldConstant<'a>`, so that a
+/// field of another type is one error: where the field's type is named.
+#[doc(hidden)]
+pub trait FieldConstant<'a>: KernelConstant {}
+impl<T: KernelConstant> FieldConstant<'_> for T {}
+
 macro_rules! integers {
     ($($ty:ident $suffix:literal),*) => {$(
         impl KernelConstant for $ty {

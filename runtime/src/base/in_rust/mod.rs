@@ -16,7 +16,7 @@ mod types;
 pub use fault::KernelFault;
 
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks, sealed};
-pub use constant::{KernelConstant, constant, struct_value};
+pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
 pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
 pub(crate) use source::FAULT_VARIABLE;

@@ -39,7 +39,10 @@ pub(in crate::rust_kernels) fn structure(item: &ItemStruct, errors: &mut Errors)
             fields.push((ty, named::field(&member), member));
         }
     }
-    let Lower { errors, constants, named, .. } = lower;
+    let Lower { errors, mut constants, named, .. } = lower;
+    // The definition stands in an item of its own.
+    let paths = constants.iter_mut().filter_map(|(path, _)| path.path.segments.first_mut());
+    paths.filter(|first| first.ident == "Self").for_each(|first| first.ident = item.ident.clone());
     (errors.len() == before).then_some(Structure { name, fields, constants, named })
 }
 
