@@ -331,7 +331,7 @@ fn a_layout_is_compared_by_the_compiler() {
     for line in [
         "struct alignas(16) Shape {",
         "static_assert(sizeof(Shape) == 80 && alignof(Shape) == 16, \"`Shape` is as in Rust\");",
-        "static_assert(__builtin_offsetof(Shape, tw_int) == 65, \"`tw_int` is where Rust has it\");",
+        "static_assert(TW_OFFSET(Shape, tw_int) == 65, \"`tw_int` is where Rust has it\");",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }

@@ -62,7 +62,7 @@ impl StructLayout {
             "static_assert(sizeof({name}) == {size} && alignof({name}) == {align}, \"`{name}` is as in Rust\");\n"
         );
         for (field, offset) in *fields {
-            let at = format!("__builtin_offsetof({name}, {field}) == {offset}");
+            let at = format!("TW_OFFSET({name}, {field}) == {offset}");
             text += &format!("static_assert({at}, \"`{field}` is where Rust has it\");\n");
         }
         text
