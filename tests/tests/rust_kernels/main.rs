@@ -1,5 +1,6 @@
 //! Kernels in Rust: what they compute, what launches check, and how a fault is reported.
 
+mod both;
 mod elements;
 mod faults;
 mod gpu;
@@ -10,3 +11,4 @@ mod launches;
 mod names;
 mod nvrtc;
 mod tiles;
+mod structs;
