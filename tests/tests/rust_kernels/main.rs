@@ -12,3 +12,4 @@ mod names;
 mod nvrtc;
 mod tiles;
 mod structs;
+mod proved;

@@ -9,6 +9,7 @@ mod codegen;
 mod definition;
 mod emit;
 mod errors;
+mod hygiene;
 mod instances;
 mod instead;
 mod ir;
@@ -17,6 +18,7 @@ mod methods;
 mod named;
 mod names;
 mod numbers;
+mod proved;
 mod role;
 mod shared_memory;
 mod signature;
@@ -102,7 +104,8 @@ fn translated(
     if !errors.is_empty() {
         return Err(Vec::new());
     }
-    let Translated { function: body, types, suffixes, numbers, names } = lowered;
+    let Translated { function: mut body, types, suffixes, numbers, names } = lowered;
+    proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
     let name = instance.in_cpp(&function.sig.ident.to_string());
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
@@ -151,7 +154,8 @@ pub fn translate(role: Role, function: &ItemFn, build: Build) -> Result<String, 
     let mut errors = Vec::new();
     let Some(signature) = signature::signature(function, role, &mut errors) else { return Err(errors) };
     match lower::lower(function, &signature, &mut errors) {
-        Ok(Translated { function: body, types, names, .. }) => {
+        Ok(Translated { function: mut body, types, names, .. }) => {
+            proved::prove(&mut body, &types, &signature, &attribute::conditions(function));
             let name = names::in_cpp(&function.sig.ident.to_string());
             let text = emit::emit(&name, role, &signature, &body, &types, names, build);
             Ok(text.lines.iter().map(|line| format!("{}\n", line.text)).collect())
