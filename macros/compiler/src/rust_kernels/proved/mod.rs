@@ -19,7 +19,7 @@ mod tests;
 
 use std::mem;
 
-use super::ir::{Block, Closure, Condition, Expr, Function, Kind, Local, LocalId, Pattern, Phase, Range};
+use super::ir::{Block, Closure, Condition, Expr, Filled, Function, Kind, Local, LocalId, Pattern, Phase, Range};
 use super::ir::{Statement, Unary};
 use super::methods::Method;
 use super::signature::Signature;
@@ -222,15 +222,24 @@ impl Walk<'_> {
                 walk.block(body);
             }),
             Kind::For(name, range, body) => self.for_loop(*name, range, body),
+            Kind::ForTiles(_, of, body) => {
+                self.expr(of);
+                self.apart(|walk| walk.block(body));
+            }
             Kind::Closure(id) => self.closure(*id, None),
-            Kind::Phase(phase) => match **phase {
+            Kind::Phase(phase) => match &mut **phase {
                 Phase::Each(closure) | Phase::Any(closure) | Phase::Count(closure) => {
-                    self.closure(closure, None)
+                    self.closure(*closure, None)
                 }
-                Phase::Fill(array, closure) => self.closure(closure, Some(array)),
+                Phase::Fill(Filled::Shared(array), closure) => self.closure(*closure, Some(*array)),
+                Phase::Fill(Filled::Tile(data, at) | Filled::Row(data, at), closure) => {
+                    self.expr(data);
+                    self.expr(at);
+                    self.closure(*closure, None);
+                }
                 Phase::Reduce(value, combine) => {
-                    self.closure(value, None);
-                    self.closure(combine, None);
+                    self.closure(*value, None);
+                    self.closure(*combine, None);
                 }
             },
             Kind::Unary(_, a)
@@ -261,6 +270,10 @@ impl Walk<'_> {
                 self.expr(receiver);
                 arguments.iter_mut().for_each(|argument| self.expr(argument));
             }
+            Kind::Struct(fields, base) => {
+                fields.iter_mut().for_each(|(_, value)| self.expr(value));
+                base.iter_mut().for_each(|base| self.expr(base));
+            }
             Kind::Put(handle, at, value) => [handle, at, value].into_iter().for_each(|part| self.expr(part)),
             Kind::Integer(_)
             | Kind::Float(_)
@@ -274,7 +287,7 @@ impl Walk<'_> {
             | Kind::Return(None)
             | Kind::Assert(None)
             | Kind::Builtin(_)
-            | Kind::NewShared => {}
+            | Kind::NewShared(_) => {}
         }
     }
 
