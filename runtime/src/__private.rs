@@ -7,7 +7,7 @@ pub use crate::base::chunk::Chunk;
 pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
-    Block, Callee, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource,
+    Block, Callee, Copies, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource,
     RustText, blocks, constant, indices,
 };
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
@@ -25,7 +25,7 @@ pub use crate::device::launch::{
     ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument, for_each, host_body,
 };
 pub use crate::device::registered::Registered;
-pub use crate::driver::{Access, HostBody};
+pub use crate::driver::{Access, Bodies, HostBody, InRust};
 pub use crate::engine::arguments::{InOut, Input, Output};
 pub use crate::engine::numbers::{functions, methods, type_of};
 pub use crate::engine::{

@@ -15,6 +15,7 @@ mod ir;
 mod lower;
 mod methods;
 mod names;
+mod replays;
 mod role;
 mod shared_memory;
 mod signature;

@@ -10,13 +10,17 @@ mod constant;
 mod fault;
 mod launch;
 mod native;
+mod replay;
 mod source;
 
 pub use fault::KernelFault;
+pub(crate) use fault::{Known, Lacking};
 
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
 pub use constant::{KernelConstant, constant};
 pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
+pub use replay::Copies;
+pub(crate) use replay::again;
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
