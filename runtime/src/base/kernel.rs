@@ -145,6 +145,8 @@ pub struct KernelInfo {
     pub has_host_body: bool,
     /// The axes of its index, if it is a kernel in Rust with one thread for each index.
     pub axes: Option<usize>,
+    /// Whether it is a kernel in Rust whose threads fail or not whatever the elements hold that it changes.
+    pub replays: bool,
 }
 
 impl KernelInfo {
@@ -163,7 +165,15 @@ impl KernelInfo {
             cooperative: false,
             has_host_body: false,
             axes: None,
+            replays: false,
         }
+    }
+
+    /// Says that its threads fail or not whatever the elements hold that it changes, so that a launch fails
+    /// again in the same way on what it has read.
+    #[must_use]
+    pub const fn replays(self) -> Self {
+        Self { replays: true, ..self }
     }
 
     /// Says how many axes its index has.

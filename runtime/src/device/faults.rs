@@ -9,12 +9,19 @@ pub(crate) struct Faults {
     pub(crate) kernel: &'static str,
     source: &'static RustSource,
     word: FaultWord,
+    /// Whether a launch fails again in the same way on what it has read.
+    pub(crate) replays: bool,
 }
 
 impl Faults {
     /// The faults of a kernel whose module writes to this word.
-    pub(crate) fn new(kernel: &'static str, source: &'static RustSource, word: FaultWord) -> Self {
-        Self { kernel, source, word }
+    pub(crate) fn new(
+        kernel: &'static str,
+        source: &'static RustSource,
+        word: FaultWord,
+        replays: bool,
+    ) -> Self {
+        Self { kernel, source, word, replays }
     }
 
     /// The fault of a thread since the last call. Launches before it have completed.

@@ -22,6 +22,8 @@ pub struct Function {
     pub(crate) name: &'static str,
     pub(crate) symbols: &'static [&'static str],
     source: KernelSource,
+    /// Whether a launch fails again in the same way on what it has read.
+    replays: bool,
     /// The sizes of the symbols in the source, if they are known.
     symbol_bytes: &'static [Option<usize>],
     /// The module that a kernel with symbols has to itself.
@@ -44,16 +46,22 @@ impl Function {
             Some(raw) => Some(Arc::new(OwnModule::new(device, raw)?)),
             None => None,
         };
-        let KernelInfo { name, symbols, symbol_bytes, module, .. } = *kernel;
+        let KernelInfo { name, symbols, symbol_bytes, module, replays, .. } = *kernel;
         let (device, source, fits) = (device.clone(), module.source, Arc::default());
-        Ok(Self { device, raw, name, symbols, source, symbol_bytes, own, fits })
+        Ok(Self { device, raw, name, symbols, source, replays, symbol_bytes, own, fits })
     }
 
     /// Where threads of the kernel leave their place when they fail; `None` on a device whose launches report
     /// it themselves.
     pub(crate) fn faults(&self) -> Option<Faults> {
         let (KernelSource::Rust(source), Some(own)) = (self.source, &self.own) else { return None };
-        Some(Faults::new(self.name, source, own.raw.fault?))
+        Some(Faults::new(self.name, source, own.raw.fault?, self.replays))
+    }
+
+    /// Whether launches are kept, so that the host can run them again if a thread fails on the device.
+    #[inline]
+    pub(crate) fn is_kept(&self) -> bool {
+        self.replays && self.own.as_ref().is_some_and(|own| own.raw.fault.is_some())
     }
 
     /// Notes that a stream by hand launches the kernel. Nobody knows when that is over, so the module and its

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use super::handles::{Access, RawFunction};
+use crate::base::in_rust::Copies;
 use crate::base::threads::{Grid, volume};
 
 /// The work of a kernel launch on the simulated device.
@@ -10,14 +11,41 @@ use crate::base::threads::{Grid, volume};
 pub type HostBody = Box<dyn FnOnce() + Send + 'static>;
 
 /// Makes the host body of a launch, once for each time that it is launched.
-pub(crate) trait Bodies: Send {
+#[doc(hidden)]
+pub trait Bodies: Send {
+    /// The host body on the simulated device.
     fn body(&self, grid: Grid) -> HostBody;
+    /// The host body on copies of the launch's memory; `None` if it can run on the device's alone.
+    fn on_copies(&self, grid: Grid, copies: &Copies) -> Option<HostBody>;
     fn kept(&self) -> Box<dyn Bodies>;
 }
 
 impl<F: Fn(Grid) -> HostBody + Clone + Send + 'static> Bodies for F {
     fn body(&self, grid: Grid) -> HostBody {
         self(grid)
+    }
+
+    fn on_copies(&self, _: Grid, _: &Copies) -> Option<HostBody> {
+        None
+    }
+
+    fn kept(&self) -> Box<dyn Bodies> {
+        Box::new(self.clone())
+    }
+}
+
+/// The host bodies of a kernel in Rust: a function that makes them for the launch's memory or copies of it.
+#[derive(Debug, Clone)]
+#[doc(hidden)]
+pub struct InRust<F>(pub F);
+
+impl<F: Fn(Grid, &Copies) -> HostBody + Clone + Send + 'static> Bodies for InRust<F> {
+    fn body(&self, grid: Grid) -> HostBody {
+        (self.0)(grid, &Copies::default())
+    }
+
+    fn on_copies(&self, grid: Grid, copies: &Copies) -> Option<HostBody> {
+        Some((self.0)(grid, copies))
     }
 
     fn kept(&self) -> Box<dyn Bodies> {

@@ -25,8 +25,8 @@ pub use handles::Access;
 pub(crate) use handles::{
     Cluster, DevicePtr, FaultWord, Loaded, RawEvent, RawFunction, RawGraph, RawModule, RawStream, RawSymbol,
 };
-pub use launch::HostBody;
-pub(crate) use launch::{Bodies, HostBodies, RawLaunch};
+pub use launch::{Bodies, HostBody, InRust};
+pub(crate) use launch::{HostBodies, RawLaunch};
 
 /// A time in nanoseconds.
 pub(crate) type Nanos = f64;

@@ -9,6 +9,7 @@ mod explain;
 mod feeds;
 mod fits;
 mod frame;
+mod launched;
 pub(crate) mod numbers;
 mod options;
 mod pipeline;

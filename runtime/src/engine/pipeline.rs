@@ -16,6 +16,7 @@ use crate::device::stream::Stream;
 use crate::engine::arguments::Arena;
 use crate::engine::arguments::shared::Shared;
 use crate::engine::chunks::costs::{HARDWARE_QUEUES, Spread, kernels_bind};
+use crate::engine::launched::Launched;
 use crate::engine::options::Settings;
 use crate::engine::place::{place_of, place_of_buffer, place_of_pipeline};
 use crate::engine::staging::Staging;
@@ -75,6 +76,9 @@ pub struct Pipeline {
     /// The kernels in Rust that report faults, with the operations that launch them. No threads share the
     /// lock, as with the states.
     pub(crate) faults: Mutex<Vec<(usize, Faults)>>,
+    /// The launches of the last run that was enqueued, as far as the host can run them again. No threads share
+    /// the lock.
+    pub(crate) launched: Mutex<Launched>,
     /// Takes the timestamps of profiles.
     pub(crate) clockwork: Clockwork,
     /// The costs that the last profile has measured for each operation. Empty without a profile.
@@ -138,6 +142,7 @@ impl Pipeline {
             graphs: (graph == Some(true)).then(Box::default),
             symbols: Symbols::default(),
             faults: Mutex::default(),
+            launched: Mutex::default(),
             clockwork: Clockwork::default(),
             profile_share,
             measured: Vec::new(),
@@ -225,7 +230,8 @@ impl Pipeline {
         let faults = self.faults.get_mut().unwrap_or_else(PoisonError::into_inner);
         let found = faults.iter().filter_map(|(operation, faults)| {
             let fault = faults.take()?;
-            Some(Box::new(Fault { operation: *operation, kernel: faults.kernel, fault }))
+            let (operation, kernel, replays) = (*operation, faults.kernel, faults.replays);
+            Some(Box::new(Fault { operation, kernel, replays, chunk: None, fault }))
         });
         found.reduce(|first, _| first)
     }
@@ -272,6 +278,11 @@ impl Pipeline {
         self.spread.now() && self.streams.used(self.plan, self.depth, true) <= HARDWARE_QUEUES
     }
 
+    /// The launches that the host can run again.
+    pub(crate) fn launched(&mut self) -> &mut Launched {
+        self.launched.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The values that routines keep.
     pub(crate) fn states(&mut self) -> &mut States {
         self.states.get_mut().unwrap_or_else(PoisonError::into_inner)
@@ -293,6 +304,10 @@ pub(crate) struct Fault {
     /// Index into the plan's operations.
     pub(crate) operation: usize,
     pub(crate) kernel: &'static str,
+    /// Whether a launch fails again in the same way on what it has read.
+    pub(crate) replays: bool,
+    /// The chunk, if it is known.
+    pub(crate) chunk: Option<u64>,
     pub(crate) fault: KernelFault,
 }
 

@@ -7,4 +7,5 @@ mod libraries;
 mod pipelines;
 mod repeated_names;
 mod repeated_runs;
+mod replays;
 mod rust_kernels;

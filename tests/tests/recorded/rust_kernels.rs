@@ -18,12 +18,16 @@ fn gathered(i: Index, x: &[f32], at: &[u32], y: &mut Out<[f32]>) {
 }
 
 #[device]
-fn element(x: &[f32], at: u32) -> f32 {
+pub(crate) fn element(x: &[f32], at: u32) -> f32 {
     x[at as usize]
 }
 
-/// The line of `gathered` that indexes `at`, and that of `element`, which indexes `x`.
-const LINES: [u32; 2] = [line!() - 9, line!() - 4];
+/// The line of `element`, which indexes `x`.
+pub(crate) const ELEMENT: u32 = line!() - 4;
+pub(crate) const FILE: &str = file!();
+
+/// The line of `gathered` that indexes `at`, and that of `element`.
+const LINES: [u32; 2] = [ELEMENT - 5, ELEMENT];
 
 stream_pipeline! {
     pipeline Gathered {

@@ -80,7 +80,7 @@ fn an_index_out_of_bounds_names_its_line_and_thread() {
         said.contains(&format!("faults.rs:{LINE}: index out of bounds: the len is 2 but the index is 7")),
         "{said}"
     );
-    assert!(said.contains("it was the thread of index 2"), "{said}");
+    assert!(said.contains("it was the thread of index 2, thread 2 of block 0\n"), "{said}");
     assert!(said.contains("chunk 1"), "{said}");
     let ErrorKind::Function(function) = error.kind() else { panic!("{error:?}") };
     assert_eq!(function.message(), "index out of bounds: the len is 2 but the index is 7");

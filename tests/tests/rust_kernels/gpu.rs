@@ -38,6 +38,9 @@ fn a_fault_names_its_line_and_the_device_goes_on() {
         let said = error.to_string();
         let expected = format!("kernel `gathered` failed at {}:{LINE}: ", crate::faults::FILE);
         assert!(said.contains(&expected), "{said}");
+        // The host has run the launch of the second chunk again.
+        assert!(said.contains("the len is 2 but the index is 7\n") && said.contains("chunk 1"), "{said}");
+        assert!(said.contains("it was the thread of index 2, thread 2 of block 0\n"), "{said}");
         // This pipeline goes on, and so does another one on the device.
         gathered.run(&[1.0, 2.0], &[0, 1, 0, 1, 1, 1, 0, 0], &mut y).unwrap();
         assert_eq!(y, [1.0, 2.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0]);

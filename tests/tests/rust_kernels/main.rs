@@ -10,6 +10,6 @@ mod instances;
 mod launches;
 mod names;
 mod nvrtc;
-mod tiles;
-mod structs;
 mod proved;
+mod structs;
+mod tiles;

@@ -12,6 +12,7 @@ use super::definition::{self, generics};
 use super::emit::Text;
 use super::instances::Instance;
 use super::ir::Function;
+use super::replays;
 use super::role::Role;
 use super::shared_memory;
 use super::signature::{ParameterKind, Signature};
@@ -269,6 +270,7 @@ impl Generator<'_> {
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
         // NVRTC 11 has an older language by default.
         let options = ["--std=c++17"].iter().chain(options);
+        let replays = replays::replays(self.item, signature).then(|| quote_spanned!(at=> .replays()));
         let axes = (!signature.is_in_blocks()).then(|| quote_spanned!(at=> .axes(#dimensions)));
         let fits = shared_memory::fits(self.item, &body.shared, &plain);
         let launch = Ident::new("launch", name.span().resolved_at(at));
@@ -332,6 +334,7 @@ impl Generator<'_> {
                         .parameters(&[#(#declared),*])
                         #axes
                         #bounds
+                        #replays
                         .on_host();
 
                     unsafe fn from_function(function: #private::Function) -> Self {
@@ -400,17 +403,21 @@ impl Generator<'_> {
         }
     }
 
-    /// The function that the simulated device runs: the user's, once for each thread. Each thread of the host has
-    /// its handles.
+    /// The function that the host runs: the user's, once for each thread. Each thread of the host has its
+    /// handles. It runs on the simulated device's memory, and on copies of a GPU's.
     fn host(&self, signature: &Signature, accesses: &[TokenStream]) -> TokenStream {
         let (private, at) = (&self.private, Span::mixed_site());
         let dimensions = Literal::usize_unsuffixed(signature.dimensions);
+        let mut views = Vec::new();
         let mut slices = Vec::new();
         let mut handles = Vec::new();
         let mut arguments = Vec::new();
         let mut promises = Vec::new();
         for parameter in &signature.parameters {
             let name = &parameter.name;
+            if parameter.kind.is_memory() {
+                views.push(quote_spanned!(at=> let #name = #name.within(copies);));
+            }
             match &parameter.kind {
                 ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
                 ParameterKind::Block(_) => arguments.push(quote_spanned!(at=> block)),
@@ -444,7 +451,26 @@ impl Generator<'_> {
                 });
             }
         };
-        launches::host(private, &body, &promises, accesses)
+        // A GPU's launch has kept its promises, or failed.
+        let checked = (!promises.is_empty()).then(|| {
+            // SAFETY of the generated block: the simulated device runs the body while the launch's arguments
+            // are lent to it.
+            quote_spanned! {at=>
+                if !copies.is_any() {
+                    return unsafe {
+                        #private::whole_body(grid, &[#(#promises),*], &[#(#accesses),*], body)
+                    };
+                }
+            }
+        });
+        quote_spanned! {at=>
+            let host = #private::InRust(move |grid: #private::Grid, copies: &#private::Copies| {
+                #(#views)*
+                let body = #body;
+                #checked
+                #private::host_body(body)
+            });
+        }
     }
 }
 

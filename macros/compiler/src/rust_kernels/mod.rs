@@ -19,6 +19,7 @@ mod named;
 mod names;
 mod numbers;
 mod proved;
+mod replays;
 mod role;
 mod shared_memory;
 mod signature;

@@ -54,6 +54,11 @@ impl ParameterKind {
         matches!(self, Self::Index(_) | Self::Block(_))
     }
 
+    /// Whether it is data of the device.
+    pub(super) fn is_memory(&self) -> bool {
+        matches!(self, Self::Slice(_) | Self::Own(_) | Self::Out(_))
+    }
+
     /// The type in the body.
     pub(super) fn ty(&self, reader: &mut impl ReadsTypes) -> Ty {
         // Such a type was reported.

@@ -15,6 +15,7 @@ pub struct KernelFault {
     pub(crate) place: Option<(String, u32)>,
     pub(crate) thread: FaultThread,
     pub(crate) message: String,
+    pub(crate) known: Known,
 }
 
 /// The thread that has failed, as far as it is known.
@@ -22,10 +23,63 @@ pub struct KernelFault {
 pub(crate) enum FaultThread {
     /// A GPU tells the line alone.
     Unknown,
-    /// The thread of an index, the axis that varies fastest last.
-    OfIndex(Vec<usize>),
+    /// The thread of an index, the axis that varies fastest last; and the threads of a block, as `[x, y, z]`.
+    OfIndex(Vec<usize>, [u32; 3]),
     /// A thread of the block of an index; `None` outside of phases, where all threads do the same.
     OfBlock(Vec<usize>, Option<usize>),
+}
+
+/// Where the thread and the message of a fault come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// The kernel has run on the host.
+    All,
+    /// A GPU has told the line. The host has run the launch again, and a thread has failed at that line.
+    Again,
+    /// A GPU has told the line; and why running the launch again has told no more, if that was tried.
+    Line(Option<Lacking>),
+}
+
+/// Why running a launch again does not tell the thread that has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lacking {
+    /// What own elements hold decides whether a thread fails, and the kernel has changed them.
+    Own,
+    /// What the launches have read was overwritten since.
+    Overwritten,
+    /// The launch has more memory than is copied for this.
+    TooLarge,
+    /// The device has not given back what the launch has read.
+    Device,
+    /// It takes too long.
+    TooLong,
+    /// No thread fails there in the launches that are left, which may be fewer than there were.
+    NotThere { all: bool },
+}
+
+impl Lacking {
+    fn said(self) -> &'static str {
+        match self {
+            Self::Own => {
+                "the launch cannot be run again on the host: what its own elements held decides whether a \
+                 thread fails, and it has changed them"
+            }
+            Self::Overwritten => {
+                "the launch cannot be run again on the host: what it has read was overwritten since"
+            }
+            Self::TooLarge => "the launch is not run again on the host: it has too much memory",
+            Self::Device => {
+                "the launch cannot be run again on the host: the device does not give back what it has read"
+            }
+            Self::TooLong => {
+                "the host has run the launch again for some time, and has not come to the thread"
+            }
+            Self::NotThere { all: true } => "the host has run the launch again, and no thread failed there",
+            Self::NotThere { all: false } => {
+                "the host has run again the launches whose data are left, and no thread failed there"
+            }
+        }
+    }
 }
 
 impl fmt::Display for KernelFault {
@@ -36,14 +90,26 @@ impl fmt::Display for KernelFault {
         f.write_str(&self.message)?;
         match &self.thread {
             FaultThread::Unknown => Ok(()),
-            FaultThread::OfIndex(index) => {
-                write!(f, "\n  note: it was the thread of index {}", shown(index))
-            }
+            FaultThread::OfIndex(index, threads) => of_index(index, *threads, f),
             FaultThread::OfBlock(block, Some(thread)) => {
                 write!(f, "\n  note: it was thread {thread} of block {}", shown(block))
             }
             FaultThread::OfBlock(block, None) => {
                 write!(f, "\n  note: it was block {}, outside of a phase", shown(block))
+            }
+        }?;
+        match self.known {
+            Known::All => Ok(()),
+            Known::Again => f.write_str(
+                "\n  note: a GPU tells the line alone; the host has run the launch again, and this is the first \
+                 thread that fails there",
+            ),
+            Known::Line(lacking) => {
+                f.write_str(
+                    "\n  note: a GPU tells the line alone: the simulated device tells the thread and the \
+                     numbers, too",
+                )?;
+                lacking.map_or(Ok(()), |lacking| write!(f, "\n  note: {}", lacking.said()))
             }
         }
     }
@@ -57,6 +123,25 @@ fn shown(index: &[usize]) -> String {
     }
 }
 
+/// The thread of an index, whose last axis is CUDA's x, and its place in its block, as `(x, y, z)`.
+fn of_index(index: &[usize], threads: [u32; 3], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let axes = || index.iter().rev().zip(threads.map(|threads| threads as usize));
+    let shown = |axes: Vec<usize>| match &axes[..] {
+        [one] => one.to_string(),
+        several => {
+            let several: Vec<_> = several.iter().map(usize::to_string).collect();
+            format!("({})", several.join(", "))
+        }
+    };
+    let thread = shown(axes().map(|(at, threads)| at % threads).collect());
+    let block = shown(axes().map(|(at, threads)| at / threads).collect());
+    match index {
+        [one] => write!(f, "\n  note: it was the thread of index {one}")?,
+        several => write!(f, "\n  note: it was the thread of index {several:?}")?,
+    }
+    write!(f, ", thread {thread} of block {block}")
+}
+
 thread_local! {
     /// Whether this thread runs a kernel.
     static IN_KERNEL: Cell<bool> = const { Cell::new(false) };
@@ -65,19 +150,31 @@ thread_local! {
 }
 
 impl KernelFault {
+    /// What a GPU tells: the Rust file and the line, if they are known.
+    pub(super) fn of_line(place: Option<(String, u32)>) -> Self {
+        let message =
+            "an index out of bounds, an overflow, a division by zero or a false assertion".to_owned();
+        Self { place, thread: FaultThread::Unknown, message, known: Known::Line(None) }
+    }
+
     /// Goes on as a panic, which carries the fault.
     pub(super) fn resume(self) -> ! {
         panic::resume_unwind(Box::new(self))
     }
 }
 
-/// Calls `launch`, which runs a kernel's threads and stores the index of each before it runs.
-pub(super) fn running<const D: usize>(launch: impl FnOnce(&mut [usize; D])) -> Result<(), KernelFault> {
+/// Calls `launch`, which runs a kernel's threads and stores the index of each before it runs. `threads` are
+/// those of a block, as `[x, y, z]`.
+pub(super) fn running<const D: usize>(
+    threads: [u32; 3],
+    launch: impl FnOnce(&mut [usize; D]),
+) -> Result<(), KernelFault> {
     let mut index = [0; D];
     caught(|| launch(&mut index)).map_err(|(place, message)| KernelFault {
         place,
-        thread: FaultThread::OfIndex(index.to_vec()),
+        thread: FaultThread::OfIndex(index.to_vec(), threads),
         message,
+        known: Known::All,
     })
 }
 
@@ -91,6 +188,7 @@ pub(super) fn in_block(
         place,
         thread: FaultThread::OfBlock(block.to_vec(), thread.get()),
         message,
+        known: Known::All,
     })
 }
 
@@ -128,23 +226,42 @@ mod tests {
     #[test]
     fn a_fault_says_where_and_which_thread() {
         let line = line!() + 3;
-        let outcome = running::<2>(|index| {
+        let outcome = running::<2>([4, 2, 1], |index| {
             *index = [3, 4];
             assert_eq!(index[0], 7, "as the test wants");
         });
         let fault = outcome.expect_err("it panicked");
         let (file, at) = fault.place.clone().expect("a place");
         assert!(file.ends_with("fault.rs"), "{file}");
-        assert_eq!((at, &fault.thread), (line, &FaultThread::OfIndex(vec![3, 4])));
+        assert_eq!((at, &fault.thread), (line, &FaultThread::OfIndex(vec![3, 4], [4, 2, 1])));
         let said = fault.to_string();
         assert!(said.starts_with(&format!("at {file}:{line}: ")), "{said}");
         assert!(said.contains("as the test wants"), "{said}");
-        assert!(said.ends_with("\n  note: it was the thread of index [3, 4]"), "{said}");
+        let of = "\n  note: it was the thread of index [3, 4], thread (0, 1) of block (1, 1)";
+        assert!(said.ends_with(of), "{said}");
+    }
+
+    #[test]
+    fn what_a_gpu_does_not_tell_is_said() {
+        let line = KernelFault::of_line(Some(("k.rs".to_owned(), 7)));
+        let first = "at k.rs:7: an index out of bounds, an overflow, a division by zero or a false assertion\n  \
+                     note: a GPU tells the line alone: ";
+        assert!(line.to_string().starts_with(first), "{line}");
+        let cause = |lacking| KernelFault { known: Known::Line(Some(lacking)), ..line.clone() }.to_string();
+        assert!(cause(Lacking::Overwritten).ends_with("was overwritten since"));
+        assert!(cause(Lacking::NotThere { all: false }).ends_with("are left, and no thread failed there"));
+        let thread = FaultThread::OfIndex(vec![70], [32, 1, 1]);
+        let again = KernelFault { known: Known::Again, thread, message: "why".to_owned(), ..line };
+        let said = again.to_string();
+        assert!(
+            said.starts_with("at k.rs:7: why\n  note: it was the thread of index 70, thread 6 of block 2\n")
+        );
+        assert!(said.ends_with("this is the first thread that fails there"), "{said}");
     }
 
     #[test]
     fn a_panic_outside_of_kernels_goes_to_the_hook_before() {
-        running::<1>(|_| {}).expect("no fault");
+        running::<1>([1; 3], |_| {}).expect("no fault");
         assert!(!IN_KERNEL.get());
         let outcome = panic::catch_unwind(|| panic::panic_any(5));
         assert_eq!(outcome.expect_err("it panicked").downcast_ref::<i32>(), Some(&5));

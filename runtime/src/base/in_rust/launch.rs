@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::fault::{self, KernelFault};
 use super::native::Index;
+use super::replay;
 use crate::base::threads::Grid;
 
 /// The threads that one task runs, one after another: enough that starting the task costs little.
@@ -19,17 +20,20 @@ const TASK: usize = 1 << 13;
 pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
     let extents = [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
     let threads: usize = extents.iter().product();
-    let tasks = threads.div_ceil(TASK);
-    in_order(tasks, |task| run(extents, task * TASK..threads.min((task + 1) * TASK), kernel()));
+    // A search goes on after a thread that has failed elsewhere.
+    let each = if replay::is_searching() { 1 } else { TASK };
+    let range = |task: usize| task * each..threads.min((task + 1) * each);
+    in_order(threads.div_ceil(each), |task| run(extents, grid.block_dim, range(task), kernel()));
 }
 
 /// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in
 /// order goes on as a panic, so that the outcome does not depend on which is faster.
 pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFault> + Sync) {
-    let fault = match tasks {
+    let fault = match (replay::search(), tasks) {
+        (Some(search), _) => search.first(tasks, run),
         // Starting a single task on another thread would cost more than it gives.
-        1 => run(0).err(),
-        _ => (0..tasks).into_par_iter().find_map_first(|task| run(task).err()),
+        (None, 1) => run(0).err(),
+        (None, _) => (0..tasks).into_par_iter().find_map_first(|task| run(task).err()),
     };
     if let Some(fault) = fault {
         fault.resume();
@@ -41,10 +45,11 @@ pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFau
 #[inline]
 fn run<const D: usize>(
     [_, y, x]: [usize; 3],
+    block_dim: [u32; 3],
     range: Range<usize>,
     mut kernel: impl FnMut(Index<D>),
 ) -> Result<(), KernelFault> {
-    fault::running(|current| {
+    fault::running(block_dim, |current| {
         let mut next = range.start;
         while next < range.end {
             let (row, first) = (next / x, next % x);
@@ -117,7 +122,10 @@ mod tests {
             });
             let payload = outcome.expect_err("it panicked");
             let fault = payload.downcast_ref::<KernelFault>().expect("a kernel's fault");
-            assert!(fault.to_string().ends_with("the thread of index 100000"), "{fault}");
+            assert!(
+                fault.to_string().ends_with("the thread of index 100000, thread 160 of block 390"),
+                "{fault}"
+            );
         }
     }
 }

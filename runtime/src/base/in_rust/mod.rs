@@ -10,16 +10,20 @@ mod constant;
 mod fault;
 mod launch;
 mod native;
+mod replay;
 mod source;
 mod tiles;
 mod types;
 
 pub use fault::KernelFault;
+pub(crate) use fault::{Known, Lacking};
 
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks, sealed};
 pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
 pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
+pub use replay::Copies;
+pub(crate) use replay::again;
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
 pub use tiles::{Elements, Fill, OwnRow, OwnTile, Row, Rows, Tile, Tiles};

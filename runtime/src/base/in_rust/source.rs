@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 use std::ptr;
 
-use super::fault::{FaultThread, KernelFault};
+use super::fault::KernelFault;
 use super::types::{RustType, StructLayout};
 
 /// Finds the source of a function that another calls. It is called when the sources are joined: constants
@@ -81,10 +81,6 @@ static inline void tw::fault(u32 place) { faulted(place); }
 #endif
 "#;
 
-/// What is known of a fault on a GPU besides its line.
-const ON_A_GPU: &str = "an index out of bounds, an overflow, a division by zero or a false assertion\n  \
-    note: a GPU tells the line alone: the simulated device tells the thread and the numbers, too";
-
 /// The bits of a place that are the line. The others count the functions that the kernel calls.
 const LINE_BITS: u32 = 20;
 
@@ -127,8 +123,7 @@ impl RustSource {
         let (function, line) = (place >> LINE_BITS, place & ((1 << LINE_BITS) - 1));
         let order = self.order();
         let source = order.iter().rev().nth(function as usize);
-        let place = source.map(|source| (source.file.to_owned(), line));
-        KernelFault { place, thread: FaultThread::Unknown, message: ON_A_GPU.to_owned() }
+        KernelFault::of_line(source.map(|source| (source.file.to_owned(), line)))
     }
 
     /// The functions in the order in which they are written: each after those that it calls, so that the

@@ -9,7 +9,7 @@ use crate::base::threads::Grid;
 use crate::device::function::Function;
 use crate::device::pending::Caller;
 use crate::device::views::{OwnView, Uneven};
-use crate::driver::{Access, Bodies, HostBodies, HostBody, RawLaunch};
+use crate::driver::{Access, Bodies, HostBodies, RawLaunch};
 
 /// A kernel type made by `#[kernels]` or `#[kernel]`.
 #[doc(hidden)]
@@ -223,7 +223,7 @@ impl<'r> Launch<'r> {
         sizes: &[usize],
         accesses: &[Access],
         symbols: &[Access],
-        host: &(impl Fn(Grid) -> HostBody + Clone + Send + 'static),
+        host: &impl Bodies,
     ) -> Result<()> {
         let Self { target, at, grid } = self;
         let arguments = Arguments { params, sizes, accesses, symbols };

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use super::view::{Uneven, ViewMut};
 use crate::backends::sim::Promise;
-use crate::base::in_rust::{Out, Own};
+use crate::base::in_rust::{Copies, Out, Own};
 use crate::driver::Access;
 
 /// Device memory with a shape of `D` axes, the one that varies fastest last.
@@ -48,6 +48,11 @@ impl<T, const D: usize> OwnView<T, D> {
 }
 
 impl<T: Pod, const D: usize> OwnView<T, D> {
+    /// The memory where a launch on the host has it: a copy, or the device's own.
+    pub fn within(self, copies: &Copies) -> Self {
+        Self { view: self.view.within(copies), ..self }
+    }
+
     /// The number of elements. It takes `self` by value, as [`ViewMut::len`] does.
     #[inline]
     pub fn len(self) -> usize {

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use crate::backends::sim::Promise;
+use crate::base::in_rust::Copies;
 use crate::driver::{Access, DevicePtr};
 
 /// Memory whose elements a kernel takes `group` by `group`, of which there is no whole number.
@@ -85,6 +86,12 @@ macro_rules! view {
         }
 
         impl<T: Pod> $view<T> {
+            /// The memory where a launch on the host has it: a copy, or the device's own.
+            pub fn within(self, copies: &Copies) -> Self {
+                let address = copies.address(self.ptr.0, self.len * size_of::<T>());
+                Self { ptr: DevicePtr(address), ..self }
+            }
+
             /// The number of elements. It takes `self` by value, so that it comes before every trait's method
             /// in a kernel's requirements.
             #[inline]
@@ -173,13 +180,15 @@ impl<T: Pod> View<T> {
     /// ```
     ///
     /// # Safety
-    /// It is called on the simulated device only, while that executes the launch that this view was made for.
-    /// The borrow ends with the launch.
+    /// It is called on the simulated device only, while that executes the launch that this view was made for;
+    /// or the view is [within](Self::within) copies, which stay as long as that launch runs on the host. The
+    /// borrow ends with the launch.
     #[inline]
     pub unsafe fn slice(&self) -> &[T] {
         // SAFETY: the view lies in one live allocation of the simulated device (checked when the view was
         // made), aligned to 256 bytes and initialised; `T: Pod` accepts any bytes. No other launch runs at
-        // the same time, and `Launch::enqueue` refused overlapping views of which one is mutable.
+        // the same time, and `Launch::enqueue` refused overlapping views of which one is mutable. A copy of a
+        // view has the same bytes, is aligned as the memory was, and is this launch's alone.
         unsafe { std::slice::from_raw_parts(self.ptr.0 as *const T, self.len) }
     }
 }

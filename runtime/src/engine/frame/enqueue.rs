@@ -220,13 +220,14 @@ impl Pipeline {
     fn lend(&mut self) -> Taken {
         let staging = RefCell::new(std::mem::take(&mut self.staging));
         let symbols = RefCell::new(std::mem::take(&mut self.symbols));
-        Taken { staging, symbols, totals: RefCell::default() }
+        Taken { staging, symbols, ..Taken::default() }
     }
 
     /// Takes the state back, with the graphs of a run that had some.
     fn take_back(&mut self, taken: Taken, graphs: Option<Box<Graphs>>) -> Totals {
-        let Taken { staging, symbols, totals } = taken;
+        let Taken { staging, symbols, launched, totals } = taken;
         (self.staging, self.symbols) = (staging.into_inner(), symbols.into_inner());
+        *self.launched() = launched.into_inner();
         if graphs.is_some() {
             self.graphs = graphs;
         }

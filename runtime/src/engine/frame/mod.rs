@@ -1,6 +1,7 @@
 //! The frame of a run: its memory is prepared, its chunks are enqueued, the device is waited for, and the run
 //! is reported once nothing is in flight.
 
+mod again;
 mod drain;
 mod enqueue;
 pub(crate) mod execute;

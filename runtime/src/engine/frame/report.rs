@@ -35,6 +35,10 @@ impl Over<'_, '_> {
         report.awaited = exchange.map_or_else(Vec::new, Exchange::awaited);
         let sinks = self.sinks.filter(|_| failure.is_none());
         let outcome = outcome.and_then(|()| sinks.map_or(Ok(()), Err));
+        let drained = match drained {
+            Drained::Faulted(found) => Drained::Faulted(pipeline.again(found, chunking.chunks())),
+            other => other,
+        };
         if let Some(error) = first_error(plan, outcome, drained, failure) {
             let accepted = |host| exchange.and_then(|exchange| exchange.accepted(host));
             let start = |chunk| if endless { log.start(chunk) } else { chunking.start(chunk) };
@@ -105,8 +109,9 @@ fn first_error(
     let on_device = match drained {
         Drained::Clean => None,
         Drained::Faulted(found) => {
-            let Fault { operation, kernel, fault } = *found;
-            let error = Error::new(Detail::KernelFault { kernel, fault }).at(place_of(plan, operation, None));
+            let Fault { operation, kernel, chunk, fault, .. } = *found;
+            let error = Error::new(Detail::KernelFault { kernel, fault });
+            let error = error.at(place_of(plan, operation, chunk));
             // What failed while the work was enqueued may follow from the fault.
             return Some(error);
         }

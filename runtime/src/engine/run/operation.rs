@@ -371,6 +371,10 @@ impl LaunchTarget for Operation<'_> {
             return self.fail(Detail::Skipped);
         }
         self.give_symbols(function, arguments.symbols)?;
+        if function.is_kept() {
+            let mut launched = self.run.taken.launched.borrow_mut();
+            launched.keep(self.tag(), grid, arguments.accesses, bodies);
+        }
         let launch = arguments.launch(function, grid, bodies);
         let _seen = self.seen();
         // SAFETY: the stream and the views are of this run, which drains before they go; the rest is the

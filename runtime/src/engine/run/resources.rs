@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use crate::base::plan::Plan;
 use crate::device::Device;
+use crate::engine::launched::Launched;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
 use crate::engine::state::States;
@@ -32,5 +33,7 @@ pub(crate) struct Resources<'r> {
 pub(crate) struct Taken {
     pub(crate) staging: RefCell<Staging>,
     pub(crate) symbols: RefCell<Symbols>,
+    /// The launches that the host can run again.
+    pub(crate) launched: RefCell<Launched>,
     pub(crate) totals: RefCell<Totals>,
 }

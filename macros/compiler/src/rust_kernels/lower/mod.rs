@@ -11,8 +11,8 @@ mod patterns;
 mod phases;
 mod scope;
 mod statements;
-mod tiles;
 mod structures;
+mod tiles;
 mod types;
 
 use proc_macro2::Span;

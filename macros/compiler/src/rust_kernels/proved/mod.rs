@@ -19,7 +19,9 @@ mod tests;
 
 use std::mem;
 
-use super::ir::{Block, Closure, Condition, Expr, Filled, Function, Kind, Local, LocalId, Pattern, Phase, Range};
+use super::ir::{
+    Block, Closure, Condition, Expr, Filled, Function, Kind, Local, LocalId, Pattern, Phase, Range,
+};
 use super::ir::{Statement, Unary};
 use super::methods::Method;
 use super::signature::Signature;
