@@ -5,6 +5,7 @@
 //! them together when a program runs. The types in [`native`] are those with which the function runs on the
 //! host.
 
+mod atomics;
 mod blocks;
 mod constant;
 mod fault;
@@ -14,6 +15,7 @@ mod source;
 
 pub use fault::KernelFault;
 
+pub use atomics::{AtomicF32, AtomicF64, KernelAtomic, SharedAtomic};
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
 pub use constant::{KernelConstant, constant};
 pub use launch::indices;

@@ -2,6 +2,7 @@
 //! is not in the language is an error at its token.
 
 mod assignments;
+mod atomics;
 mod calls;
 mod elements;
 mod expressions;
@@ -22,6 +23,7 @@ use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
+use atomics::Turns;
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
 
@@ -73,6 +75,7 @@ pub(super) fn lower(
         parameters: signature.parameters.len(),
         owners: Vec::new(),
         shared: Vec::new(),
+        turns: Turns::default(),
     };
     lower.names.reserve(&function.sig.ident.to_string());
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
@@ -125,6 +128,8 @@ struct Lower<'e> {
     parameters: usize,
     /// The types of the shared arrays.
     shared: Vec<syn::Type>,
+    /// What matters to whether a loop waits for another thread.
+    turns: Turns,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
 }
