@@ -126,7 +126,7 @@ pub(super) fn run<K: Kernel>(
     arguments: &[Argument],
 ) -> Outcome {
     let turns = Turns { steps: 50_000_000, ..Turns::new((grid, 1, 1), (block, 1, 1), 0) }.order(order);
-    let name = format!("in_rust_0::{}", K::INFO.symbol);
+    let (_, name) = in_cpp::<K>();
     // SAFETY: the arguments are those that the kernel declares, and it is checked that it stays within them.
     unsafe { program.launch(&name, turns, arguments) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }

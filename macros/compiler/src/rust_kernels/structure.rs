@@ -163,7 +163,7 @@ fn beside(
         #(#conditions)*
         #[allow(trivial_bounds, reason = "a struct that is no plain data is one error")]
         const _: () = {
-            impl #private::sealed::Number for #name where for<'a> #name: #private::PlainData<'a> {}
+            impl #private::sealed::Structure for #name where for<'a> #name: #private::PlainData<'a> {}
             impl #private::sealed::Value for #name {}
             impl #private::BlockValue for #name where for<'a> #name: #private::PlainData<'a> {}
 

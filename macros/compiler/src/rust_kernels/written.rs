@@ -3,6 +3,7 @@
 use quote::ToTokens;
 use syn::{BinOp, Expr, ExprLit, GenericArgument, Lit, PathArguments, Type, TypePath};
 
+use super::atomics;
 use super::named;
 use super::types::{Length, Number, Shape, Ty, Types};
 use crate::groups::peel;
@@ -56,6 +57,10 @@ pub(super) trait ReadsTypes {
                         self.types().add(Shape::Index(dimensions))
                     }
                     _ if named::is_name(path) => self.type_named(path),
+                    (None, PathArguments::None) => {
+                        let number = atomics::named(&name)?;
+                        self.types().add(Shape::Atomic(number))
+                    }
                     _ => return None,
                 }
             }

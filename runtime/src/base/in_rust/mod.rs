@@ -5,6 +5,7 @@
 //! them together when a program runs. The types in [`native`] are those with which the function runs on the
 //! host.
 
+mod atomics;
 mod blocks;
 mod constant;
 mod fault;
@@ -18,6 +19,7 @@ mod types;
 pub use fault::KernelFault;
 pub(crate) use fault::{Known, Lacking};
 
+pub use atomics::{AtomicF32, AtomicF64, KernelAtomic, SharedAtomic};
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks, sealed};
 pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
 pub use launch::indices;

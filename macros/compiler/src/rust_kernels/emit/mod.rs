@@ -3,6 +3,7 @@
 //! An expression of Rust may hold statements; where it does, they are written before the statement that the
 //! expression stands in, and what Rust evaluates before them is kept in a constant first.
 
+mod atomics;
 mod flow;
 mod loops;
 mod numbers;
@@ -132,6 +133,13 @@ impl Emitter<'_> {
                     let data = self.names.unique(&format!("{cpp}_data"));
                     let (parameter, len) = self.length_parameter(*id, &mut lengths);
                     parameters.push(format!("const {element}* __restrict__ {data}, {parameter}"));
+                    first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
+                }
+                // Other threads change what they point to.
+                (ParameterKind::Atomics(_), Role::Kernel) => {
+                    let element = ty(self.element(local));
+                    let [data, len] = ["data", "len"].map(|part| self.names.unique(&format!("{cpp}_{part}")));
+                    parameters.push(format!("{element}* {data}, usize {len}"));
                     first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
                 }
                 (ParameterKind::Own(_) | ParameterKind::Out(_), Role::Kernel) => {

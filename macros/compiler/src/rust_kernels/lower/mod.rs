@@ -2,6 +2,7 @@
 //! is not in the language is an error at its token.
 
 mod assignments;
+mod atomics;
 mod calls;
 mod elements;
 mod expressions;
@@ -24,10 +25,10 @@ use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
-pub(super) use structures::{Structure, structure};
-
+use atomics::Turns;
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
+pub(super) use structures::{Structure, structure};
 
 /// The error was reported.
 pub(super) struct Reported;
@@ -137,6 +138,8 @@ struct Lower<'e> {
     padded: Vec<LocalId>,
     /// The axes of the data that have a shape, and of the grid.
     axes: usize,
+    /// What matters to whether a loop waits for another thread.
+    turns: Turns,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
 }
@@ -167,6 +170,7 @@ impl<'e> Lower<'e> {
             shared: Vec::new(),
             padded: Vec::new(),
             axes: 1,
+            turns: Turns::default(),
         }
     }
 }

@@ -103,7 +103,7 @@ impl Walk<'_> {
                 self.expr(value);
                 self.bind(pattern, value);
             }
-            Statement::LetElse(_, value, otherwise) => {
+            Statement::LetElse(_, _, value, otherwise) => {
                 self.expr(value);
                 self.block(otherwise);
                 self.assume_some(value);
@@ -268,7 +268,7 @@ impl Walk<'_> {
             Kind::Tuple(parts) | Kind::Array(parts) | Kind::Call(_, parts) | Kind::CallClosure(_, parts) => {
                 parts.iter_mut().for_each(|part| self.expr(part));
             }
-            Kind::Method(_, receiver, arguments) => {
+            Kind::Method(_, receiver, arguments) | Kind::Atomic(_, _, receiver, arguments) => {
                 self.expr(receiver);
                 arguments.iter_mut().for_each(|argument| self.expr(argument));
             }
@@ -304,7 +304,7 @@ impl Walk<'_> {
 
     fn condition(&mut self, condition: &mut Condition) {
         match condition {
-            Condition::Is(value) | Condition::Some(_, value) => self.expr(value),
+            Condition::Is(value) | Condition::Bound(_, _, value) => self.expr(value),
         }
     }
 
@@ -355,7 +355,7 @@ impl Walk<'_> {
     fn assume_condition(&mut self, condition: &Condition) {
         match condition {
             Condition::Is(condition) => self.assume(condition, true),
-            Condition::Some(_, value) => self.assume_some(value),
+            Condition::Bound(_, _, value) => self.assume_some(value),
         }
     }
 
