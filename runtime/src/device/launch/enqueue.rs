@@ -252,8 +252,10 @@ fn uncovered(
     let counted = shape.len();
     let enough = (0..counted).all(|axis| threads(axis) >= needed(axis));
     let once = (counted..3).all(|axis| threads(axis) == 1);
+    // A grid or a block of 0 is beyond what devices can do, and is refused as such.
+    let is_none = grid.grid_dim.iter().chain(&grid.block_dim).any(|&extent| extent == 0);
     // Nobody misses the threads of no elements.
-    if once && (enough || elements == 0) {
+    if is_none || once && (enough || elements == 0) {
         return None;
     }
     Some(Detail::NotCovered {
@@ -296,6 +298,8 @@ mod tests {
         assert_eq!(one(2, &[64]), None);
         assert_eq!(one(9, &[64]), None);
         assert_eq!(one(1, &[0]), None);
+        // The limits of devices refuse a grid of 0.
+        assert_eq!(one(0, &[64]), None);
         // Too few, and two threads with one index.
         let said = one(2, &[65]).expect("an element has no thread");
         assert!(said.contains("`v` has 65 elements"), "{said}");
