@@ -91,6 +91,7 @@ impl Pattern {
             Self::Name(name) => found(*name),
             Self::Wild => {}
             Self::Tuple(parts) | Self::Array(parts) => parts.iter().for_each(|part| part.names(found)),
+            Self::Struct(fields) => fields.iter().for_each(|(_, part)| part.names(found)),
         }
     }
 }

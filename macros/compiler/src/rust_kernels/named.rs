@@ -75,8 +75,6 @@ pub(super) fn is_name(path: &TypePath) -> bool {
         "Block",
         "BlockIndex",
         "BlockThread",
-        "Tile",
-        "Row",
     ];
     let has_arguments = path.path.segments.iter().any(|segment| segment.arguments != PathArguments::None);
     let Some(last) = path.path.segments.last() else { return false };
