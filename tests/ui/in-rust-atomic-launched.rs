@@ -13,7 +13,7 @@ fn k(i: Index, x: &[u8], counts: &[AtomicU32]) {
 stream_pipeline! {
     pipeline P {
         input x: [u8];
-        carry counts: [u32; 256] = 0;
+        resident counts: [u32];
         carry others: [i32; 256] = 0;
         chunk c = 32;
         stage all {

@@ -42,7 +42,7 @@ impl Lower<'_> {
         };
         if matches!(self.level, Level::Block | Level::Closure(_)) {
             let what = format!("`{}` is outside of a phase, where all threads would do it", text(call));
-            let help = "write it in a phase; of `block.each(|t| if t.rank() == 0 { … })` one thread does it";
+            let help = "write it in a phase; in `block.each(|t| if t.rank() == 0 { … })` one thread does it";
             return Err(self.in_block(call, &what, help));
         }
         let number = self.types.number(of);
@@ -78,7 +78,11 @@ impl Lower<'_> {
             Expr::Path(path) => {
                 let outside = self.outside(path);
                 let last = outside.path.segments.last();
-                last.and_then(|last| Order::named(&last.ident.to_string()))
+                let named = last.and_then(|last| Order::named(&last.ident.to_string()));
+                if named.is_some() {
+                    self.orders.push(outside);
+                }
+                named
             }
             _ => None,
         };
@@ -123,6 +127,7 @@ impl Lower<'_> {
         ];
         let help = match (name.as_str(), similar(&name, atomics::names(of))) {
             ("compare_exchange_weak", _) => "write `compare_exchange`".to_owned(),
+            _ if atomics::have_alone(&name) => "use an atomic of an integer, such as `AtomicU32`".to_owned(),
             (_, Some(meant)) => format!("a method with a similar name exists: `{meant}`"),
             _ => {
                 notes.push("an exchange that fails gives the number that was there");

@@ -87,10 +87,10 @@ pub(super) fn lower(
         lower.undecided();
     }
     let Lower { errors, types, locals, constants, callees, named, closures, suffixes, .. } = lower;
-    let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
+    let (names, shared, numbers, orders) = (lower.names, lower.shared, lower.numbers, lower.orders);
     let body = match body {
         Ok(body) if errors.len() == before => body,
-        _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
+        _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).chain(orders).collect()),
     };
     let function = Function {
         parameters,
@@ -138,6 +138,8 @@ struct Lower<'e> {
     padded: Vec<LocalId>,
     /// The axes of the data that have a shape, and of the grid.
     axes: usize,
+    /// The orders of memory that it names.
+    orders: Vec<ExprPath>,
     /// What matters to whether a loop waits for another thread.
     turns: Turns,
     /// Whose elements the parameters of a kernel in blocks have.
@@ -170,6 +172,7 @@ impl<'e> Lower<'e> {
             shared: Vec::new(),
             padded: Vec::new(),
             axes: 1,
+            orders: Vec::new(),
             turns: Turns::default(),
         }
     }
