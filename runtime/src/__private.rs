@@ -7,8 +7,8 @@ pub use crate::base::chunk::Chunk;
 pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
-    Block, Callee, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource,
-    RustText, blocks, constant, indices,
+    Block, Callee, Define, DeviceFunction, Index, KernelAtomic, KernelConstant, KernelFault, Out, Own,
+    RustSource, RustText, blocks, constant, indices,
 };
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};
@@ -21,8 +21,9 @@ pub use crate::base::threads::{Grid, Thread};
 pub use crate::device::Device;
 pub use crate::device::function::Function;
 pub use crate::device::launch::{
-    Kernel, KernelScalar, Launch, OutArg, OwnArg, OwnView, Position, ReadArg, ReadWriteArg, Shaped,
-    ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument, for_each, host_body,
+    AtomicArg, AtomicView, Kernel, KernelScalar, Launch, OutArg, OwnArg, OwnView, Position, ReadArg,
+    ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument, for_each,
+    host_body,
 };
 pub use crate::device::registered::Registered;
 pub use crate::driver::{Access, HostBody};

@@ -105,11 +105,20 @@ fn waiting(block: Block, fails: u32, x: &[u32], y: &mut Out<[u32]>) {
     y.put(block.index(), turns);
 }
 
-pub(super) fn program<K: Kernel>() -> OnHost {
+fn text<K: Kernel>() -> String {
     let KernelSource::Rust(source) = K::INFO.module.source else { panic!("the kernel is in Rust") };
-    let text = source.joined();
-    // The namespace of a kernel that calls nothing.
-    let name = format!("in_rust_0::{}", K::INFO.symbol);
+    source.joined()
+}
+
+/// The kernel's name in its namespace, which comes after those of the functions that it calls.
+fn qualified<K: Kernel>(text: &str) -> String {
+    let before = text.matches("\nnamespace in_rust_").count() - 1;
+    format!("in_rust_{before}::{}", K::INFO.symbol)
+}
+
+pub(super) fn program<K: Kernel>() -> OnHost {
+    let text = text::<K>();
+    let name = qualified::<K>(&text);
     let program = Program {
         file: "blocks.cu",
         text: &text,
@@ -129,7 +138,7 @@ pub(super) fn run<K: Kernel>(
     arguments: &[Argument],
 ) -> Outcome {
     let turns = Turns { steps: 50_000_000, ..Turns::new((grid, 1, 1), (block, 1, 1), 0) }.order(order);
-    let name = format!("in_rust_0::{}", K::INFO.symbol);
+    let name = qualified::<K>(&text::<K>());
     // SAFETY: the arguments are those that the kernel declares, and it is checked that it stays within them.
     unsafe { program.launch(&name, turns, arguments) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }

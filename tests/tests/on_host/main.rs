@@ -1,6 +1,7 @@
 //! CUDA C++ on the host, where `g++` compiles it: what the headers that stand for CUDA do, and kernels
 //! compared with Rust. Nothing here needs a GPU.
 
+mod atomics;
 mod blocks;
 mod harness;
 mod kernels;

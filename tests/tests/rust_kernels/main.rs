@@ -1,5 +1,6 @@
 //! Kernels in Rust: what they compute, what launches check, and how a fault is reported.
 
+mod atomics;
 mod elements;
 mod faults;
 mod gpu;

@@ -179,6 +179,9 @@ impl Generator<'_> {
                 ParameterKind::Slice(element) => {
                     quote_spanned!(at=> #name: impl #private::ReadArg<#element>)
                 }
+                ParameterKind::Atomics(element) => {
+                    quote_spanned!(at=> #name: impl #private::AtomicArg<#element>)
+                }
                 ParameterKind::Own(element) | ParameterKind::Out(element) => {
                     let generics = if is_shaped { quote!(#element, #dimensions) } else { quote!(#element) };
                     let argument = argument(ty);
@@ -191,6 +194,9 @@ impl Generator<'_> {
         let is_own = |kind: &ParameterKind| matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
         let views = parameters.iter().filter_map(|parameter| {
             let name = &parameter.name;
+            if let ParameterKind::Atomics(_) = &parameter.kind {
+                return Some(quote_spanned!(at=> let #name = #private::AtomicArg::view(#name);));
+            }
             let (argument, element) = match &parameter.kind {
                 ParameterKind::Slice(element) => (Ident::new("ReadArg", at), element),
                 kind @ (ParameterKind::Own(element) | ParameterKind::Out(element)) => {
@@ -218,7 +224,7 @@ impl Generator<'_> {
         let arguments = parameters.iter().flat_map(|parameter| {
             let name = &parameter.name;
             match &parameter.kind {
-                ParameterKind::Slice(_) => {
+                ParameterKind::Slice(_) | ParameterKind::Atomics(_) => {
                     vec![quote_spanned!(at=> #name.argument()), quote_spanned!(at=> #name.length_argument())]
                 }
                 kind if is_own(kind) => {
@@ -230,7 +236,9 @@ impl Generator<'_> {
         let sizes = || {
             parameters.iter().flat_map(|parameter| match &parameter.kind {
                 ParameterKind::Value(ty) => vec![quote_spanned!(at=> ::core::mem::size_of::<#ty>())],
-                ParameterKind::Slice(_) => vec![quote_spanned!(at=> 8), quote_spanned!(at=> 8)],
+                ParameterKind::Slice(_) | ParameterKind::Atomics(_) => {
+                    vec![quote_spanned!(at=> 8), quote_spanned!(at=> 8)]
+                }
                 _ => vec![quote_spanned!(at=> 8), quote_spanned!(at=> 8 * #dimensions)],
             })
         };
@@ -395,6 +403,10 @@ impl Generator<'_> {
                 ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
                 ParameterKind::Block(_) => arguments.push(quote_spanned!(at=> block)),
                 ParameterKind::Slice(element) => {
+                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
+                    arguments.push(name.to_token_stream());
+                }
+                ParameterKind::Atomics(element) => {
                     slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
                     arguments.push(name.to_token_stream());
                 }

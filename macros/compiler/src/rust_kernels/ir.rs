@@ -3,6 +3,7 @@
 
 use proc_macro2::Span;
 
+use super::atomics::{Operation, Order};
 use super::methods::Method;
 use super::types::{Number, Ty};
 
@@ -62,7 +63,7 @@ pub(super) enum Statement {
     /// `let pattern = value;`
     Let(Pattern, Expr),
     /// `let Some(x) = value else { … };`
-    LetElse(LocalId, Expr, Block),
+    LetElse(Variant, LocalId, Expr, Block),
     /// A constant inside of the function.
     Const(LocalId, Expr),
     /// An expression whose value is dropped.
@@ -149,6 +150,8 @@ pub(super) enum Kind {
     CallClosure(LocalId, Vec<Expr>),
     Closure(usize),
     Method(Method, Box<Expr>, Vec<Expr>),
+    /// A method of an atomic: its orders, the atomic, and the numbers.
+    Atomic(&'static Operation, Vec<Order>, Box<Expr>, Vec<Expr>),
     /// `f32::from_bits(x)`, `u64::from(x)`
     Convert(&'static str, Number, Box<Expr>),
     /// `assert!` with the condition, and `panic!` without.
@@ -212,7 +215,16 @@ pub(super) enum Binary {
 pub(super) enum Condition {
     Is(Expr),
     /// `let Some(x) = value`
-    Some(LocalId, Expr),
+    Bound(Variant, LocalId, Expr),
+}
+
+/// The variant that a pattern takes the value out of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Variant {
+    Some,
+    /// Of an atomic's exchange.
+    Ok,
+    Err,
 }
 
 #[derive(Debug)]

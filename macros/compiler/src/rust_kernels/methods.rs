@@ -24,6 +24,10 @@ pub(super) enum Method {
     Rows,
     /// `option.is_some()`
     IsSome,
+    /// `exchange.is_ok()`
+    IsOk,
+    /// `exchange.is_err()`
+    IsErr,
     /// `x.clone()`, `x.to_owned()`, of values that are copied.
     Same,
 }

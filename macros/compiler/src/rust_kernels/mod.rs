@@ -4,6 +4,7 @@
 //! in CUDA C++, for a GPU. `attribute`, `signature` and `written` read what the user wrote, `lower` resolves
 //! names and infers types, `emit` writes the C++, and `codegen` the Rust.
 
+mod atomics;
 mod attribute;
 mod codegen;
 mod definition;
@@ -298,6 +299,47 @@ mod tests {
         ] {
             let said = cpp(Role::Device, function);
             assert!(said.contains("a text with values is not in the language"), "{said}");
+        }
+    }
+
+    #[test]
+    fn accesses_to_atomics_come_in_rusts_order() {
+        let text = body(
+            "fn f(a: &AtomicU32, b: &[AtomicU32]) -> u32 { a.load(Relaxed) + b[1].fetch_add(a.swap(1, AcqRel), SeqCst) }",
+        );
+        let lines = [
+            "const auto kept = a->load(tw::Relaxed());",
+            "const auto place = &b.at(1ull, line(1));",
+            "const auto kept_2 = a->swap(1u, tw::AcqRel());",
+            "const auto kept_3 = place->fetch_add(kept_2, tw::SeqCst());",
+            "return kept + kept_3;",
+        ];
+        assert_eq!(text, lines.join("\n"));
+    }
+
+    #[test]
+    fn a_loop_whose_turns_are_all_the_same_would_wait() {
+        for waits in [
+            "while a[0].load(Acquire) == 0 {}",
+            "while a[0].compare_exchange(0, 1, Acquire, Relaxed).is_err() {}",
+            "loop { let now = a[n].load(Acquire); if now == 3 { break; } }",
+            "while a[0].swap(1, Relaxed) == 1 { for i in 0..n { let other = a[i].load(Relaxed); } }",
+            "while let Err(now) = a[0].compare_exchange(0, 1, Acquire, Relaxed) {}",
+        ] {
+            let said = cpp(Role::Device, &format!("fn f(a: &[AtomicU32], n: usize) {{ {waits} }}"));
+            assert!(said.contains("[TW0912]: this loop waits for another thread"), "{waits}: {said}");
+        }
+        for goes_on in [
+            "let mut at = n; while a[at].load(Relaxed) as usize != at { at = a[at].load(Relaxed) as usize; }",
+            "let mut old = 0; while let Err(now) = a[0].compare_exchange(old, old + 1, Relaxed, Relaxed) { old = now; }",
+            "loop { if a[0].fetch_add(1, Relaxed) >= 9 { break; } }",
+            "while a[0].load(Relaxed) > 3 { a[0].fetch_sub(1, Relaxed); }",
+            "while a[0].load(Relaxed) > 3 { advance(a); }",
+            "for i in 0..n { let now = a[i].load(Relaxed); }",
+            "while n > 9 {} loop { break; }",
+        ] {
+            let said = cpp(Role::Device, &format!("fn f(a: &[AtomicU32], n: usize) {{ {goes_on} }}"));
+            assert!(!said.contains("[TW"), "{goes_on}: {said}");
         }
     }
 

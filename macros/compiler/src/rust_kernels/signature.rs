@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{FnArg, Ident, ItemFn, Pat, PathArguments, ReturnType, Safety, Type};
 
+use super::atomics;
 use super::errors::{Errors, error};
 use super::instead;
 use super::role::Role;
@@ -39,6 +40,8 @@ pub(super) enum ParameterKind {
     Block(usize),
     /// `&[T]`
     Slice(Type),
+    /// `&[AtomicU32]`
+    Atomics(Type),
     /// `&mut Own<[T]>`
     Own(Type),
     /// `&mut Out<[T]>`
@@ -63,7 +66,7 @@ impl ParameterKind {
         let shape = match self {
             Self::Index(dimensions) => Shape::Index(*dimensions),
             Self::Block(_) => Shape::Block,
-            Self::Slice(element) => Shape::Slice(of(reader, element)),
+            Self::Slice(element) | Self::Atomics(element) => Shape::Slice(of(reader, element)),
             Self::Own(element) => Shape::Elements { of: of(reader, element), out: false },
             Self::Out(element) => Shape::Elements { of: of(reader, element), out: true },
             Self::Value(ty) => return of(reader, ty),
@@ -220,6 +223,9 @@ fn kind(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
     let is_kernel = role == Role::Kernel;
     match peel(ty) {
         Type::Reference(reference) => match (peel(&reference.elem), reference.mutability.is_some()) {
+            (Type::Slice(slice), false) if is_kernel && is_atomic(&slice.elem) => {
+                Ok(ParameterKind::Atomics((*slice.elem).clone()))
+            }
             (Type::Slice(slice), false) => of_elements(&slice.elem, role).map(ParameterKind::Slice),
             (Type::Slice(slice), true) if !is_kernel => {
                 refuse(format!("return the values, or take an array: `&mut [{}; 16]`", text(&slice.elem)))
@@ -231,6 +237,7 @@ fn kind(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
                 }
                 None => refuse(own_or_out(instead::elements(inside).unwrap_or(inside))),
             },
+            (inside, false) if is_kernel && atomics::is_made_of(inside) => refuse(as_slice(inside)),
             (inside, false) if is_kernel => refuse(match (handle(inside), instead::elements(inside)) {
                 (Some(_), _) => format!("write `&mut {}`", text(inside)),
                 (None, Some(element)) if !matches!(inside, Type::Array(_)) => {
@@ -254,7 +261,19 @@ fn kind(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
     }
 }
 
+fn is_atomic(ty: &Type) -> bool {
+    matches!(peel(ty), Type::Path(_)) && atomics::is_made_of(ty)
+}
+
+/// How a kernel takes the atomics that a type is made of.
+fn as_slice(ty: &Type) -> String {
+    format!("write `&[{}]`, which all threads change", text(innermost(ty)))
+}
+
 fn own_or_out(element: &Type) -> String {
+    if atomics::is_made_of(element) {
+        return as_slice(element);
+    }
     let element = match Alone::default().type_of(element) {
         Some(_) => text(element),
         None => "T".to_owned(),
@@ -280,6 +299,7 @@ fn of_elements(element: &Type, role: Role) -> Result<Type, Refused<'_>> {
             Err(Refused::element(part, "use `u8`, and compare with 0: a byte in a buffer may have any value"))
         }
         part @ Type::Tuple(_) => Err(Refused::element(part, "use an array, or a slice for each part")),
+        part if atomics::is_made_of(part) => Err(Refused::element(part, as_slice(part))),
         part => Err(Refused::element(part, "use numbers, or arrays of numbers")),
     }
 }
@@ -300,6 +320,13 @@ fn by_value(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
     if Alone::default().type_of(ty).is_none() {
         let (part, help) = instead::of_type(ty);
         return Err(Refused::whole(part, help));
+    }
+    if atomics::is_made_of(ty) {
+        let help = match role {
+            Role::Kernel => as_slice(ty),
+            Role::Device => format!("take it by reference: `&{}`", text(ty)),
+        };
+        return Err(Refused::whole(ty, help));
     }
     if role == Role::Device {
         return Ok(ParameterKind::Value(ty.clone()));

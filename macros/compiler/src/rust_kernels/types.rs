@@ -96,6 +96,10 @@ pub(super) enum Shape {
     /// A reference, and whether it is `&mut`.
     Ref(Ty, bool),
     Option(Ty),
+    /// `AtomicU32` and its like, by the number that it holds.
+    Atomic(Number),
+    /// The `Result` of an atomic's `compare_exchange`, whose both outcomes are this number.
+    Exchanged(Ty),
     /// `&mut Own<[T]>` and `&mut Out<[T]>`.
     Elements {
         of: Ty,
@@ -327,6 +331,8 @@ impl Types {
                 Shape::Ref(to, false) => format!("tw::Option<const {}>", self.cpp(*to)?),
                 _ => return None,
             },
+            Shape::Atomic(number) => format!("tw::Atomic<{number}>"),
+            Shape::Exchanged(of) => format!("tw::Exchanged<{}>", self.cpp(*of)?),
             Shape::Elements { of, .. } => format!("tw::Own<{}>", self.cpp(*of)?),
             Shape::Index(1) | Shape::BlockIndex | Shape::Row => "usize".to_owned(),
             Shape::Tile(Length(rows), Length(columns)) => format!("tw::Tile<{rows}, {columns}>"),

@@ -3,6 +3,7 @@
 use quote::ToTokens;
 use syn::{BinOp, Expr, ExprLit, GenericArgument, Lit, PathArguments, Type};
 
+use super::atomics;
 use super::types::{Length, Number, Shape, Ty, Types};
 use crate::groups::peel;
 
@@ -50,6 +51,10 @@ pub(super) trait ReadsTypes {
                     (None, arguments) if name == "Index" => {
                         let dimensions = dimensions(arguments)?;
                         self.types().add(Shape::Index(dimensions))
+                    }
+                    (None, PathArguments::None) => {
+                        let number = atomics::named(&name)?;
+                        self.types().add(Shape::Atomic(number))
                     }
                     _ => return None,
                 }

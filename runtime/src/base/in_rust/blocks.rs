@@ -6,8 +6,6 @@ use std::fmt;
 use std::ops;
 use std::rc::Rc;
 
-use bytemuck::Pod;
-
 use super::fault;
 use super::launch;
 use super::native::{BlockIndex, Index};
@@ -116,14 +114,13 @@ impl<const D: usize> Block<D> {
         self.running.set(None);
     }
 
-    /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill).
+    /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill), or until
+    /// an atomic's [`store`](super::SharedAtomic::store).
     #[inline]
     pub fn shared<A: SharedArray>(&self) -> Shared<A> {
         const { assert!(size_of::<A>() <= 48 << 10, "a block has 48 KiB of shared memory") };
-        let mut array = Box::new(A::zeroed());
         // What is read before it is written is hardly ever right.
-        bytemuck::bytes_of_mut(&mut *array).fill(UNDEFINED);
-        Shared(array)
+        Shared(A::undefined())
     }
 
     /// An array in the block's shared memory as [`shared`](Self::shared) gives one, whose rows lie `P` elements
@@ -205,7 +202,7 @@ impl<const D: usize> fmt::Debug for Block<D> {
 const WARP: usize = 32;
 
 /// The byte that shared memory is made of until it is filled: NaN in floats, and no likely integer.
-const UNDEFINED: u8 = 0xff;
+pub(super) const UNDEFINED: u8 = 0xff;
 
 /// The first of at most 32 values, after each has been combined with the value 16, 8, 4, 2 and 1 further on.
 fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
@@ -219,19 +216,20 @@ fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
     values[0]
 }
 
-/// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it.
-pub struct Shared<A>(Box<A>);
+/// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it. One of atomics is
+/// changed by all of them.
+pub struct Shared<A: SharedArray>(Box<A::Held>);
 
-impl<A> ops::Deref for Shared<A> {
-    type Target = A;
+impl<A: SharedArray> ops::Deref for Shared<A> {
+    type Target = A::Held;
 
     #[inline]
-    fn deref(&self) -> &A {
+    fn deref(&self) -> &A::Held {
         &self.0
     }
 }
 
-impl<A> tiles::sealed::Fill for Shared<A> {}
+impl<A: SharedArray> tiles::sealed::Fill for Shared<A> {}
 
 impl<A: SharedArray> Fill for Shared<A> {
     type At = A::At;
@@ -249,11 +247,11 @@ impl<A: SharedArray> Fill for Shared<A> {
 
     #[inline]
     fn set(&mut self, place: usize, value: A::Element) {
-        self.0.set(place, value);
+        A::set(&mut self.0, place, value);
     }
 }
 
-impl<A> fmt::Debug for Shared<A> {
+impl<A: SharedArray> fmt::Debug for Shared<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared").finish_non_exhaustive()
     }
@@ -284,8 +282,16 @@ impl<T> fmt::Debug for Private<T> {
     }
 }
 
-mod sealed {
-    pub trait Number: bytemuck::Pod {}
+pub(super) mod sealed {
+    /// What an array in shared memory is made of.
+    pub trait Element {
+        /// The number.
+        type Number;
+        /// What stands for the element on the host.
+        type Held;
+        const UNDEFINED: Self::Held;
+        fn set(held: &mut Self::Held, value: Self::Number);
+    }
     pub trait Value {}
 }
 
@@ -301,7 +307,16 @@ pub trait BlockValue: Copy + sealed::Value {}
 
 macro_rules! numbers {
     ($($number:ty)*) => { $(
-        impl sealed::Number for $number {}
+        impl sealed::Element for $number {
+            type Number = Self;
+            type Held = Self;
+            const UNDEFINED: Self = Self::from_ne_bytes([UNDEFINED; size_of::<Self>()]);
+
+            #[inline]
+            fn set(held: &mut Self, value: Self) {
+                *held = value;
+            }
+        }
         impl sealed::Value for $number {}
         impl BlockValue for $number {}
     )* };
@@ -321,12 +336,14 @@ macro_rules! tuples {
 }
 tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F));
 
-/// An array that shared memory can hold: of numbers, or of arrays of numbers.
-pub trait SharedArray: Pod {
+/// An array that shared memory can hold: of numbers or atomics, or of arrays of them.
+pub trait SharedArray {
     /// The place of an element: a number, or a row and a column.
     type At;
     /// A number.
     type Element;
+    /// What the threads read: the array itself, or one of [`SharedAtomic`](super::SharedAtomic).
+    type Held;
     /// The number of elements.
     #[doc(hidden)]
     const LENGTH: usize;
@@ -334,15 +351,15 @@ pub trait SharedArray: Pod {
     #[doc(hidden)]
     fn at(place: usize) -> Self::At;
     #[doc(hidden)]
-    fn set(&mut self, place: usize, value: Self::Element);
+    fn undefined() -> Box<Self::Held>;
+    #[doc(hidden)]
+    fn set(held: &mut Self::Held, place: usize, value: Self::Element);
 }
 
-impl<T: sealed::Number, const N: usize> SharedArray for [T; N]
-where
-    [T; N]: Pod,
-{
+impl<T: sealed::Element, const N: usize> SharedArray for [T; N] {
     type At = usize;
-    type Element = T;
+    type Element = T::Number;
+    type Held = [T::Held; N];
     const LENGTH: usize = N;
 
     #[inline]
@@ -351,17 +368,20 @@ where
     }
 
     #[inline]
-    fn set(&mut self, place: usize, value: T) {
-        self[place] = value;
+    fn undefined() -> Box<Self::Held> {
+        Box::new([const { T::UNDEFINED }; N])
+    }
+
+    #[inline]
+    fn set(held: &mut Self::Held, place: usize, value: T::Number) {
+        T::set(&mut held[place], value);
     }
 }
 
-impl<T: sealed::Number, const R: usize, const C: usize> SharedArray for [[T; C]; R]
-where
-    [[T; C]; R]: Pod,
-{
+impl<T: sealed::Element, const R: usize, const C: usize> SharedArray for [[T; C]; R] {
     type At = [usize; 2];
-    type Element = T;
+    type Element = T::Number;
+    type Held = [[T::Held; C]; R];
     const LENGTH: usize = R * C;
 
     #[inline]
@@ -370,8 +390,13 @@ where
     }
 
     #[inline]
-    fn set(&mut self, place: usize, value: T) {
-        self[place / C][place % C] = value;
+    fn undefined() -> Box<Self::Held> {
+        Box::new([const { [const { T::UNDEFINED }; C] }; R])
+    }
+
+    #[inline]
+    fn set(held: &mut Self::Held, place: usize, value: T::Number) {
+        T::set(&mut held[place / C][place % C], value);
     }
 }
 

@@ -5,6 +5,7 @@
 //! them together when a program runs. The types in [`native`] are those with which the function runs on the
 //! host.
 
+mod atomics;
 mod blocks;
 mod constant;
 mod fault;
@@ -15,6 +16,7 @@ mod tiles;
 
 pub use fault::KernelFault;
 
+pub use atomics::{AtomicF32, AtomicF64, KernelAtomic, SharedAtomic};
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
 pub use constant::{KernelConstant, constant};
 pub use launch::indices;

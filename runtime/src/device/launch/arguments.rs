@@ -4,7 +4,8 @@ use std::ffi::c_void;
 
 use bytemuck::NoUninit;
 
-use crate::device::views::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, View, ViewMut};
+use crate::base::in_rust::KernelAtomic;
+use crate::device::views::{AtomicView, DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, View, ViewMut};
 use crate::driver::Access;
 
 /// An argument for a kernel parameter `&[T]`.
@@ -77,6 +78,18 @@ pub trait OutArg<T>: Sized {
     fn view(self) -> OwnView<T, 1>;
 }
 
+/// An argument for a parameter `&[A]` of atomics, of a kernel in Rust: memory of plain numbers.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of numbers that `{A}` changes",
+    label = "expected `&mut` and a device buffer of plain numbers",
+    note = "this parameter of the kernel is declared `&[{A}]`: a launch passes a buffer of numbers, such as `u32` for \
+            `AtomicU32`, which the kernel reads and writes"
+)]
+pub trait AtomicArg<A: KernelAtomic>: Sized {
+    fn view(self) -> AtomicView<A>;
+}
+
 /// An argument for a parameter `&mut Own<[T]>` of a kernel that counts in `D` dimensions.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
@@ -130,6 +143,14 @@ impl<T, A: WriteArg<T>> OutArg<T> for A {
     fn view(self) -> OwnView<T, 1> {
         let view = WriteArg::view(self);
         OwnView::new(view, [view.elements()])
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: KernelAtomic, B: ReadWriteArg<A::Number>> AtomicArg<A> for B {
+    #[inline]
+    fn view(self) -> AtomicView<A> {
+        AtomicView::new(ReadWriteArg::view(self))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Blocks, statements and branches.
 
-use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Test};
+use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Test, Variant};
 use super::super::types::Shape;
 use super::{Emitter, Sink, UNARY, Value};
 
@@ -34,12 +34,9 @@ impl Emitter<'_> {
                 self.line = value.line;
                 self.bind(pattern, value);
             }
-            Statement::LetElse(name, value, otherwise) => {
+            Statement::LetElse(variant, name, value, otherwise) => {
                 self.line = value.line;
-                let value = self.value(value);
-                let cpp = self.local(*name).cpp.clone();
-                self.write(&format!("const auto {cpp} = {};", value.text));
-                self.write(&format!("if (!{cpp}) {{"));
+                self.end_unless_bound(*variant, *name, value);
                 self.inside(otherwise, &Sink::Drop);
                 self.write("}");
             }
@@ -133,7 +130,7 @@ impl Emitter<'_> {
     }
 
     /// The C++ type of a new local, `const` if it does not change, and its name.
-    fn declared(&self, name: LocalId) -> (String, String) {
+    pub(super) fn declared(&self, name: LocalId) -> (String, String) {
         let local = self.local(name);
         let ty = match self.types.shape(local.ty) {
             // A slice's parts, options and lambdas have types that C++ finds itself.
@@ -326,11 +323,26 @@ impl Emitter<'_> {
     pub(super) fn condition(&mut self, condition: &Condition) -> String {
         match condition {
             Condition::Is(condition) => self.operand(condition).text,
-            Condition::Some(name, value) => {
+            Condition::Bound(Variant::Some, name, value) => {
                 let value = self.value(value);
                 format!("const auto {} = {}", self.local(*name).cpp, value.text)
             }
+            Condition::Bound(variant, name, value) => self.exchanged(*variant, *name, value).text,
         }
+    }
+
+    /// The beginning of an `if` that ends what it stands in where a pattern does not match.
+    pub(super) fn end_unless_bound(&mut self, variant: Variant, name: LocalId, value: &Expr) {
+        let bound = match variant {
+            Variant::Some => {
+                let value = self.value(value);
+                let cpp = self.local(name).cpp.clone();
+                self.write(&format!("const auto {cpp} = {};", value.text));
+                cpp
+            }
+            Variant::Ok | Variant::Err => self.exchanged(variant, name, value).within(UNARY - 1),
+        };
+        self.write(&format!("if (!{bound}) {{"));
     }
 
     fn branch(&mut self, condition: &Condition, then: &Block, otherwise: Option<&Expr>, sink: &Sink) {

@@ -25,12 +25,7 @@ impl Emitter<'_> {
                 let value = self.operand(condition);
                 self.write(&format!("if (!{}) {{", value.within(2)));
             }
-            Condition::Some(name, value) => {
-                let value = self.value(value);
-                let cpp = self.local(*name).cpp.clone();
-                self.write(&format!("const auto {cpp} = {};", value.text));
-                self.write(&format!("if (!{cpp}) {{"));
-            }
+            Condition::Bound(variant, name, value) => self.end_unless_bound(*variant, *name, value),
         }
         self.depth += 1;
         self.write("break;");

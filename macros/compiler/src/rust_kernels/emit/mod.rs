@@ -3,6 +3,7 @@
 //! An expression of Rust may hold statements; where it does, they are written before the statement that the
 //! expression stands in, and what Rust evaluates before them is kept in a constant first.
 
+mod atomics;
 mod flow;
 mod loops;
 mod numbers;
@@ -130,6 +131,13 @@ impl Emitter<'_> {
                     let element = ty(self.element(local));
                     let [data, len] = ["data", "len"].map(|part| self.names.unique(&format!("{cpp}_{part}")));
                     parameters.push(format!("const {element}* __restrict__ {data}, usize {len}"));
+                    first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
+                }
+                // Other threads change what they point to.
+                (ParameterKind::Atomics(_), Role::Kernel) => {
+                    let element = ty(self.element(local));
+                    let [data, len] = ["data", "len"].map(|part| self.names.unique(&format!("{cpp}_{part}")));
+                    parameters.push(format!("{element}* {data}, usize {len}"));
                     first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
                 }
                 (ParameterKind::Own(_) | ParameterKind::Out(_), Role::Kernel) => {

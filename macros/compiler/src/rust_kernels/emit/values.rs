@@ -95,10 +95,10 @@ impl Emitter<'_> {
         self.lines.extend(after);
     }
 
-    /// Whether a closure is called, which may change variables.
+    /// Whether a closure is called, which may change variables, or an atomic is read or changed.
     fn has_effects(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            Kind::CallClosure(..) | Kind::Phase(_) => true,
+            Kind::CallClosure(..) | Kind::Phase(_) | Kind::Atomic(..) => true,
             Kind::Unary(_, a)
             | Kind::Cast(a)
             | Kind::Ref(a)
@@ -115,7 +115,7 @@ impl Emitter<'_> {
             // Those with statements are written before.
             Kind::If(condition, then, otherwise) => {
                 let of_condition = match &**condition {
-                    Condition::Is(value) | Condition::Some(_, value) => self.has_effects(value),
+                    Condition::Is(value) | Condition::Bound(_, _, value) => self.has_effects(value),
                 };
                 let of_then = then.value.as_deref().is_some_and(|value| self.has_effects(value));
                 of_condition || of_then || otherwise.as_deref().is_some_and(|value| self.has_effects(value))
@@ -245,6 +245,7 @@ impl Emitter<'_> {
             Kind::NewPrivate(of) | Kind::Mine(of) => self.value(of),
             Kind::Phase(phase) => self.phase(phase, expr),
             Kind::Method(method, receiver, arguments) => self.method(*method, receiver, arguments, expr.line),
+            Kind::Atomic(operation, orders, atomic, values) => self.atomic(operation, orders, atomic, values),
             Kind::Convert(what, number, of) => {
                 let value = self.operand(of);
                 match *what {
@@ -317,7 +318,7 @@ impl Emitter<'_> {
     }
 
     /// `.`, or `->` if it is a reference.
-    fn dot(&self, base: &Expr) -> &'static str {
+    pub(super) fn dot(&self, base: &Expr) -> &'static str {
         match self.types.shape(base.ty) {
             Shape::Ref(..) => "->",
             _ => ".",
@@ -412,6 +413,14 @@ impl Emitter<'_> {
             Method::Position | Method::Same => self.operand(receiver),
             Method::Shape => Value::stable(format!("{}.shape", self.value(receiver).atom())),
             Method::Rows => Value::stable(format!("tw::rows({})", self.value(receiver).text)),
+            Method::IsOk => {
+                let value = self.operand(receiver);
+                Value::of(format!("{}.ok", value.atom()))
+            }
+            Method::IsErr => {
+                let value = self.operand(receiver);
+                Value { text: format!("!{}.ok", value.atom()), binds: UNARY, stable: false }
+            }
             Method::IsSome => {
                 let value = self.value(receiver);
                 Value::of(format!("bool({})", value.text))

@@ -45,6 +45,10 @@ impl Lower<'_> {
                 None => {
                     let value = self.value(argument)?;
                     self.types.depends(value.ty);
+                    self.no_atomics_of_block(&value, argument)?;
+                    if matches!(self.types.shape(value.ty), Shape::Ref(_, true)) {
+                        self.changes();
+                    }
                     value
                 }
             });
@@ -134,6 +138,10 @@ impl Lower<'_> {
             Shape::Thread => return self.of_thread(call),
             _ => {}
         }
+        if let Some(of) = self.atomic_of(&receiver) {
+            return self.of_atomic(call, receiver, of);
+        }
+        self.no_atomic(&call.method, &receiver)?;
         let arguments = self.values(&call.args)?;
         let name = call.method.to_string();
         let shape = self.types.shape(self.types.value(receiver.ty)).clone();
@@ -179,6 +187,10 @@ impl Lower<'_> {
             }
             ("put", Shape::Elements { .. }, 2) if self.level != Level::Thread => {
                 return self.put(call, receiver, arguments);
+            }
+            ("is_ok", Shape::Exchanged(_), 0) => (one(Method::IsOk, receiver, arguments), self.types.bool()),
+            ("is_err", Shape::Exchanged(_), 0) => {
+                (one(Method::IsErr, receiver, arguments), self.types.bool())
             }
             ("is_some", Shape::Option(_), 0) => (one(Method::IsSome, receiver, arguments), self.types.bool()),
             ("iter", Shape::Slice(_) | Shape::Array(..), 0) => (receiver.kind, receiver.ty),
@@ -259,6 +271,7 @@ impl Lower<'_> {
 
     fn call_closure(&mut self, local: LocalId, call: &ExprCall) -> Lowered<(Kind, Ty)> {
         let arguments = self.values(&call.args)?;
+        self.changes();
         let id = match *self.types.shape(self.locals[local.0].ty) {
             Shape::Closure(id) => id,
             Shape::Reported => return Err(Reported),

@@ -57,16 +57,8 @@ impl Lower<'_> {
                 let ty = self.type_of_block(&block);
                 (Kind::Block(block), ty)
             }
-            Expr::Loop(of) if of.label.is_none() => {
-                (Kind::Loop(self.loop_body(&of.body)?), self.types.unit())
-            }
-            Expr::While(of) if of.label.is_none() => {
-                let outside = self.scope.len();
-                let condition = self.condition(&of.cond)?;
-                let body = self.loop_body(&of.body);
-                self.scope.truncate(outside);
-                (Kind::While(Box::new(condition), body?), self.types.unit())
-            }
+            Expr::Loop(of) if of.label.is_none() => (self.endless_loop(of)?, self.types.unit()),
+            Expr::While(of) if of.label.is_none() => (self.while_loop(of)?, self.types.unit()),
             Expr::ForLoop(of) => (self.for_loop(of)?, self.types.unit()),
             Expr::Break(found) if found.label.is_none() && found.expr.is_none() => {
                 (Kind::Break, self.types.add(Shape::Never))
@@ -229,6 +221,7 @@ impl Lower<'_> {
         let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
         if let Some((_, true)) = arithmetic(&binary.op) {
             self.no_change_of_block(&left, &binary.left)?;
+            self.changes();
         }
         let (of_left, of_right) = (self.types.value(left.ty), self.types.value(right.ty));
         let (l, r) = (Box::new(left), Box::new(right));

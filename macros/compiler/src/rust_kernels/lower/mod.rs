@@ -2,6 +2,7 @@
 //! is not in the language is an error at its token.
 
 mod assignments;
+mod atomics;
 mod calls;
 mod elements;
 mod expressions;
@@ -23,6 +24,7 @@ use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
+use atomics::Turns;
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
 
@@ -76,6 +78,8 @@ pub(super) fn lower(
         shared: Vec::new(),
         padded: Vec::new(),
         axes: signature.dimensions,
+        orders: Vec::new(),
+        turns: Turns::default(),
     };
     lower.names.reserve(&function.sig.ident.to_string());
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
@@ -95,10 +99,12 @@ pub(super) fn lower(
         lower.types.default_literals();
         lower.undecided();
     }
-    let Lower { errors, types, locals, constants, callees, closures, suffixes, names, shared, .. } = lower;
+    let Lower {
+        errors, types, locals, constants, callees, closures, suffixes, names, shared, orders, ..
+    } = lower;
     let body = match body {
         Ok(body) if errors.len() == before => body,
-        _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
+        _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).chain(orders).collect()),
     };
     let function = Function { parameters, locals, result, body, constants, callees, closures, shared };
     Ok(Translated { function, types, suffixes, names })
@@ -132,6 +138,10 @@ struct Lower<'e> {
     padded: Vec<LocalId>,
     /// The axes of the data that have a shape, and of the grid.
     axes: usize,
+    /// The orders of memory that it names.
+    orders: Vec<ExprPath>,
+    /// What matters to whether a loop waits for another thread.
+    turns: Turns,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
 }

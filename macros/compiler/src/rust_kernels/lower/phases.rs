@@ -154,8 +154,8 @@ impl Lower<'_> {
             }
         }
         let is_array = matches!(self.types.shape(array), Shape::Array(..));
-        if !is_array || !matches!(self.types.shape(element), Shape::Number(_)) {
-            let help = "use `[T; N]` or `[[T; C]; R]`, where `T` is a number";
+        if !is_array || !matches!(self.types.shape(element), Shape::Number(_) | Shape::Atomic(_)) {
+            let help = "use `[T; N]` or `[[T; C]; R]`, where `T` is a number or an atomic";
             let what = format!("shared memory cannot hold a `{}`", text(ty));
             return Err(self.report(ty, "TW0911", &what, &[], help));
         }
@@ -226,6 +226,10 @@ impl Lower<'_> {
                 (self.types.add(Shape::Array(usize, Length("2".to_owned()))), element)
             }
             _ => (usize, inner),
+        };
+        let element = match *self.types.shape(element) {
+            Shape::Atomic(number) => self.types.number(number),
+            _ => element,
         };
         let value = self.phase(value, &[at], element)?;
         let filled = ir::Filled::Shared(local);
@@ -386,6 +390,7 @@ impl Lower<'_> {
             }
         }
         self.types.unify(value.ty, of);
+        self.changes();
         Ok((Kind::Put(Box::new(handle), Box::new(at), Box::new(value)), self.types.unit()))
     }
 
@@ -500,7 +505,7 @@ impl Lower<'_> {
         Err(self.in_block(call, &what, help))
     }
 
-    fn in_block(&mut self, at: impl ToTokens, what: &str, help: &str) -> Reported {
+    pub(super) fn in_block(&mut self, at: impl ToTokens, what: &str, help: &str) -> Reported {
         let notes = [
             "the code outside of phases is the same for all threads of a block; a phase is each thread's own",
         ];

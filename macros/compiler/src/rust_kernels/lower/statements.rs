@@ -107,8 +107,8 @@ impl Lower<'_> {
                 return Err(self.absent(otherwise, "this `else`", "write a block"));
             };
             let otherwise = self.block(&otherwise.block)?;
-            let name = self.some(pattern, value.ty)?;
-            return Ok(Statement::LetElse(name, value, otherwise));
+            let (variant, name) = self.variant(pattern, value.ty)?;
+            return Ok(Statement::LetElse(variant, name, value, otherwise));
         }
         let ty = written.unwrap_or(value.ty);
         let pattern = self.pattern(pattern, ty)?;
@@ -122,8 +122,8 @@ impl Lower<'_> {
     pub(super) fn condition(&mut self, condition: &syn::Expr) -> Lowered<Condition> {
         if let syn::Expr::Let(bound) = condition {
             let value = self.value(&bound.expr).inspect_err(|_| self.declare_unknown(&bound.pat))?;
-            let name = self.some(&bound.pat, value.ty)?;
-            return Ok(Condition::Some(name, value));
+            let (variant, name) = self.variant(&bound.pat, value.ty)?;
+            return Ok(Condition::Bound(variant, name, value));
         }
         let condition = self.value(condition)?;
         let bool = self.types.bool();
