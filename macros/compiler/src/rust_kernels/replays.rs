@@ -13,8 +13,16 @@ use super::signature::{ParameterKind, Signature};
 use super::types::Number;
 use crate::groups::{peel, peel_expr};
 
-/// Whether what the kernel's own elements hold decides nothing.
+/// Whether the kernel changes its own elements alone, and what they hold decides nothing.
 pub(super) fn replays(function: &ItemFn, signature: &Signature) -> bool {
+    // What else a launch may change, in an order that no other run has, is not copied.
+    let is_known = |kind: &ParameterKind| {
+        use ParameterKind::{Block, Index, Out, Own, Slice, Value};
+        matches!(kind, Index(..) | Block { .. } | Slice(_) | Own(_) | Out(_) | Value(_))
+    };
+    if !signature.parameters.iter().all(|parameter| is_known(&parameter.kind)) {
+        return false;
+    }
     let own = signature.parameters.iter().filter_map(|parameter| match &parameter.kind {
         ParameterKind::Own(element) => {
             Some(Own { name: parameter.name.clone(), floats: are_floats(element) })
