@@ -108,7 +108,7 @@ pub mod error {
 pub mod kernel {
     pub use crate::base::extent::{Axis, Extent};
     pub use crate::base::in_rust::{
-        Block, BlockIndex, BlockThread, BlockValue, Elements, Fill, Index, Out, Own, OwnRow, OwnTile,
+        Block, BlockIndex, BlockThread, BlockValue, Elements, Fill, Index, Out, Own, OwnRow, OwnTile, Part,
         Private, Row, Rows, Shared, SharedArray, Tile, Tiles,
     };
     pub use crate::base::threads::{Grid, Thread, blocks};

@@ -1,6 +1,6 @@
 //! Loops.
 
-use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Range};
+use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Range, Unroll};
 use super::super::types::Number;
 use super::{Emitter, Sink, Value};
 
@@ -66,6 +66,14 @@ impl Emitter<'_> {
         }
     }
 
+    fn unroll(&mut self, unroll: Option<Unroll>) {
+        match unroll {
+            None => {}
+            Some(Unroll::Whole) => self.write("TW_UNROLL"),
+            Some(Unroll::By(turns)) => self.write(&format!("TW_UNROLL_BY({turns})")),
+        }
+    }
+
     pub(super) fn for_tiles(&mut self, name: LocalId, of: &Expr, body: &Block) {
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
@@ -88,7 +96,7 @@ impl Emitter<'_> {
     }
 
     pub(super) fn for_loop(&mut self, name: LocalId, range: &Range, body: &Block) {
-        let Range { from, to, inclusive, reversed, step } = range;
+        let Range { from, to, inclusive, reversed, step, unroll } = range;
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
         let number = self.types.as_number(local.ty).or_else(|| self.types.as_number(from.ty));
@@ -111,6 +119,7 @@ impl Emitter<'_> {
         match (inclusive, reversed, step) {
             (false, false, None) => {
                 let to = fixed(self, &values[1], to);
+                self.unroll(*unroll);
                 self.write(&format!("for ({ty} {counter} = {from_text}; {counter} < {to}; ++{counter}) {{"));
             }
             (false, false, Some(of_step)) => {
@@ -129,6 +138,7 @@ impl Emitter<'_> {
                     self.depth -= 1;
                     self.write("}");
                 }
+                self.unroll(*unroll);
                 self.write(&format!(
                     "for ({ty} {counter} = {from_text}; {counter} < {to}; \
                      {counter} = tw::stepped({counter}, {step}, {to})) {{"
@@ -137,6 +147,7 @@ impl Emitter<'_> {
             (false, true, _) => {
                 let from = fixed(self, &values[0], from);
                 let to = values[1].text.clone();
+                self.unroll(*unroll);
                 self.write(&format!("for ({ty} {counter} = {to}; {counter} > {from};) {{"));
                 self.depth += 1;
                 self.write(&format!("--{counter};"));
@@ -146,6 +157,7 @@ impl Emitter<'_> {
                 let turn = self.temporary("turn");
                 let kind = if *reversed { "Backwards" } else { "Through" };
                 let to = values[1].text.clone();
+                self.unroll(*unroll);
                 self.write(&format!(
                     "for (tw::{kind}<{ty}> {turn}({from_text}, {to}); {turn}.more; {turn}.next()) {{"
                 ));
