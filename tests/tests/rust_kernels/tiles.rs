@@ -216,7 +216,7 @@ fn products_are_those_of_loops() {
         for (i, sum) in expected.iter_mut().enumerate() {
             (0..k).for_each(|inner| *sum += a[i / n * k + inner] * b[inner * n + i % n]);
         }
-        for grid in [(blocks(n, TILE), blocks(m, TILE)), (1, 1)] {
+        for grid in [(blocks(n, 128), blocks(m, 128)), (1, 1)] {
             let mut c = DeviceBuf::<f32>::zeroed(&device, m * n).unwrap();
             let c_as = Shaped::new(&mut c, [m, n]);
             kernel.launch(stream.config(grid, 256, 0), k, &on_device, &other, c_as).unwrap();
