@@ -138,3 +138,100 @@ fn rows_and_tiles_of_two_parameters_are_the_same() {
         }
     }
 }
+
+/// The product of two matrices, in tiles of 16 by 16 of which each of 16 threads has 4 by 4 elements.
+#[kernel(threads = 16)]
+fn product(block: Block<2>, k: usize, a: &[f32], b: &[f32], c: &mut Own<[f32]>) {
+    const TILE: usize = 16;
+    const DEPTH: usize = 4;
+    let mut rows = block.shared_padded::<[[f32; TILE]; DEPTH], 4>();
+    let mut columns = block.shared::<[[f32; TILE]; DEPTH]>();
+    let [m, n] = block.shape(c);
+    for at in block.tiles::<TILE, TILE>(c) {
+        let mut sums = block.private([[0.0_f32; 4]; TILE / 4]);
+        for from in (0..k).step_by(DEPTH) {
+            block.fill_columns(&mut rows, |[inner, row]| {
+                let (row, inner) = (at.top() + row, from + inner);
+                if row < m && inner < k { a[row * k + inner] } else { 0.0 }
+            });
+            block.fill_columns(&mut columns, |[inner, column]| {
+                let (inner, column) = (from + inner, at.left() + column);
+                if inner < k && column < n { b[inner * n + column] } else { 0.0 }
+            });
+            block.each(|t| {
+                let part = at.part::<4, 4>(t);
+                #[unroll(2)]
+                for inner in 0..DEPTH {
+                    #[unroll]
+                    for i in 0..4 {
+                        for j in (0..block.threads() / 4).rev() {
+                            let (row, column) = (rows[inner][part.row(i)], columns[inner][part.column(j)]);
+                            sums[t][i][j] = row.mul_add(column, sums[t][i][j]);
+                        }
+                    }
+                }
+            });
+        }
+        block.fill_parts(&mut c.tile(at), |t| sums[t]);
+    }
+}
+
+/// Parts of single rows and columns, which depend on the thread.
+#[kernel]
+fn parts(block: Block<3>, y: &mut Out<[u32]>) {
+    for at in block.tiles::<6, 9>(y) {
+        block.fill_parts(&mut y.tile(at), |t| {
+            let part = at.part::<3, 3>(t);
+            let mut own = [[7_u32; 3]; 3];
+            #[unroll]
+            for i in 0..=2 {
+                own[i][2] = (part.row(i) * 10 + part.column(i)) as u32;
+                own[i][1] += t.rank() as u32 + at.item() as u32;
+            }
+            own
+        });
+    }
+}
+
+#[test]
+fn parts_of_threads_are_the_same() {
+    let (device, stream) = simulated();
+    let (kernel, program) = (product::load(&device).unwrap(), program::<product>());
+    for [m, n, k] in [[1, 1, 1], [16, 16, 4], [35, 20, 7], [3, 40, 0]] {
+        let data = |len: usize| (0..len).map(|i| (i as f32 * 0.37).sin()).collect::<Vec<_>>();
+        let (a, b) = (data(m * k), data(k * n));
+        let [on_device, other] = [&a, &b].map(|x| DeviceBuf::from_slice(&device, x).unwrap());
+        for grid in [(1, 1, 1), (2, 3, 1)] {
+            let mut c = DeviceBuf::<f32>::zeroed(&device, m * n).unwrap();
+            let c_as = Shaped::new(&mut c, [m, n]);
+            kernel.launch(stream.config(grid, 16, 0), k, &on_device, &other, c_as).unwrap();
+            let expected = c.to_vec().unwrap();
+            for order in 0..4 {
+                let mut found = vec![0.0_f32; m * n];
+                let k = [Argument::value(&(k as u64))];
+                let all = [&k[..], &slice(&a), &slice(&b), &shaped(&mut found, [m, n])].concat();
+                assert_eq!(run::<product>(&program, grid, 16, order, &all).faults, []);
+                assert_eq!(found, expected, "{m} x {n}, {k}", k = a.len() / m);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_has_as_many_threads_as_a_tile_has_parts() {
+    let (device, stream) = simulated();
+    let (kernel, program) = (parts::load(&device).unwrap(), program::<parts>());
+    let shape = [2, 7, 12];
+    let mut y = DeviceBuf::<u32>::zeroed(&device, 2 * 7 * 12).unwrap();
+    kernel.launch(stream.config((2, 1, 1), 6, 0), Shaped::new(&mut y, shape)).unwrap();
+    for order in 0..4 {
+        let mut found = vec![0_u32; 2 * 7 * 12];
+        let all = shaped(&mut found, shape);
+        assert_eq!(run::<parts>(&program, (2, 1, 1), 6, order, &all).faults, []);
+        assert_eq!(found, y.to_vec().unwrap());
+        assert!(!run::<parts>(&program, (2, 1, 1), 5, order, &all).faults.is_empty());
+    }
+    kernel.launch(stream.config((2, 1, 1), 5, 0), Shaped::new(&mut y, shape)).unwrap();
+    let said = stream.synchronize().unwrap_err().to_string();
+    assert!(said.contains("a tile has 6 parts, and the block 5 threads"), "{said}");
+}

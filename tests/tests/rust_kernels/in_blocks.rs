@@ -5,7 +5,7 @@ use thalweg::streams::Stream;
 
 // ANCHOR: sum
 /// The sum of each block's share of `x`, in the block's element of `sums`.
-#[kernel(threads = 256)]
+#[kernel]
 pub(crate) fn sums(block: Block, x: &[f32], sums: &mut Out<[f32]>) {
     let sum = block.reduce(
         |t| {

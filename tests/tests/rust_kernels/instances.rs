@@ -5,7 +5,7 @@ use thalweg::streams::Stream;
 
 // ANCHOR: dot
 /// The dot product of each block's share, in the block's element of `sums`.
-#[kernel(T in [f32, f64], threads = 256)]
+#[kernel(T in [f32, f64])]
 pub(crate) fn dot(block: Block, x: &[T], y: &[T], sums: &mut Out<[f64]>) {
     let sum = block.reduce(
         |t| {

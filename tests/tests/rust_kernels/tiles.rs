@@ -159,3 +159,112 @@ fn launches_have_the_axes_of_the_kernel_and_the_shape_of_the_memory() {
     assert!(text.contains("index out of bounds: the len is 50 but the index is 200"), "{text}");
     assert!(text.contains("it was thread 0 of block [1, 0]"), "{text}");
 }
+
+// ANCHOR: matmul
+const TILE: usize = 128;
+const DEPTH: usize = 8;
+
+/// The matrix product `C = A x B`, row by row: `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`.
+#[kernel(threads = 256)]
+#[requires(k == 0 || (a.len() / k) * (b.len() / k) == c.len())]
+pub(crate) fn product(block: Block<2>, k: usize, a: &[f32], b: &[f32], c: &mut Out<[f32]>) {
+    let mut rows = block.shared_padded::<[[f32; TILE]; DEPTH], 4>();
+    let mut columns = block.shared_padded::<[[f32; TILE]; DEPTH], 4>();
+    let [m, n] = block.shape(c);
+    for at in block.tiles::<TILE, TILE>(c) {
+        let mut sums = block.private([[0.0_f32; 8]; 8]);
+        for from in (0..k).step_by(DEPTH) {
+            // A strip of `a`, turned, and one of `b`. Zeros beyond the border add nothing.
+            block.fill_columns(&mut rows, |[inner, row]| {
+                let (row, inner) = (at.top() + row, from + inner);
+                if row < m && inner < k { a[row * k + inner] } else { 0.0 }
+            });
+            block.fill(&mut columns, |[inner, column]| {
+                let (inner, column) = (from + inner, at.left() + column);
+                if inner < k && column < n { b[inner * n + column] } else { 0.0 }
+            });
+            block.each(|t| {
+                let part = at.part::<8, 8>(t);
+                #[unroll]
+                for inner in 0..DEPTH {
+                    #[unroll]
+                    for i in 0..8 {
+                        #[unroll]
+                        for j in 0..8 {
+                            let (row, column) = (rows[inner][part.row(i)], columns[inner][part.column(j)]);
+                            sums[t][i][j] = row.mul_add(column, sums[t][i][j]);
+                        }
+                    }
+                }
+            });
+        }
+        block.fill_parts(&mut c.tile(at), |t| sums[t]);
+    }
+}
+// ANCHOR_END: matmul
+
+#[test]
+fn products_are_those_of_loops() {
+    let device = Device::simulated(Simulation::default());
+    let stream = Stream::new(&device).unwrap();
+    let kernel = product::load(&device).unwrap();
+    for [m, n, k] in [[1, 1, 1], [3, 2, 9], [130, 7, 16], [5, 200, 3], [2, 2, 0]] {
+        let a: Vec<f32> = (0..m * k).map(|i| (i * 7919 % 17) as f32 - 8.0).collect();
+        let b: Vec<f32> = (0..k * n).map(|i| (i * 104_729 % 13) as f32 - 6.0).collect();
+        let [on_device, other] = [&a, &b].map(|x| DeviceBuf::from_slice(&device, x).unwrap());
+        let mut expected = vec![0.0; m * n];
+        for (i, sum) in expected.iter_mut().enumerate() {
+            (0..k).for_each(|inner| *sum += a[i / n * k + inner] * b[inner * n + i % n]);
+        }
+        for grid in [(blocks(n, 128), blocks(m, 128)), (1, 1)] {
+            let mut c = DeviceBuf::<f32>::zeroed(&device, m * n).unwrap();
+            let c_as = Shaped::new(&mut c, [m, n]);
+            kernel.launch(stream.config(grid, 256, 0), k, &on_device, &other, c_as).unwrap();
+            assert_eq!(c.to_vec().unwrap(), expected, "{m} x {n}, {k}");
+        }
+    }
+    let x = DeviceBuf::from_slice(&device, &[1.0_f32]).unwrap();
+    let mut c = DeviceBuf::<f32>::zeroed(&device, 1).unwrap();
+    let launched = kernel.launch(stream.config((1, 1), 128, 0), 1, &x, &x, Shaped::new(&mut c, [1, 1]));
+    let text = launched.unwrap_err().to_string();
+    assert!(text.contains("has not 256 threads in each block"), "{text}");
+    assert!(text.contains("write `<<<…, 256>>>`"), "{text}");
+}
+
+/// Parts of another size than the block has threads for.
+#[kernel]
+fn in_parts(block: Block<2>, y: &mut Out<[u32]>) {
+    for at in block.tiles::<6, 8>(y) {
+        block.fill_parts(&mut y.tile(at), |t| {
+            let part = at.part::<3, 4>(t);
+            let mut own = [[0; 4]; 3];
+            for i in 0..3 {
+                for j in 0..4 {
+                    own[i][j] =
+                        (t.rank() * 10_000 + (at.top() + part.row(i)) * 100 + at.left() + part.column(j))
+                            as u32;
+                }
+            }
+            own
+        });
+    }
+}
+
+#[test]
+fn threads_have_parts_of_tiles() {
+    let device = Device::simulated(Simulation::default());
+    let stream = Stream::new(&device).unwrap();
+    let kernel = in_parts::load(&device).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(&device, 10 * 9).unwrap();
+    kernel.launch(stream.config((2, 1), 4, 0), Shaped::new(&mut y, [10, 9])).unwrap();
+    for (i, y) in y.to_vec().unwrap().into_iter().enumerate() {
+        let (row, column) = (i / 9, i % 9);
+        // Rows of one thread stand two apart, and four columns beside each other.
+        let thread = row % 6 % 2 * 2 + column % 8 / 4;
+        assert_eq!(y as usize, thread * 10_000 + row * 100 + column, "{row}, {column}");
+    }
+    let error = kernel.launch(stream.config((2, 1), 5, 0), Shaped::new(&mut y, [10, 9]));
+    let text = error.and_then(|()| stream.synchronize()).unwrap_err().to_string();
+    assert!(text.contains("a tile has 4 parts, and the block 5 threads"), "{text}");
+    assert!(text.contains("tiles.rs"), "{text}");
+}

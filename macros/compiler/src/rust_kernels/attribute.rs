@@ -10,6 +10,7 @@ use syn::{Attribute, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, Meta, Path, Toke
 
 use super::errors::{Errors, error};
 use super::instances::Parameter;
+use super::ir::Unroll;
 use super::role::Role;
 use super::types::Number;
 use crate::diagnostics::similar;
@@ -219,12 +220,35 @@ fn requirement(attribute: &Attribute, name: &Ident, role: Role, errors: &mut Err
     }
 }
 
-/// Reports `#[cfg]` within a function or a struct, as it is called: rustc would leave out of it what the C++ has.
+/// Reports `#[cfg]` within a function or a struct, as it is called: rustc would leave out of it what the C++ has. Also
+/// `#[unroll]` anywhere but on a `for`.
 pub(super) struct Inside<'e>(pub(super) &'e mut Errors, pub(super) &'static str);
 
 impl<'ast> Visit<'ast> for Inside<'_> {
+    fn visit_expr_for_loop(&mut self, of: &'ast syn::ExprForLoop) {
+        for attribute in &of.attrs {
+            match attribute.path().is_ident("unroll") {
+                true if unrolled(attribute).is_none() => {
+                    let what = "`#[unroll]` has no number of turns".to_owned();
+                    let help = "write `#[unroll]` for all turns, or `#[unroll(4)]` for 2 to 256 at a time";
+                    self.0.push(error(attribute, "TW0910", &what, &[], Some(help.to_owned())));
+                }
+                true => {}
+                false => self.visit_attribute(attribute),
+            }
+        }
+        self.visit_pat(&of.pat);
+        self.visit_expr(&of.expr);
+        self.visit_block(&of.body);
+    }
+
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let path = attribute.path();
+        if path.is_ident("unroll") {
+            let notes = ["the turns of a `for` are written out one after another".to_owned()];
+            let help = Some("put it on a `for`, or remove it".to_owned());
+            self.0.push(error(attribute, "TW0910", "`#[unroll]` is on no `for`", &notes, help));
+        }
         if path.is_ident("cfg") || path.is_ident("cfg_attr") {
             let name = path.to_token_stream();
             let what = format!("`#[{name}]` inside of a {} is not in the language of kernels", self.1);
@@ -233,5 +257,17 @@ impl<'ast> Visit<'ast> for Inside<'_> {
             self.0.push(error(path, "TW0901", &what, &notes, Some(help)));
         }
         visit::visit_attribute(self, attribute);
+    }
+}
+
+/// What `#[unroll]` or `#[unroll(4)]` says; `None` if it cannot be read.
+pub(super) fn unrolled(attribute: &Attribute) -> Option<Unroll> {
+    match &attribute.meta {
+        Meta::Path(_) => Some(Unroll::Whole),
+        Meta::List(list) => {
+            let turns = syn::parse2::<LitInt>(list.tokens.clone()).ok()?.base10_parse().ok()?;
+            (2..=256).contains(&turns).then_some(Unroll::By(turns))
+        }
+        Meta::NameValue(_) => None,
     }
 }

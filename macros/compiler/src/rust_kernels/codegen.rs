@@ -243,6 +243,10 @@ impl Generator<'_> {
         });
         let in_blocks =
             signature.is_in_blocks().then(|| quote_spanned!(at=> launch.in_blocks(#plain, #dimensions)?;));
+        let has_threads = signature
+            .threads
+            .filter(|_| signature.is_in_blocks())
+            .map(|threads| quote_spanned!(at=> launch.has_threads(#plain, #threads)?;));
         let arguments = parameters.iter().flat_map(|parameter| {
             let name = &parameter.name;
             match &parameter.kind {
@@ -310,6 +314,7 @@ impl Generator<'_> {
                     #requires
                     #(#covers)*
                     #in_blocks
+                    #has_threads
                     #host
                     // SAFETY: the C++ of the kernel is made of its Rust, which stays within its slices and its
                     // own elements.

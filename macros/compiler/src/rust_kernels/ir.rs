@@ -148,6 +148,8 @@ pub(super) enum Kind {
     Loop(Block),
     While(Box<Condition>, Block),
     For(LocalId, Box<Range>, Block),
+    /// The thread's part of a tile: the type says the rest.
+    PartOfTile(Box<Expr>),
     /// A loop over a block's tiles of a parameter's data.
     ForTiles(LocalId, Box<Expr>, Block),
     Break,
@@ -184,6 +186,10 @@ pub(super) enum Phase {
     Each(usize),
     /// What is written, and the closure that gives its elements.
     Fill(Filled, usize),
+    /// A shared array, and the closure that gives its elements, of which threads beside each other have a column's.
+    FillColumns(LocalId, usize),
+    /// A tile, and the closure that gives the part of a thread.
+    FillParts(Filled, usize),
     /// The values, and how two are combined.
     Reduce(usize, usize),
     Any(usize),
@@ -264,4 +270,12 @@ pub(super) struct Range {
     pub(super) reversed: bool,
     /// The argument of `step_by`, a `usize`.
     pub(super) step: Option<Expr>,
+    pub(super) unroll: Option<Unroll>,
+}
+
+/// How many turns of a loop a compiler is to write one after another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unroll {
+    Whole,
+    By(u32),
 }

@@ -18,6 +18,8 @@ pub(super) enum Method {
     GetMut,
     /// `i.get()`
     Position,
+    /// `part.row(i)`, `part.column(j)`
+    PlaceOfPart(&'static str),
     /// `block.shape(y)`
     Shape,
     /// The rows of `y`, along all axes but the last.

@@ -101,7 +101,8 @@ fn translated(
         errors.push(found);
         Vec::new()
     })?;
-    let signature = signature::signature(&function, role, errors).ok_or_else(Vec::new)?;
+    let mut signature = signature::signature(&function, role, errors).ok_or_else(Vec::new)?;
+    signature.threads = arguments.threads;
     let lowered = lower::lower(&function, &signature, errors)?;
     if !errors.is_empty() {
         return Err(Vec::new());
@@ -178,7 +179,8 @@ fn first(tokens: &TokenStream) -> TokenStream {
     TokenStream::new()
 }
 
-/// Writes what was inferred for literals into the function, so that rustc judges it.
+/// Writes what was inferred for literals into the function, so that rustc judges it, and takes off the attributes
+/// that it does not know.
 fn write_suffixes(function: &mut ItemFn, types: &Types, suffixes: &[Suffix]) {
     struct Write<'a>(&'a Types, &'a [Suffix]);
     impl VisitMut for Write<'_> {
@@ -199,6 +201,12 @@ fn write_suffixes(function: &mut ItemFn, types: &Types, suffixes: &[Suffix]) {
                 // rustc reports it.
                 _ => {}
             }
+        }
+
+        fn visit_expr_for_loop_mut(&mut self, of: &mut syn::ExprForLoop) {
+            // rustc does not know it.
+            of.attrs.retain(|attribute| !attribute.path().is_ident("unroll"));
+            visit_mut::visit_expr_for_loop_mut(self, of);
         }
 
         fn visit_macro_mut(&mut self, call: &mut syn::Macro) {

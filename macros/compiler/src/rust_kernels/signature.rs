@@ -18,6 +18,8 @@ pub(super) struct Signature {
     pub(super) parameters: Vec<Parameter>,
     /// The dimensions of a kernel's `Index` or `Block`.
     pub(super) dimensions: usize,
+    /// The threads of a block, of which the attribute says how many there are.
+    pub(super) threads: Option<u32>,
 }
 
 impl Signature {
@@ -125,7 +127,7 @@ pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> O
         }
         _ => 1,
     };
-    (errors.len() == before).then_some(Signature { parameters, dimensions })
+    (errors.len() == before).then_some(Signature { parameters, dimensions, threads: None })
 }
 
 fn is_generic(function: &ItemFn) -> bool {

@@ -124,6 +124,8 @@ pub(super) enum Shape {
     Tile(Length, Length),
     /// A row of a block.
     Row,
+    /// A thread's part of a tile: the rows and columns of the tile, and of the part.
+    Part([Length; 4]),
     /// A thread of a block, which a phase's closure gets.
     Thread,
     /// An array in shared memory.
@@ -365,6 +367,9 @@ impl Types {
             Shape::Exchanged(of) => format!("tw::Exchanged<{}>", self.cpp(*of)?),
             Shape::Elements { of, .. } => format!("tw::Own<{}>", self.cpp(*of)?),
             Shape::Index(1) | Shape::BlockIndex | Shape::Row => "usize".to_owned(),
+            Shape::Part([Length(rows), Length(columns), Length(down), Length(across)]) => {
+                format!("tw::Part<{rows}, {columns}, {down}, {across}>")
+            }
             Shape::Tile(Length(rows), Length(columns)) => format!("tw::Tile<{rows}, {columns}>"),
             Shape::Shared(of) | Shape::Private(of) => self.cpp(*of)?,
             Shape::Block => "tw::Block".to_owned(),

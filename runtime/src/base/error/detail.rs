@@ -561,6 +561,23 @@ pub enum Detail {
         /// The threads of a block, as `[x, y, z]`.
         block: [u32; 3],
     },
+    /// The blocks of a launch have another number of threads than the kernel says.
+    #[error(
+        "the launch <<<{}, {}>>> of kernel `{kernel}` has not {threads} threads in each block\n  \
+         note: the kernel is `#[kernel(threads = {threads})]`\n  help: write `<<<…, {threads}>>>`",
+        extent(grid),
+        extent(block)
+    )]
+    ThreadsOfBlocks {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The threads that it says.
+        threads: u32,
+        /// The blocks of the launch, as `[x, y, z]`.
+        grid: [u32; 3],
+        /// The threads of a block, as `[x, y, z]`.
+        block: [u32; 3],
+    },
     /// A thread of a kernel in Rust has panicked.
     #[error("kernel `{kernel}` failed {fault}")]
     KernelFault {

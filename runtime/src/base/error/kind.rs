@@ -194,6 +194,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::Aliased { .. }
         | D::NotCovered { .. }
         | D::InBlocks { .. }
+        | D::ThreadsOfBlocks { .. }
         | D::Unwritten { .. }
         | D::SymbolNotResident { .. }
         | D::SymbolChanged { .. } => |detail| ErrorKind::Contract(Contract(detail)),
@@ -285,6 +286,7 @@ impl Contract {
             | Detail::Aliased { kernel }
             | Detail::NotCovered { kernel, .. }
             | Detail::InBlocks { kernel, .. }
+            | Detail::ThreadsOfBlocks { kernel, .. }
             | Detail::Unwritten { kernel, .. }
             | Detail::SymbolNotResident { kernel, .. }
             | Detail::SymbolChanged { kernel, .. } => kernel,

@@ -13,6 +13,14 @@ TW_FN usize blocks() { return gridDim.x; }
 TW_FN usize block_index() { return blockIdx.x; }
 TW_FN usize threads_of_grid() { return usize(gridDim.x) * blockDim.x; }
 
+/// Says to the compiler how many threads a block has, which the launch has checked.
+template <u32 N> TW_FN void has_threads() {
+#ifdef __CUDACC_RTC__
+    __builtin_assume(blockDim.x == N);
+    __builtin_assume(threadIdx.x < N);
+#endif
+}
+
 /// Whether a thread of the block has ended.
 TW_FN bool has_faulted() { return __syncthreads_count(1) != int(blockDim.x); }
 
@@ -72,6 +80,18 @@ template <class T, usize R, usize C, class F> TW_FN bool fill(Array<Array<T, C>,
     return fill_rows<T, R, C>(array, value);
 }
 
+/// The same, along the columns first.
+template <class T, usize R, usize C, class Rows, class F> TW_FN bool fill_columns_of(Rows& array, F value) {
+    places<T>(u32(R * C),
+              [&](u32 at) TW_INLINE { return T(value(Array<usize, 2>{{at % u32(R), at / u32(R)}})); },
+              [&](u32 at, T element) TW_INLINE { array.a[at % u32(R)].a[at / u32(R)] = element; });
+    return has_faulted();
+}
+
+template <class T, usize R, usize C, class F> TW_FN bool fill_columns(Array<Array<T, C>, R>& array, F value) {
+    return fill_columns_of<T, R, C>(array, value);
+}
+
 /// A row of an array in shared memory that is `P` elements longer than it says, so that the elements of a column
 /// are in different banks.
 template <class T, usize C, usize P> struct Padded : Array<T, C> {
@@ -80,6 +100,11 @@ template <class T, usize C, usize P> struct Padded : Array<T, C> {
 
 template <class T, usize R, usize C, usize P, class F> TW_FN bool fill(Array<Padded<T, C, P>, R>& array, F value) {
     return fill_rows<T, R, C>(array, value);
+}
+
+template <class T, usize R, usize C, usize P, class F>
+TW_FN bool fill_columns(Array<Padded<T, C, P>, R>& array, F value) {
+    return fill_columns_of<T, R, C>(array, value);
 }
 
 /// The value of the lane `by` further on.

@@ -28,5 +28,5 @@ pub use replay::Copies;
 pub(crate) use replay::again;
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
-pub use tiles::{Elements, Fill, OwnRow, OwnTile, Row, Rows, Tile, Tiles};
+pub use tiles::{Elements, Fill, OwnRow, OwnTile, Part, Row, Rows, Tile, Tiles};
 pub use types::{KernelNumber, KernelType, RustType, StructLayout, number};

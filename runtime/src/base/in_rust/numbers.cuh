@@ -5,7 +5,7 @@
 //   1. the macros below;
 //   2. `namespace tw::machine` below: infinity and NaN, the bits of floats, floats to integers, the high half
 //      of a product, and the counting and reversing of bits;
-//   3. blocks.cuh: `tw::undefined`;
+//   3. blocks.cuh: `tw::undefined` and `tw::has_threads`;
 //   4. `tw::fault`, which is defined after the headers.
 #ifndef THALWEG_NUMBERS
 #define THALWEG_NUMBERS
@@ -18,6 +18,8 @@
 #define TW_UNROLL _Pragma("unroll")
 // NVRTC has no `offsetof`.
 #define TW_OFFSET(type, field) __INTADDR__(&((type*)0)->field)
+#define TW_PRAGMA(text) _Pragma(#text)
+#define TW_UNROLL_BY(turns) TW_PRAGMA(unroll turns)
 #else
 #include <math.h>
 #define TW_DEVICE __attribute__((unused)) inline
@@ -25,6 +27,7 @@
 #define TW_FN static __attribute__((unused)) inline
 #define TW_UNROLL
 #define TW_OFFSET(type, field) __builtin_offsetof(type, field)
+#define TW_UNROLL_BY(turns)
 #endif
 #define TW_UNLIKELY(condition) __builtin_expect(bool(condition), 0)
 

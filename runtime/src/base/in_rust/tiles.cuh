@@ -73,6 +73,52 @@ template <class T, usize R, usize C, class F> TW_FN void fill(const OwnTile<T, R
     __syncthreads();
 }
 
+/// The elements of a tile that a thread has: `P` rows and `Q` columns of them. Four neighbours of one thread lie beside
+/// each other if there are as many, and between one group of four and the next lie those of the other threads. So
+/// threads beside each other read a row of shared memory without waiting, four elements at once.
+template <usize R, usize C, usize P, usize Q> struct Part {
+    static constexpr u32 TALL = P % 4 == 0 ? 4 : 1, WIDE = Q % 4 == 0 ? 4 : 1;
+    static constexpr u32 THREADS = u32(R / P * (C / Q)), ACROSS = u32(C / Q);
+    u32 down, across;
+
+    TW_MEMBER usize row(usize i, u32 line) const {
+        check(i, P, line);
+        return u32(i) / TALL * u32(R / P * TALL) + down * TALL + u32(i) % TALL;
+    }
+    TW_MEMBER usize column(usize j, u32 line) const {
+        check(j, Q, line);
+        return u32(j) / WIDE * u32(C / Q * WIDE) + across * WIDE + u32(j) % WIDE;
+    }
+};
+
+/// The part of the thread. Those of a block are as many as the parts.
+template <usize P, usize Q, usize R, usize C> TW_FN Part<R, C, P, Q> part(const Tile<R, C>&, u32 line) {
+    typedef Part<R, C, P, Q> Its;
+    if (TW_UNLIKELY(blockDim.x != Its::THREADS)) fault(line);
+    return {threadIdx.x / Its::ACROSS, threadIdx.x % Its::ACROSS};
+}
+
+/// Writes the thread's part of a tile.
+template <class T, usize R, usize C, usize P, usize Q>
+TW_FN void write_part(const OwnTile<T, R, C>& tile, const Array<Array<T, Q>, P>& values, u32 line) {
+    const Part<R, C, P, Q> mine = part<P, Q>(Tile<R, C>{0, 0, 0}, line);
+    TW_UNROLL
+    for (u32 i = 0; i < u32(P); ++i) {
+        TW_UNROLL
+        for (u32 j = 0; j < u32(Q); ++j) {
+            const u32 row = u32(mine.row(i, line)), column = u32(mine.column(j, line));
+            if (row < tile.rows && column < tile.columns) {
+                tile.data[tile.first + row * tile.pitch + column] = values.a[i].a[j];
+            }
+        }
+    }
+}
+
+template <class T, usize R, usize C, class F> TW_FN void fill_parts(const OwnTile<T, R, C>& tile, F value, u32 line) {
+    write_part(tile, value(), line);
+    __syncthreads();
+}
+
 /// The number of the block among all of the grid, and how many there are.
 TW_FN usize block_number() { return blockIdx.x + usize(gridDim.x) * (blockIdx.y + usize(gridDim.y) * blockIdx.z); }
 TW_FN usize blocks_of_grid() { return usize(gridDim.x) * gridDim.y * gridDim.z; }

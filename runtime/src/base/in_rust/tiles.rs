@@ -5,7 +5,7 @@ use std::iter::StepBy;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::blocks::Block;
+use super::blocks::{Block, BlockThread};
 use super::native::{Out, Own};
 
 /// A rectangle of `R` rows and `C` columns of data with a shape. Of the tiles of one size, no two blocks of a
@@ -37,6 +37,76 @@ impl<const R: usize, const C: usize> Tile<R, C> {
     pub fn left(self) -> usize {
         self.left
     }
+
+    /// The part of the tile that a thread has: `P` by `Q` elements, of which no other thread of the block has any.
+    ///
+    /// # Panics
+    /// If the block has not as many threads as the tile has parts.
+    #[inline]
+    #[track_caller]
+    pub fn part<const P: usize, const Q: usize>(self, thread: BlockThread) -> Part<R, C, P, Q> {
+        Part::<R, C, P, Q>::fits(thread.threads());
+        Part::of(thread)
+    }
+}
+
+/// The places in a tile of `R` rows and `C` columns of the elements that one thread has, `P` rows of `Q`.
+///
+/// If `Q` is a multiple of 4, four elements of a thread stand beside each other, then four of the next thread, and so
+/// on along the row; the next four of the first thread follow after those of the last. The rows are dealt in the
+/// same way, by `P`. Else a thread has single rows and columns. So threads beside each other read a row of shared
+/// memory at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part<const R: usize, const C: usize, const P: usize, const Q: usize> {
+    down: usize,
+    across: usize,
+}
+
+impl<const R: usize, const C: usize, const P: usize, const Q: usize> Part<R, C, P, Q> {
+    /// The threads of a block, one for each part.
+    const THREADS: usize = {
+        assert!(P > 0 && Q > 0, "a part has elements");
+        assert!(R % P == 0 && C % Q == 0, "the parts of a tile have the same size");
+        R / P * (C / Q)
+    };
+
+    #[track_caller]
+    pub(super) fn fits(threads: usize) {
+        let parts = Self::THREADS;
+        assert!(threads == parts, "a tile has {parts} parts, and the block {threads} threads");
+    }
+
+    pub(super) fn of(thread: BlockThread) -> Self {
+        Self { down: thread.rank() / (C / Q), across: thread.rank() % (C / Q) }
+    }
+
+    /// The row in the tile of the part's row `i`.
+    ///
+    /// # Panics
+    /// If `i` is not below `P`.
+    #[inline]
+    #[track_caller]
+    pub fn row(self, i: usize) -> usize {
+        assert!(i < P, "index out of bounds: the len is {P} but the index is {i}");
+        dealt(i, self.down, P, R / P)
+    }
+
+    /// The column in the tile of the part's column `j`.
+    ///
+    /// # Panics
+    /// If `j` is not below `Q`.
+    #[inline]
+    #[track_caller]
+    pub fn column(self, j: usize) -> usize {
+        assert!(j < Q, "index out of bounds: the len is {Q} but the index is {j}");
+        dealt(j, self.across, Q, C / Q)
+    }
+}
+
+/// The place of the element `i` of `each`, of the thread `thread` of so many.
+fn dealt(i: usize, thread: usize, each: usize, threads: usize) -> usize {
+    let together = if each.is_multiple_of(4) { 4 } else { 1 };
+    i / together * (threads * together) + thread * together + i % together
 }
 
 /// A row of data with a shape: all elements along the last axis. No two blocks of a launch have the same.
@@ -348,6 +418,27 @@ mod tests {
                 assert!(times.iter().all(|&times| times == 1), "{shape:?} by {grid:?}: {times:?}");
             }
         }
+    }
+
+    #[test]
+    fn each_element_of_a_tile_is_in_one_part() {
+        fn all<const R: usize, const C: usize, const P: usize, const Q: usize>() {
+            let mut times = [[0; C]; R];
+            let parts = (0..R / P).flat_map(|down| (0..C / Q).map(move |across| [down, across]));
+            for [down, across] in parts {
+                let part = Part::<R, C, P, Q> { down, across };
+                for i in 0..P {
+                    (0..Q).for_each(|j| times[part.row(i)][part.column(j)] += 1);
+                }
+            }
+            assert_eq!(times, [[1; C]; R]);
+        }
+        all::<128, 128, 8, 8>();
+        all::<32, 64, 4, 2>();
+        all::<6, 12, 3, 12>();
+        let part = Part::<128, 128, 8, 8> { down: 3, across: 15 };
+        assert_eq!([0, 3, 4].map(|i| part.row(i)), [12, 15, 76]);
+        assert_eq!([0, 7].map(|j| part.column(j)), [60, 127]);
     }
 
     #[test]

@@ -189,6 +189,20 @@ impl<'r> Launch<'r> {
         Err(self.target.refused(self.at, kernel, detail))
     }
 
+    /// Refuses the launch unless its blocks have as many threads as the kernel says.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Contract`] if they have more or fewer.
+    #[inline]
+    pub fn has_threads(&self, kernel: &'static str, threads: u32) -> Result<()> {
+        let Grid { grid_dim, block_dim, .. } = self.grid;
+        if block_dim == [threads, 1, 1] {
+            return Ok(());
+        }
+        let detail = Detail::ThreadsOfBlocks { kernel, threads, grid: grid_dim, block: block_dim };
+        Err(self.target.refused(self.at, kernel, detail))
+    }
+
     /// Refuses the launch of a kernel in blocks unless the shape of the parameter is that of its memory.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Loops.
 
-use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Range};
+use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Range, Unroll};
+use super::super::types::Number;
 use super::{Emitter, Sink, Value};
 
 impl Emitter<'_> {
@@ -60,6 +61,14 @@ impl Emitter<'_> {
         }
     }
 
+    fn unroll(&mut self, unroll: Option<Unroll>) {
+        match unroll {
+            None => {}
+            Some(Unroll::Whole) => self.write("TW_UNROLL"),
+            Some(Unroll::By(turns)) => self.write(&format!("TW_UNROLL_BY({turns})")),
+        }
+    }
+
     pub(super) fn for_tiles(&mut self, name: LocalId, of: &Expr, body: &Block) {
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
@@ -82,7 +91,7 @@ impl Emitter<'_> {
     }
 
     pub(super) fn for_loop(&mut self, name: LocalId, range: &Range, body: &Block) {
-        let Range { from, to, inclusive, reversed, step } = range;
+        let Range { from, to, inclusive, reversed, step, unroll } = range;
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
         let number = self.types.as_number(local.ty).or_else(|| self.types.as_number(from.ty));
@@ -108,6 +117,7 @@ impl Emitter<'_> {
         match (inclusive, reversed, step) {
             (false, false, None) => {
                 let to = fixed(self, &values[1], to);
+                self.unroll(*unroll);
                 self.write(&format!("for ({ty} {counter} = {from_text}; {counter} < {to}; ++{counter}) {{"));
             }
             (false, false, Some(of_step)) => {
@@ -126,6 +136,7 @@ impl Emitter<'_> {
                     self.depth -= 1;
                     self.write("}");
                 }
+                self.unroll(*unroll);
                 self.write(&format!(
                     "for ({ty} {counter} = {from_text}; {counter} < {to}; \
                      {counter} = tw::stepped({counter}, {step}, {to})) {{"
@@ -134,6 +145,7 @@ impl Emitter<'_> {
             (false, true, _) => {
                 let from = fixed(self, &values[0], from);
                 let to = values[1].text.clone();
+                self.unroll(*unroll);
                 self.write(&format!("for ({ty} {counter} = {to}; {counter} > {from};) {{"));
                 self.depth += 1;
                 self.write(&format!("--{counter};"));
@@ -143,6 +155,7 @@ impl Emitter<'_> {
                 let turn = self.temporary("turn");
                 let kind = if *reversed { "Backwards" } else { "Through" };
                 let to = values[1].text.clone();
+                self.unroll(*unroll);
                 self.write(&format!(
                     "for (tw::{kind}<{ty}> {turn}({from_text}, {to}); {turn}.more; {turn}.next()) {{"
                 ));

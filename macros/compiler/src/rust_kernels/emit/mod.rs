@@ -164,7 +164,12 @@ impl Emitter<'_> {
         let parameters = parameters.join(", ");
         match role {
             Role::Kernel => {
-                self.write(&format!("extern \"C\" __global__ void {name}({parameters})"));
+                let bounds =
+                    signature.threads.map(|most| format!("__launch_bounds__({most}) ")).unwrap_or_default();
+                self.write(&format!("extern \"C\" __global__ void {bounds}{name}({parameters})"));
+                if let (true, Some(threads)) = (signature.is_in_blocks(), signature.threads) {
+                    first.insert(0, format!("tw::has_threads<{threads}>();"));
+                }
             }
             Role::Device => {
                 let result = self.types.cpp(self.function.result).unwrap_or_else(|| "auto".to_owned());

@@ -26,6 +26,21 @@ impl Emitter<'_> {
                 }
                 Value::stable("tw::Unit{}")
             }
+            Phase::FillColumns(array, closure) => {
+                let closure = self.closure(*closure).text;
+                let array = self.local(*array).cpp.clone();
+                self.return_if(&format!("tw::fill_columns({array}, {closure})"));
+                Value::stable("tw::Unit{}")
+            }
+            Phase::FillParts(filled, closure) => {
+                if let Filled::Tile(data, at) = filled {
+                    let values = self.operands([data, at]);
+                    let (closure, line) = (self.closure(*closure).text, self.place(expr.line));
+                    let tile = format!("tw::tile({}, {})", values[0].text, values[1].text);
+                    self.write(&format!("tw::fill_parts({tile}, {closure}, {line});"));
+                }
+                Value::stable("tw::Unit{}")
+            }
             Phase::Reduce(value, combine) => {
                 let [value, combine] = [*value, *combine].map(|closure| self.closure(closure).text);
                 // C++ alone knows the type that a `#[device]` function gives.

@@ -253,6 +253,14 @@ impl Emitter<'_> {
             Kind::Closure(id) => self.closure(*id),
             Kind::Builtin(text) => Value::stable(*text),
             Kind::NewPrivate(of) | Kind::Mine(of) => self.value(of),
+            Kind::PartOfTile(tile) => {
+                let (tile, line) = (self.operand(tile), self.place(expr.line));
+                let sizes = match self.types.shape(expr.ty) {
+                    Shape::Part([_, _, down, across]) => format!("{}, {}", down.0, across.0),
+                    _ => String::new(),
+                };
+                Value::of(format!("tw::part<{sizes}>({}, {line})", tile.text))
+            }
             Kind::Phase(phase) => self.phase(phase, expr),
             Kind::Method(method, receiver, arguments) => self.method(*method, receiver, arguments, expr.line),
             Kind::Atomic(operation, orders, atomic, values) => self.atomic(operation, orders, atomic, values),
@@ -434,6 +442,11 @@ impl Emitter<'_> {
                 Value::of(format!("{}.{name}({})", values[0].atom(), values[1].text))
             }
             Method::Position | Method::Same => self.operand(receiver),
+            Method::PlaceOfPart(place) => {
+                let values = self.operands(std::iter::once(receiver).chain(arguments));
+                let line = self.place(line);
+                Value::of(format!("{}.{place}({}, {line})", values[0].atom(), values[1].text))
+            }
             Method::Shape => Value::stable(format!("{}.shape", self.value(receiver).atom())),
             Method::Rows => Value::stable(format!("tw::rows({})", self.value(receiver).text)),
             Method::IsOk => {

@@ -139,6 +139,7 @@ impl Lower<'_> {
         match self.types.shape(self.types.value(receiver.ty)) {
             Shape::Block => return self.of_block(call),
             Shape::Thread => return self.of_thread(call),
+            Shape::Tile(..) if call.method == "part" => return self.part_of_tile(call, receiver),
             _ => {}
         }
         if let Some(of) = self.atomic_of(&receiver) {
@@ -185,6 +186,8 @@ impl Lower<'_> {
             (field @ ("item" | "top" | "left"), Shape::Tile(..), 0) => {
                 (Kind::Field(Box::new(receiver), field.to_owned()), usize)
             }
+            ("row", Shape::Part(_), 1) => (one(Method::PlaceOfPart("row"), receiver, arguments), usize),
+            ("column", Shape::Part(_), 1) => (one(Method::PlaceOfPart("column"), receiver, arguments), usize),
             ("tile" | "row", Shape::Elements { .. }, 1) if self.level != Level::Thread => {
                 return Err(self.part_alone(call));
             }

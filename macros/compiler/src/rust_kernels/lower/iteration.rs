@@ -4,7 +4,8 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprLoop, ExprMethodCall, ExprWhile, Pat, RangeLimits};
 
 use super::{Lower, Lowered, Reported};
-use crate::rust_kernels::ir::{self, Block, Kind, LocalId, Pattern, Range, Statement};
+use crate::rust_kernels::attribute::unrolled;
+use crate::rust_kernels::ir::{self, Block, Kind, LocalId, Pattern, Range, Statement, Unroll};
 use crate::rust_kernels::methods::Method;
 use crate::rust_kernels::types::{Number, Shape};
 
@@ -110,7 +111,7 @@ impl Lower<'_> {
             other => return Err(self.absent(other, "this pattern", "write a name")),
         };
         let body = self.loop_body(&of.body)?;
-        Ok(Kind::For(name, Box::new(Range { from, to, inclusive, reversed, step }), body))
+        Ok(Kind::For(name, Box::new(Range { from, to, inclusive, reversed, step, unroll: unroll(of) }), body))
     }
 
     /// `for x in slice`: a loop over the indices, each of which exists.
@@ -168,7 +169,7 @@ impl Lower<'_> {
         let Block { mut statements, value } = self.loop_body(&of.body)?;
         statements.splice(0..0, pattern);
         let body = Block { statements, value };
-        let range = Range { from, to, inclusive: false, reversed, step: None };
+        let range = Range { from, to, inclusive: false, reversed, step: None, unroll: unroll(of) };
         let unit = self.types.unit();
         let turns = self.expr(Kind::For(at, Box::new(range), body), unit, span);
         Ok(Kind::Block(Block {
@@ -205,6 +206,12 @@ impl Lower<'_> {
         self.locals.push(local);
         LocalId(self.locals.len() - 1)
     }
+}
+
+/// What the loop's `#[unroll]` says, if it has one.
+pub(super) fn unroll(of: &ExprForLoop) -> Option<Unroll> {
+    let attribute = of.attrs.iter().find(|attribute| attribute.path().is_ident("unroll"))?;
+    unrolled(attribute)
 }
 
 /// Takes the adapters off an iterator.

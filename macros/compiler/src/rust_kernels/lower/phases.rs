@@ -35,9 +35,11 @@ pub(super) enum Owner {
 }
 
 /// The methods of a block, and how they are called.
-const PHASES: [(&str, &str); 14] = [
+const PHASES: [(&str, &str); 16] = [
     ("each", "each(|t| …)"),
     ("fill", "fill(&mut tile, |i| …)"),
+    ("fill_columns", "fill_columns(&mut tile, |[r, c]| …)"),
+    ("fill_parts", "fill_parts(&mut y.tile(at), |t| …)"),
     ("reduce", "reduce(|t| …, |a, b| …)"),
     ("any", "any(|t| …)"),
     ("count", "count(|t| …)"),
@@ -95,6 +97,12 @@ impl Lower<'_> {
                 Ok((Kind::Phase(Box::new(Phase::Reduce(value, combine))), ty))
             }
             ("fill", [array, value]) => self.fill(array, value),
+            ("fill_columns", [array, value]) => {
+                let (local, at, element) = self.filled(array)?;
+                let value = self.phase(value, &[at], element)?;
+                Ok((Kind::Phase(Box::new(Phase::FillColumns(local, value))), self.types.unit()))
+            }
+            ("fill_parts", [tile, value]) => self.fill_parts(tile, value),
             ("private", [start]) => {
                 let start = self.value(start)?;
                 let ty = self.types.add(Shape::Private(start.ty));
@@ -117,8 +125,8 @@ impl Lower<'_> {
             _ => {
                 let message = format!("the method `{name}` of a `Block` is not in the language of kernels");
                 let notes = [
-                    "a block has `each`, `fill`, `reduce`, `any`, `count`, `shared`, `private`, `index`, `blocks` and `threads`",
-                    "that of data with a shape has `tiles`, `rows` and `shape`",
+                    "a block has `each`, `fill`, `fill_columns`, `reduce`, `any`, `count`, `shared`, `private`, `index`, `blocks` and `threads`",
+                    "that of data with a shape has `tiles`, `rows`, `shape` and `fill_parts`",
                 ];
                 let help = "write it with these";
                 Err(self.report(&call.method, "TW0908", &message, &notes, help))
@@ -209,6 +217,18 @@ impl Lower<'_> {
             let value = self.phase(value, &[at], element)?;
             return Ok((Kind::Phase(Box::new(Phase::Fill(part, value))), self.types.unit()));
         }
+        let (local, at, element) = self.filled(array)?;
+        let value = self.phase(value, &[at], element)?;
+        let filled = ir::Filled::Shared(local);
+        Ok((Kind::Phase(Box::new(Phase::Fill(filled, value))), self.types.unit()))
+    }
+
+    /// The shared array that a block fills, the type of a place in it, and that of its elements.
+    fn filled(&mut self, array: &Expr) -> Lowered<(LocalId, Ty, Ty)> {
+        let place = match array {
+            Expr::Reference(reference) if reference.mutability.is_some() => &*reference.expr,
+            other => other,
+        };
         let local = self.named(place);
         let shape = local.map(|local| self.types.shape(self.locals[local.0].ty).clone());
         let (local, of) = match (local, shape) {
@@ -231,13 +251,11 @@ impl Lower<'_> {
             Shape::Atomic(number) => self.types.number(number),
             _ => element,
         };
-        let value = self.phase(value, &[at], element)?;
-        let filled = ir::Filled::Shared(local);
-        Ok((Kind::Phase(Box::new(Phase::Fill(filled, value))), self.types.unit()))
+        Ok((local, at, element))
     }
 
     /// The closure of a phase.
-    fn phase(&mut self, closure: &Expr, takes: &[Ty], gives: Ty) -> Lowered<usize> {
+    pub(super) fn phase(&mut self, closure: &Expr, takes: &[Ty], gives: Ty) -> Lowered<usize> {
         let closure = match closure {
             Expr::Closure(closure) => closure,
             other => {
@@ -353,6 +371,7 @@ impl Lower<'_> {
             inclusive: false,
             reversed: false,
             step: Some(self.expr(Kind::Builtin(step), usize, span)),
+            unroll: super::iteration::unroll(of),
         };
         let name = match &*of.pat {
             Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {

@@ -7,7 +7,7 @@ use syn::{Expr, ExprForLoop, ExprMethodCall, GenericArgument, Pat, Type};
 use super::phases::Owner;
 use super::{Lower, Lowered, Reported};
 use crate::groups::peel_expr;
-use crate::rust_kernels::ir::{self, Block, Filled, Kind, LocalId, Range};
+use crate::rust_kernels::ir::{self, Block, Filled, Kind, LocalId, Phase, Range};
 use crate::rust_kernels::methods::Method;
 use crate::rust_kernels::types::{Length, Number, Shape, Ty};
 use crate::text::text;
@@ -79,6 +79,8 @@ impl Lower<'_> {
             inclusive: false,
             reversed: false,
             step: Some(self.expr(Kind::Builtin("tw::blocks_of_grid()"), usize, span)),
+            // The other blocks have the rows between.
+            unroll: None,
         };
         Kind::For(name, Box::new(range), body)
     }
@@ -140,6 +142,46 @@ impl Lower<'_> {
                 (Filled::Tile(handle, at), place, of)
             }
         }))
+    }
+
+    /// `block.fill_parts(&mut y.tile(at), |t| …)`
+    pub(super) fn fill_parts(&mut self, tile: &Expr, value: &Expr) -> Lowered<(Kind, Ty)> {
+        let place = match tile {
+            Expr::Reference(reference) if reference.mutability.is_some() => &*reference.expr,
+            other => other,
+        };
+        match self.part_of_data(place)? {
+            Some((tile @ Filled::Tile(..), _, of)) => {
+                let (thread, part) = (self.types.add(Shape::Thread), self.types.fresh());
+                let value = self.phase(value, &[thread], part)?;
+                if let Some(element) = self.types.element(part).and_then(|row| self.types.element(row)) {
+                    self.types.unify(element, of);
+                }
+                Ok((Kind::Phase(Box::new(Phase::FillParts(tile, value))), self.types.unit()))
+            }
+            _ => {
+                let help = "pass a tile of the block: `&mut y.tile(at)`";
+                Err(self.report(tile, "TW0911", "this is no tile", &["threads have parts of tiles"], help))
+            }
+        }
+    }
+
+    /// `at.part::<8, 8>(t)`
+    pub(super) fn part_of_tile(&mut self, call: &ExprMethodCall, tile: ir::Expr) -> Lowered<(Kind, Ty)> {
+        let is_thread = |at: ir::Expr| matches!(self.types.shape(at.ty), Shape::Thread);
+        let passed = call.args.first().filter(|_| call.args.len() == 1);
+        let of_thread = passed.and_then(|thread| self.position(thread)).is_some_and(is_thread);
+        let written = call.turbofish.iter().flat_map(|generics| &generics.args);
+        let sizes: Vec<Expr> = written.filter_map(as_length).collect();
+        let ([down, across], true, Shape::Tile(rows, columns)) =
+            (&sizes[..], of_thread, self.types.shape(tile.ty).clone())
+        else {
+            let what = "a part has a size, and belongs to a thread of a phase";
+            let help = format!("write `{}.part::<8, 8>(t)`", text(&call.receiver));
+            return Err(self.report(&call.method, "TW0911", what, &[], &help));
+        };
+        let sizes = [rows, columns, Length(self.length(down)?), Length(self.length(across)?)];
+        Ok((Kind::PartOfTile(Box::new(tile)), self.types.add(Shape::Part(sizes))))
     }
 
     /// Refuses `y.tile(at)` and `y.row(row)` anywhere but in a `fill`.

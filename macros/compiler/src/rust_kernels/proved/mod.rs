@@ -233,10 +233,14 @@ impl Walk<'_> {
                 Phase::Each(closure) | Phase::Any(closure) | Phase::Count(closure) => {
                     self.closure(*closure, None)
                 }
-                Phase::Fill(Filled::Shared(array), closure) => self.closure(*closure, Some(*array)),
-                Phase::Fill(Filled::Tile(data, at) | Filled::Row(data, at), closure) => {
-                    self.expr(data);
-                    self.expr(at);
+                Phase::Fill(Filled::Shared(array), closure) | Phase::FillColumns(array, closure) => {
+                    self.closure(*closure, Some(*array))
+                }
+                Phase::Fill(filled, closure) | Phase::FillParts(filled, closure) => {
+                    if let Filled::Tile(data, at) | Filled::Row(data, at) = filled {
+                        self.expr(data);
+                        self.expr(at);
+                    }
                     self.closure(*closure, None);
                 }
                 Phase::Reduce(value, combine) => {
