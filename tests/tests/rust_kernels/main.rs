@@ -9,3 +9,4 @@ mod instances;
 mod launches;
 mod names;
 mod nvrtc;
+mod speed;
