@@ -28,7 +28,7 @@ stream_pipeline! {
         chunk c = 1 << 16;
 
         stage load { copy voice -> d_voice; copy music -> d_music; }
-        stage add { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, volume, &d_voice, &mut d_music); }
+        stage add { saxpy<<<blocks(c.len, 256), 256>>>(volume, &d_voice, &mut d_music); }
         stage store { copy d_music -> mix; }
     }
 }

@@ -43,7 +43,7 @@ stream_pipeline! {
 
         stage load { copy frames -> rgb; }
         stage compare {
-            grayscale<<<blocks(PIXELS, 256), 256>>>(PIXELS as u32, &rgb, out gray);
+            grayscale<<<blocks(PIXELS, 256), 256>>>(&rgb, out gray);
             difference<<<blocks(PIXELS, 256), 256>>>(&gray, &mut before, out changed);
         }
         stage store { copy changed -> changes; }

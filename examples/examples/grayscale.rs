@@ -22,7 +22,7 @@ stream_pipeline! {
         chunk c = 64 * width;
 
         stage load { copy rgb -> d_rgb; }
-        stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_rgb, out d_gray); }
+        stage convert { grayscale<<<blocks(c.len, 256), 256>>>(&d_rgb, out d_gray); }
         stage store { copy d_gray -> gray; }
 
         device d_gray: [u8];

@@ -22,7 +22,7 @@ stream_pipeline! {
         chunk c = 64 * width;
 
         stage load { copy rgb -> d_rgb; }
-        stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_rgb, out d_luma); }
+        stage convert { grayscale<<<blocks(c.len, 256), 256>>>(&d_rgb, out d_luma); }
         // Two blocks for each of an H200's 132 multiprocessors: each block goes on to more pixels, so any
         // number will do.
         stage count { histogram_u8<<<264, 256>>>(c.len as u32, &d_luma, &mut counts); }

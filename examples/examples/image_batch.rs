@@ -39,7 +39,7 @@ stream_pipeline! {
 
         stage load { copy photographs -> rgb; }
         stage blur {
-            grayscale<<<blocks(rows as usize * columns as usize, 256), 256>>>(rows * columns, &rgb, out gray);
+            grayscale<<<blocks(rows as usize * columns as usize, 256), 256>>>(&rgb, out gray);
             blur_rows_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
                 c.len as u32, rows, columns, RADIUS, &weights, &gray, out half_blurred);
             blur_columns_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(

@@ -28,7 +28,7 @@ stream_pipeline! {
         chunk c = 1024;
 
         stage load { copy x -> dx; then |c| queue.loaded(number, c.start + c.len); }
-        stage double { scale_f32<<<blocks(c.len, 256), 256>>>(c.len as u32, 2.0, 1.0, &dx, out dy); }
+        stage double { scale_f32<<<blocks(c.len, 256), 256>>>(2.0, 1.0, &dx, out dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -34,7 +34,7 @@ stream_pipeline! {
         chunk c = 1 << 14;
 
         stage load { copy spot -> s; copy strike -> k; copy years -> t; copy volatility -> v; }
-        stage price { black_scholes<<<blocks(c.len, 256), 256>>>(c.len as u32, rate, &s, &k, &t, &v, out dc, out dp); }
+        stage price { black_scholes<<<blocks(c.len, 256), 256>>>(rate, &s, &k, &t, &v, out dc, out dp); }
         stage store { copy dc -> call; copy dp -> put; }
     }
 }

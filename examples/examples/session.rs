@@ -26,7 +26,7 @@ stream_pipeline! {
         stage load { copy samples -> d_samples; }
         stage scale {
             fill d_scaled = 0.0;
-            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, volume, &d_samples, &mut d_scaled);
+            saxpy<<<blocks(c.len, 256), 256>>>(volume, &d_samples, &mut d_scaled);
         }
         stage store { copy d_scaled -> scaled; }
     }

@@ -52,7 +52,7 @@ stream_pipeline! {
         stage load { copy tokens -> d_tokens; }
         stage embed {
             gather_f32<<<blocks(c.len * LENGTH * WIDTH, 256), 256>>>(
-                (c.len * LENGTH) as u32, WIDTH as u32, rows, &d_tokens, &table, out d_rows);
+                WIDTH as u32, rows, &d_tokens, &table, out d_rows);
             mean_of_rows<<<(blocks(WIDTH, 128), c.len as u32), 128>>>(
                 LENGTH, WIDTH, &d_rows, out d_means as [c.len, WIDTH]);
         }

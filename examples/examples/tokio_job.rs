@@ -19,7 +19,7 @@ stream_pipeline! {
         device y: [f32];
         chunk c = 256;
         stage load { copy celsius -> x; }
-        stage convert { scale_f32<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.8, 32.0, &x, out y); }
+        stage convert { scale_f32<<<blocks(c.len, 256), 256>>>(1.8, 32.0, &x, out y); }
         stage store { copy y -> fahrenheit; }
     }
 }

@@ -1,38 +1,19 @@
 //! `y += a * x`, and what host bodies of kernels with one thread an element share.
 
-use rayon::prelude::*;
 use thalweg::prelude::*;
 
 /// Elements that one CPU thread takes at a time.
 pub(crate) const PIECE: usize = 1 << 14;
 
-// ANCHOR: saxpy
-#[kernels("../cu/saxpy.cu")]
-unsafe extern "CUDA" {
-    /// `y[i] += a * x[i]` for `i < n`.
-    ///
-    /// Needs one thread an element: `saxpy<<<blocks(n, 256), 256>>>(n, a, &x, &mut y)`. A GPU rounds the
-    /// product and the sum once together (fused multiply-add); the host body rounds each, so that results may
-    /// differ in the last bit.
-    #[host(saxpy_on_host)]
-    #[requires(n as usize <= x.len())]
-    #[requires(n as usize <= y.len())]
-    pub safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
-}
-
-fn saxpy_on_host(launch: Grid, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
-    let n = covered(launch, n);
-    y[..n].par_chunks_mut(PIECE).zip(x[..n].par_chunks(PIECE)).for_each(|(y, x)| {
-        for (y, x) in y.iter_mut().zip(x) {
-            *y += a * x;
-        }
-    });
-}
-// ANCHOR_END: saxpy
-
-/// The elements that a one-dimensional launch with one thread an element reaches of `n`.
-pub(crate) fn covered(launch: Grid, n: u32) -> usize {
-    threads(launch).min(n as usize)
+/// `y[i] += a * x[i]`, with the product and the sum each rounded.
+///
+/// Needs one thread an element: `saxpy<<<blocks(n, 256), 256>>>(a, &x, &mut y)`. The bits are the same on every
+/// device.
+#[kernel]
+#[requires(y.len() <= x.len())]
+pub fn saxpy(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y += a * x[i];
 }
 
 /// The threads of a launch along x.

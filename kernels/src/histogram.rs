@@ -32,6 +32,9 @@ unsafe extern "CUDA" {
     ///
     /// Any grid and block will do. For a histogram of each chunk, write `fill counts = 0;` before it; for one
     /// of the whole run, use a `carry` as here. Counts are exact, and wrap at 2^32.
+    ///
+    /// It is in CUDA C++, which reads 16 bytes at once wherever `x` begins. A kernel in Rust would read each byte
+    /// by itself.
     #[host(histogram_u8_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(counts.len() >= 256)]
@@ -64,6 +67,8 @@ unsafe extern "CUDA" {
     /// bins in dynamic shared memory takes `4 * (bins | 1)` bytes, and up to 8 copies are used: fewer where
     /// there is less room, and none with less than `4 * bins` bytes, where each element costs an addition in
     /// global memory. The result is the same. `counts` is as for [`histogram_u8`].
+    ///
+    /// It is in CUDA C++: kernels in Rust have no shared memory whose size the launch says, and check each index.
     #[host(histogram_f32_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(bins as usize <= counts.len())]

@@ -1,8 +1,9 @@
 #![deny(missing_debug_implementations, unreachable_pub)]
-//! CUDA kernels with typed declarations and host bodies, ready for thalweg's pipelines.
+//! Kernels for thalweg's pipelines.
 //!
-//! Each kernel is a `.cu` file, compiled on the user's machine for the device at hand, and a declaration that
-//! the compiler has checked against it. On the simulated device its host body runs instead.
+//! Most kernels are functions in Rust, and the others `.cu` files with declarations that the compiler has checked
+//! against them. NVRTC compiles both on the user's machine, for the device at hand. On the simulated device the
+//! functions run as they are, and a host body stands for each `.cu` file.
 //!
 //! ```
 //! use thalweg::prelude::*;
@@ -15,7 +16,7 @@
 //!         inout y: [f32];
 //!         chunk c = auto;
 //!         stage load { copy x -> dx; copy y -> dy; }
-//!         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+//!         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
 //!         stage store { copy dy -> y; }
 //!     }
 //! }
@@ -30,10 +31,10 @@
 //! | kernel | what it does |
 //! | --- | --- |
 //! | [`saxpy`], [`daxpy`] | `y += a * x` |
-//! | [`scale_f32`], [`scale_f64`] | `y = a * x + b` |
-//! | [`add_f32`], [`add_f64`], [`multiply_f32`], [`multiply_f64`] | `z = x + y`, `z = x * y` |
-//! | [`exp_f32`], [`exp_f64`], [`sqrt_f32`], [`sqrt_f64`] | powers of e, square roots |
-//! | [`relu_f32`], [`relu_f64`], [`clamp_f32`], [`clamp_f64`] | bounds |
+//! | [`scale`]: [`scale_f32`], [`scale_f64`] | `y = a * x + b` |
+//! | [`add`]: [`add_f32`], [`add_f64`]; [`multiply`]: [`multiply_f32`], [`multiply_f64`] | `z = x + y`, `z = x * y` |
+//! | [`exp`]: [`exp_f32`], [`exp_f64`]; [`sqrt`]: [`sqrt_f32`], [`sqrt_f64`] | powers of e, square roots |
+//! | [`relu`]: [`relu_f32`], [`relu_f64`]; [`clamp`]: [`clamp_f32`], [`clamp_f64`] | bounds |
 //! | [`sum_f32`], [`sum_f64`], [`dot_f32`], [`dot_f64`] | sums and dot products, the same bits on every run |
 //! | [`min_f32`], [`min_f64`], [`max_f32`], [`max_f64`] | least and greatest elements |
 //! | [`histogram_u8`], [`histogram_f32`] | counts of bytes, and of floats in bins |
@@ -44,27 +45,32 @@
 //! | [`sobel_f32`], [`sobel_u8`] | edges |
 //! | [`grayscale`] | luma of RGB pixels |
 //! | [`normalize_hwc`], [`normalize_chw`] | bytes of images as floats, interleaved and in planes |
-//! | [`gather_f32`], [`gather_u32`] | rows of a table by index |
+//! | [`gather`]: [`gather_f32`], [`gather_u32`] | rows of a table by index |
 //! | [`top_k`], [`top_k_merge`] | the largest of each row, and lists of them merged |
 //! | [`black_scholes`] | prices of European options |
+//!
+//! A kernel for several types has the name of each as well: `scale_f32` stands for `scale::<f32>`.
 //!
 //! # Sizes
 //!
 //! Sizes count elements of this chunk, not bytes. Arrays of several dimensions lie row by row, with the last
-//! dimension's elements side by side. A launch writes as many elements as its sizes say. An argument for
-//! `Out<[T]>` must have no more: the simulated device reports elements that are left unwritten
-//! ([`ErrorKind::Contract`](thalweg::ErrorKind::Contract)).
+//! dimension's elements side by side.
+//!
+//! Kernels in Rust write every element of what they write: its length says how many there are, and its shape
+//! stands at the launch, `out dv as [rows, columns]`. Those in CUDA C++ write as many elements as their sizes
+//! say. An argument for `Out<[T]>` must have no more: the simulated device reports elements that are left
+//! unwritten ([`ErrorKind::Contract`](thalweg::ErrorKind::Contract)).
 //!
 //! | argument | of | counts | in a pipeline, mostly |
 //! | --- | --- | --- | --- |
-//! | `n` | maps, reductions, histograms, [`stencil_3`], [`black_scholes`] | elements | `c.len as u32`, an item being an element |
-//! | `n`, `width`, `rows` | [`gather_f32`] | indices, elements of a row, rows of the table | `c.len as u32`, an item being an index |
+//! | `n` | [`saxpy`], reductions, histograms | elements | `c.len as u32`, an item being an element |
+//! | `width`, `rows` | [`gather`] | elements of a row, rows of the table | |
 //! | `parts` | reductions | partial results, at most one a block | the grid's blocks |
 //! | `bins` | [`histogram_f32`] | bins from `low` to `high`, which are values of `x` | |
 //! | `images`, `rows`, `columns` | [`blur_rows_f32`], [`sobel_f32`] and the like | images, pixels of a column, pixels of a row | `c.len as u32` images, an item being an image |
 //! | `radius` | blurs | pixels on each side | |
-//! | `images`, `pixels`, `channels` | [`grayscale`], [`normalize_chw`] and the like | images, pixels of one, values of a pixel | `c.len as u32` images or pixels |
-//! | `rows`, `columns`, `first`, `height` | [`jacobi`] | rows of this chunk, elements of a row, the first row's number in the grid, rows of the grid | `c.len as u32` rows, `c.start as u32` the first |
+//! | `images`, `pixels`, `channels` | [`normalize_chw`] and the like | images, pixels of one, values of a pixel | `c.len as u32` images or pixels |
+//! | `columns`, `first`, `height` | [`jacobi`] | elements of a row, the first row's number in the grid, rows of the grid | `c.start as u32` the first |
 //! | `batch`, `rows`, `columns` | [`transpose`] | matrices, rows and columns of each of `x` | `c.len as u32` matrices |
 //! | `m`, `n`, `k` | [`matmul`] | rows of `a`, columns of `b`, columns of `a` | `c.len as u32` rows of `a` |
 //! | `rows`, `columns`, `k` | [`top_k`] | rows, scores of a row, results of a row | |
@@ -99,17 +105,16 @@
 //!
 //! # Promises
 //!
-//! No launch of these kernels touches memory outside its slices, whatever its grid, block and shared memory.
-//! A launch with fewer threads than a kernel asks for does less (if it asks for one thread an element, the
-//! threads along x count); matrices, stencils, blurs, edges and top-k are complete with any grid. `n` counts
-//! elements of this chunk, mostly `c.len as u32`.
+//! No launch of these kernels touches memory outside its slices, whatever its grid, block and shared memory. A
+//! launch of a kernel in Rust with fewer threads than elements is refused. One of a kernel in CUDA C++ does less
+//! (if it asks for one thread an element, the threads along x count); matrices, blurs, edges and top-k are
+//! complete with any grid. `n` counts elements of this chunk, mostly `c.len as u32`.
 //!
 //! "The same bits" does not include the payload of a NaN, which differs from machine to machine.
 
 mod elementwise;
 mod filter;
 mod finance;
-mod gather;
 mod histogram;
 mod image;
 mod map;
@@ -119,12 +124,13 @@ mod reduce;
 mod search;
 mod shape;
 mod stencil;
+mod table;
 
 // Maps.
 pub use elementwise::saxpy;
 pub use map::{
-    add_f32, add_f64, clamp_f32, clamp_f64, daxpy, exp_f32, exp_f64, multiply_f32, multiply_f64, relu_f32,
-    relu_f64, scale_f32, scale_f64, sqrt_f32, sqrt_f64,
+    add, add_f32, add_f64, clamp, clamp_f32, clamp_f64, daxpy, exp, exp_f32, exp_f64, multiply, multiply_f32,
+    multiply_f64, relu, relu_f32, relu_f64, scale, scale_f32, scale_f64, sqrt, sqrt_f32, sqrt_f64,
 };
 
 // Reductions and histograms.
@@ -144,8 +150,8 @@ pub use image::{grayscale, luma};
 pub use normalize::{normalize_chw, normalize_hwc};
 
 // Tables.
-pub use gather::{gather_f32, gather_u32};
 pub use search::{top_k, top_k_merge};
+pub use table::{gather, gather_f32, gather_u32};
 
 // Finance.
 pub use finance::black_scholes;
@@ -156,3 +162,14 @@ const _: () = {
     const fn crosses_threads<T: Send + Sync>() {}
     crosses_threads::<saxpy>();
 };
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    #[ignore = "needs NVRTC"]
+    fn the_kernels_compile() {
+        for architecture in ["sm_75", "sm_80", "sm_90", "sm_100"] {
+            thalweg::compile_kernels(architecture).unwrap_or_else(|error| panic!("{architecture}: {error}"));
+        }
+    }
+}

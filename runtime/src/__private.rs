@@ -7,8 +7,9 @@ pub use crate::base::chunk::Chunk;
 pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
-    Block, Callee, Copies, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource,
-    RustText, blocks, constant, indices,
+    Block, BlockValue, Callee, Copies, Define, DeviceFunction, FieldConstant, Index, KernelAtomic,
+    KernelConstant, KernelFault, KernelNumber, KernelType, Out, Own, RustSource, RustText, RustType,
+    StructLayout, blocks, constant, indices, number, sealed, struct_value,
 };
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};
@@ -21,8 +22,9 @@ pub use crate::base::threads::{Grid, Thread};
 pub use crate::device::Device;
 pub use crate::device::function::Function;
 pub use crate::device::launch::{
-    Kernel, KernelScalar, Launch, OutArg, OwnArg, OwnView, Position, ReadArg, ReadWriteArg, Shaped,
-    ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument, for_each, host_body,
+    AtomicArg, AtomicView, Kernel, KernelScalar, Launch, OutArg, OwnArg, OwnView, Position, ReadArg,
+    ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument, for_each,
+    host_body,
 };
 pub use crate::device::registered::Registered;
 pub use crate::driver::{Access, Bodies, HostBody, InRust};

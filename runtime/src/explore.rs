@@ -19,7 +19,7 @@
 //!         inout y: [f32];
 //!         chunk c = 64;
 //!         stage load { copy x -> dx; copy y -> dy; }
-//!         stage axpy { saxpy<<<blocks(c.len, 32), 32>>>(c.len as u32, a, &dx, &mut dy); }
+//!         stage axpy { saxpy<<<blocks(c.len, 32), 32>>>(a, &dx, &mut dy); }
 //!         stage store { copy dy -> y; }
 //!     }
 //! }

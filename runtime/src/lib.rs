@@ -108,12 +108,13 @@ pub mod error {
 pub mod kernel {
     pub use crate::base::extent::{Axis, Extent};
     pub use crate::base::in_rust::{
-        Block, BlockIndex, BlockThread, BlockValue, Index, Out, Own, Private, Shared, SharedArray,
+        AtomicF32, AtomicF64, Block, BlockIndex, BlockThread, BlockValue, Elements, Fill, Index, Out, Own,
+        OwnRow, OwnTile, Private, Row, Rows, Shared, SharedArray, SharedAtomic, Tile, Tiles,
     };
     pub use crate::base::threads::{Grid, Thread, blocks};
     pub use crate::device::launch::{
-        DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, OutArg, OwnArg, Position, ReadArg, ReadWriteArg,
-        Shaped, ShapedOutArg, ShapedOwnArg, WriteArg,
+        AtomicArg, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, OutArg, OwnArg, Position, ReadArg,
+        ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg, WriteArg,
     };
 }
 

@@ -49,7 +49,7 @@ use crate::job;
 ///         device dz: [f32];
 ///         chunk c = 256;
 ///         stage load { copy x -> dx; }
-///         stage scale { fill dz = 0.0; thalweg_kernels::saxpy<<<1, 256>>>(c.len as u32, a, &dx, &mut dz); }
+///         stage scale { fill dz = 0.0; thalweg_kernels::saxpy<<<1, 256>>>(a, &dx, &mut dz); }
 ///         stage store { copy dz -> z; }
 ///     }
 /// }

@@ -2,6 +2,7 @@
 //! is tried on.
 
 pub mod book;
+pub mod by_hand;
 pub mod compare;
 pub mod errors;
 pub mod graphs;

@@ -7,7 +7,7 @@ stream_pipeline! {
     pipeline P {
         inout y: [u8];
         chunk c = auto;
-        stage all { copy y -> dy; grayscale<<<1, 256>>>(c.len as u32, &dy, out dy); copy dy -> y; }
+        stage all { copy y -> dy; grayscale<<<1, 256>>>(&dy, out dy); copy dy -> y; }
     }
 }
 

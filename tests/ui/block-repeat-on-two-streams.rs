@@ -11,7 +11,7 @@ stream_pipeline! {
         stream other;
         stage load on math { copy x -> dx; copy y -> dy; }
         stage axpy on math {
-            repeat 3 { saxpy<<<1, 32>>>(4, 2.0, &dx, &mut dy); saxpy<<<1, 32, 0, other>>>(4, 2.0, &dx, &mut dy); }
+            repeat 3 { saxpy<<<1, 32>>>(2.0, &dx, &mut dy); saxpy<<<1, 32, 0, other>>>(2.0, &dx, &mut dy); }
         }
         stage store on math { copy dy -> y; }
     }

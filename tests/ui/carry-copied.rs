@@ -8,7 +8,7 @@ stream_pipeline! {
         input x: [f32];
         output z: [f32];
         carry sum: [f32; 4] = 0.0;
-        stage all { copy x -> dx; saxpy<<<1, 4>>>(4, 1.0, &dx, &mut sum); copy sum -> z; }
+        stage all { copy x -> dx; saxpy<<<1, 4>>>(1.0, &dx, &mut sum); copy sum -> z; }
     }
 }
 

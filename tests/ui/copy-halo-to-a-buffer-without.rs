@@ -9,7 +9,7 @@ stream_pipeline! {
         inout y: [f32];
         device t: [f32];
         stage load { copy x -> dx; copy y -> dy; copy dx -> t; }
-        stage axpy { saxpy<<<1, 32>>>(4, 2.0, &t, &mut dy); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &t, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

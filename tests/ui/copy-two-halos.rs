@@ -8,8 +8,8 @@ stream_pipeline! {
         input x: [f32] halo 1 = clamp;
         input z: [f32] halo 2 = clamp;
         inout y: [f32];
-        stage load { copy x -> t; copy y -> dy; saxpy<<<1, 32>>>(4, 2.0, &t, &mut dy); copy z -> t; }
-        stage axpy { saxpy<<<1, 32>>>(4, 2.0, &t, &mut dy); }
+        stage load { copy x -> t; copy y -> dy; saxpy<<<1, 32>>>(2.0, &t, &mut dy); copy z -> t; }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &t, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

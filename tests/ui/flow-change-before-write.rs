@@ -8,7 +8,7 @@ stream_pipeline! {
         input x: [u8; 3];
         output y: [u8];
         device d_y: [u8];
-        stage all { copy x -> d_x; grayscale<<<1, 32>>>(4, &d_x, &mut d_y); copy d_y -> y; }
+        stage all { copy x -> d_x; grayscale<<<1, 32>>>(&d_x, &mut d_y); copy d_y -> y; }
     }
 }
 

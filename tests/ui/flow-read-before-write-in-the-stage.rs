@@ -10,7 +10,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = auto;
         device t: [f32];
-        stage all { copy y -> d_y; saxpy<<<1, 256>>>(c.len as u32, a, &t, &mut d_y); copy x -> t; copy d_y -> y; }
+        stage all { copy y -> d_y; saxpy<<<1, 256>>>(a, &t, &mut d_y); copy x -> t; copy d_y -> y; }
     }
 }
 

@@ -9,7 +9,7 @@ stream_pipeline! {
         input x: device [f32];
         inout y: [f32];
         stage load { copy y -> dy; }
-        stage axpy { saxpy<<<1, 32>>>(4, 2.0, &dy, &mut x); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &dy, &mut x); }
         stage store { copy dy -> y; }
     }
 }

@@ -8,7 +8,7 @@ stream_pipeline! {
         param load: bool;
         input x: [f32];
         inout y: [f32];
-        stage load { copy y -> dy; if load { copy x -> dx; } else { saxpy<<<1, 32>>>(4, 2.0, &dx, &mut dy); } }
+        stage load { copy y -> dy; if load { copy x -> dx; } else { saxpy<<<1, 32>>>(2.0, &dx, &mut dy); } }
         stage store { copy dy -> y; }
     }
 }

@@ -10,7 +10,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = auto;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<1, 256>>>(if c.len > 9 { break } else { 4 }, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 256>>>(if c.len > 9 { break } else { a }, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -8,7 +8,7 @@ stream_pipeline! {
         inout y: [f32];
         host h: [f32];
         stage load { copy y -> dy; copy dy -> h; }
-        stage axpy { saxpy<<<1, 32>>>(4, 2.0, &h, &mut dy); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &h, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

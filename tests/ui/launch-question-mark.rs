@@ -10,7 +10,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = auto;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<1, 256>>>(u32::try_from(c.len)?, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 256>>>(f32::from(u16::try_from(c.len)?), &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -10,7 +10,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = 5_000_000;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<256, 19532>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<256, 19532>>>(a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

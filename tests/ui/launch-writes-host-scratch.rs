@@ -9,7 +9,7 @@ stream_pipeline! {
         output y: [u8];
         host h: [u8];
         stage load { copy x -> dx; }
-        stage gray { grayscale<<<1, 32>>>(4, &dx, out h); }
+        stage gray { grayscale<<<1, 32>>>(&dx, out h); }
         stage store { copy h -> dy; copy dy -> y; }
     }
 }

@@ -9,7 +9,7 @@ stream_pipeline! {
         carry sum: [f32; 4] = 0.0;
         sync = manual;
         stream s per slot;
-        stage all on s { copy x -> dx; saxpy<<<1, 4>>>(4, 1.0, &dx, &mut sum); }
+        stage all on s { copy x -> dx; saxpy<<<1, 4>>>(1.0, &dx, &mut sum); }
     }
 }
 

@@ -12,7 +12,7 @@ stream_pipeline! {
         stream math;
         stream down;
         stage load on up { copy x -> dx; copy y -> dy; record load_done; }
-        stage axpy on math { saxpy<<<1, 256>>>(4, 2.0, &dx, &mut dy); }
+        stage axpy on math { saxpy<<<1, 256>>>(2.0, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
 }

@@ -11,7 +11,7 @@ stream_pipeline! {
         stream up;
         stream math;
         stage load on up { wait stored @ reuse; copy y -> dy; record loaded; }
-        stage scale on math { repeat 3 { wait loaded; saxpy<<<1, 32>>>(4, 2.0, &one, &mut dy); } }
+        stage scale on math { repeat 3 { wait loaded; saxpy<<<1, 32>>>(2.0, &one, &mut dy); } }
         stage store on math { copy dy -> y; record stored; }
     }
 }

@@ -12,7 +12,7 @@ stream_pipeline! {
         stream down;
         stage load on up { wait stored @ reuse; copy y -> d; record loaded; }
         stage store on down { wait loaded; copy d -> y; record stored; }
-        stage next on up { copy x -> d; saxpy<<<1, 32>>>(4, 2.0, &one, &mut d); }
+        stage next on up { copy x -> d; saxpy<<<1, 32>>>(2.0, &one, &mut d); }
         resident one: [f32];
     }
 }

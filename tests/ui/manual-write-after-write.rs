@@ -10,8 +10,8 @@ stream_pipeline! {
         output z: [u8];
         device dz: [u8];
         sync = manual;
-        stage first { wait store_done @ reuse; copy a -> da; grayscale<<<1, 256>>>(4, &da, out dz); record first_done; }
-        stage second { copy b -> db; grayscale<<<1, 256>>>(4, &db, out dz); record second_done; }
+        stage first { wait store_done @ reuse; copy a -> da; grayscale<<<1, 256>>>(&da, out dz); record first_done; }
+        stage second { copy b -> db; grayscale<<<1, 256>>>(&db, out dz); record second_done; }
         stage store { wait first_done; wait second_done; copy dz -> z; record store_done; }
     }
 }

@@ -7,7 +7,7 @@ stream_pipeline! {
     pipeline P {
         resident w: [f32];
         inout y: [f32];
-        stage all { copy y -> dy; saxpy<<<1, 256>>>(w.len() as u32, 2.0, &w, &mut dy); copy dy -> y; }
+        stage all { copy y -> dy; saxpy<<<blocks(w.len(), 256), 256>>>(2.0, &w, &mut dy); copy dy -> y; }
     }
 }
 

@@ -9,7 +9,7 @@ stream_pipeline! {
         input samples: [f32];
         inout y: [f32];
         chunk c = auto;
-        stage all { copy y -> d_y; saxpy<<<1, 256>>>(c.len as u32, a, &d_samples, &mut d_y); copy d_y -> y; }
+        stage all { copy y -> d_y; saxpy<<<1, 256>>>(a, &d_samples, &mut d_y); copy d_y -> y; }
     }
 }
 

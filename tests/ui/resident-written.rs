@@ -7,7 +7,7 @@ stream_pipeline! {
     pipeline P {
         resident w: [f32];
         inout y: [f32];
-        stage all { copy y -> dy; saxpy<<<1, 256>>>(4, 2.0, &dy, &mut w); copy dy -> y; }
+        stage all { copy y -> dy; saxpy<<<1, 256>>>(2.0, &dy, &mut w); copy dy -> y; }
     }
 }
 

@@ -8,7 +8,7 @@ stream_pipeline! {
         input x: mapped [f32] halo 2 = wrap;
         inout y: [f32];
         stage load { copy y -> dy; }
-        stage axpy { saxpy<<<1, 32>>>(4, 2.0, &x, &mut dy); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &x, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -9,7 +9,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = 8;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<1, 32>>>(4, 2.0, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -9,7 +9,7 @@ stream_pipeline! {
         input x: device [f32] halo 1 = clamp;
         inout y: [f32];
         stage load { copy y -> dy; }
-        stage axpy { saxpy<<<1, 32>>>(4, 2.0, &x, &mut dy); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &x, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -8,7 +8,7 @@ stream_pipeline! {
         input x: [f32] per chunk;
         inout y: [f32];
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<1, 32>>>(1, 2.0, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

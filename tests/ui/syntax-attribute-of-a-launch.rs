@@ -12,7 +12,7 @@ stream_pipeline! {
         stage load { copy x -> dx; copy y -> dy; }
         stage axpy {
             /// The kernel.
-            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+            saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy);
         }
         stage store { copy dy -> y; }
     }

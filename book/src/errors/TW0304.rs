@@ -9,7 +9,7 @@ stream_pipeline! {
         chunk c = auto;
         stream math;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<64, 256, 0, math>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<64, 256, 0, math>>>(a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -6,7 +6,7 @@ stream_pipeline! {
         param w_len: usize;
         inout y: [f32];
         resident w: [f32];
-        stage all { copy y -> dy; saxpy<<<1, 256>>>(w_len as u32, 2.0, &w, &mut dy); copy dy -> y; }
+        stage all { copy y -> dy; saxpy<<<blocks(w_len, 256), 256>>>(2.0, &w, &mut dy); copy dy -> y; }
     }
 }
 

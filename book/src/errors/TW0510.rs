@@ -8,7 +8,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = 1 << 20;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<1, 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 256>>>(a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

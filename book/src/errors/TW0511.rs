@@ -8,7 +8,7 @@ stream_pipeline! {
         stream math;
         stage load on math { copy x -> dx; copy y -> dy; }
         stage axpy on math {
-            repeat 3 { saxpy<<<1, 32>>>(4, 2.0, &dx, &mut dy); saxpy<<<1, 32>>>(4, 2.0, &dx, &mut dy); }
+            repeat 3 { saxpy<<<1, 32>>>(2.0, &dx, &mut dy); saxpy<<<1, 32>>>(2.0, &dx, &mut dy); }
         }
         stage store on math { copy dy -> y; }
     }

@@ -7,7 +7,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = auto;
         stage load { copy y -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -5,7 +5,7 @@ stream_pipeline! {
     pipeline P {
         input x: [f32];
         carry sum: [f32; 4] = 0.0;
-        stage all { copy x -> dx; saxpy<<<1, 4>>>(4, 1.0, &dx, &mut sum); }
+        stage all { copy x -> dx; saxpy<<<1, 4>>>(1.0, &dx, &mut sum); }
     }
 }
 

@@ -6,7 +6,7 @@ stream_pipeline! {
         input x: [f32];
         inout y: [f32];
         stage load { copy y -> dy; copy x -> dx; }
-        stage axpy { repeat 3 { saxpy<<<1, 32>>>(4, 2.0, &dx, &mut dy); } }
+        stage axpy { repeat 3 { saxpy<<<1, 32>>>(2.0, &dx, &mut dy); } }
         stage store { copy dy -> y; }
     }
 }

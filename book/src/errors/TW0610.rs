@@ -8,7 +8,7 @@ stream_pipeline! {
         device dy: [f32];
         chunk c = auto;
         stage load { copy x -> dx; }
-        stage smooth { stencil_3<<<blocks(c.len, 256), 256>>>(c.len as u32, 0.25, 0.5, 0.25, &dx, out dy); }
+        stage smooth { stencil_3<<<blocks(c.len, 256), 256>>>(0.25, 0.5, 0.25, &dx, out dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -10,7 +10,7 @@ stream_pipeline! {
         stream math;
         stream down;
         stage load on up { wait axpy_done @ reuse; copy x -> dx; wait store_done @ reuse; copy y -> dy; record load_done; }
-        stage axpy on math { wait load_done; saxpy<<<1, 256>>>(4, 2.0, &dx, &mut dy); record axpy_done; }
+        stage axpy on math { wait load_done; saxpy<<<1, 256>>>(2.0, &dx, &mut dy); record axpy_done; }
         stage store on down { wait axpy_done; copy dy -> y; record store_done; }
     }
 }

@@ -11,7 +11,7 @@ stream_pipeline! {
         stage load on math {
             wait stored @ reuse;
             copy y -> dy;
-            if scale { saxpy<<<1, 32>>>(4, 2.0, &one, &mut dy); }
+            if scale { saxpy<<<1, 32>>>(2.0, &one, &mut dy); }
             record scaled;
         }
         stage store on down { wait scaled; copy dy -> y; record stored; }

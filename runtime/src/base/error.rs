@@ -40,7 +40,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// ```
 /// use thalweg::prelude::*;
-/// use thalweg_kernels::saxpy;
+///
+/// /// `y[i] += a * x[i]`, of 100 elements.
+/// #[kernel]
+/// #[requires(y.len() == 100)]
+/// fn saxpy(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
+///     let Some(y) = y.get_mut(i) else { return };
+///     *y += a * x[i];
+/// }
 ///
 /// stream_pipeline! {
 ///     pipeline Saxpy {
@@ -49,7 +56,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///         inout y: [f32];
 ///         chunk c = 100;
 ///         stage load { copy x -> dx; copy y -> dy; }
-///         stage axpy { saxpy<<<1, 128>>>(100, a, &dx, &mut dy); } // not all chunks have 100 items
+///         stage axpy { saxpy<<<1, 128>>>(a, &dx, &mut dy); } // not all chunks have 100 items
 ///         stage store { copy dy -> y; }
 ///     }
 /// }
@@ -65,7 +72,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(y[..200], [5.0; 200]);
 ///
 /// let text = error.to_string();
-/// assert!(text.starts_with("kernel `saxpy` requires `n as usize <= x.len()` (n = 100, x.len() = 50)\n  in pipeline `Saxpy`"));
+/// assert!(text.starts_with("kernel `saxpy` requires `y.len() == 100` (y.len() = 50)\n  in pipeline `Saxpy`"));
 /// assert!(text.ends_with("the first 2 chunks of `y` (200 items) have arrived"));
 /// # Ok::<(), Error>(())
 /// ```

@@ -14,9 +14,9 @@
 /// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
 /// let x = DeviceBuf::from_slice(&device, &[1.0_f32; 8])?;
 /// let mut y = DeviceBuf::from_slice(&device, &[2.0_f32; 8])?;
-/// saxpy.launch(stream.config(1_usize, 8_u8, 0), 8, 3.0, &x, &mut y)?;
+/// saxpy.launch(stream.config(1_usize, 8_u8, 0), 3.0, &x, &mut y)?;
 ///
-/// let refused = saxpy.launch(stream.config(-1, 8, 0), 8, 3.0, &x, &mut y).unwrap_err();
+/// let refused = saxpy.launch(stream.config(-1, 8, 0), 3.0, &x, &mut y).unwrap_err();
 /// assert!(matches!(refused.kind(), ErrorKind::Limit(_)));
 /// assert_eq!(y.to_vec()?, [5.0; 8]);
 /// # Ok::<(), thalweg::Error>(())

@@ -26,7 +26,7 @@ pub trait Build: Sized {
 /// #         inout y: [f32];
 /// #         chunk c = auto;
 /// #         stage load { copy x -> dx; copy y -> dy; }
-/// #         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+/// #         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
 /// #         stage store { copy dy -> y; }
 /// #     }
 /// # }
@@ -226,7 +226,7 @@ impl<P: Build> Options<P> {
     ///         inout y: [f32];
     ///         chunk c = auto;
     ///         stage load { copy x -> dx; copy y -> dy; }
-    ///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+    ///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
     ///         stage store { copy dy -> y; }
     ///     }
     /// }

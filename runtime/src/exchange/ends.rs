@@ -88,7 +88,7 @@ impl<T> Pulled<T> {
 ///         output z: [f32];
 ///         chunk c = 4;
 ///         stage load { copy x -> dx; copy y -> dy; }
-///         stage add { thalweg_kernels::saxpy<<<1, 32>>>(c.len as u32, 1.0, &dx, &mut dy); }
+///         stage add { thalweg_kernels::saxpy<<<1, 32>>>(1.0, &dx, &mut dy); }
 ///         stage store { copy dy -> z; }
 ///     }
 /// }

@@ -36,7 +36,7 @@ use crate::base::unwind::panic_message;
 ///         input x: [f32];
 ///         inout y: [f32];
 ///         stage load { copy x -> dx; copy y -> dy; }
-///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
 ///         stage store { copy dy -> y; }
 ///         chunk c = auto;
 ///     }

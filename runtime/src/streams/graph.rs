@@ -40,7 +40,7 @@ use crate::driver::{Bodies, Command, RawGraph};
 ///
 /// let graph = stream.capture(|stream| {
 ///     stream.upload(&x, &mut *dx)?;
-///     saxpy.launch(stream.config(blocks(100, 128), 128, 0), 100, 2.0, &*dx, &mut *dy)?;
+///     saxpy.launch(stream.config(blocks(100, 128), 128, 0), 2.0, &*dx, &mut *dy)?;
 ///     stream.download(&*dy, &mut y)
 /// })?;
 /// for frame in 1..=3 {

@@ -31,7 +31,7 @@ impl Stream {
     /// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
     /// let x = DeviceBuf::from_slice(&device, &[1.0_f32; 1000])?;
     /// let mut y = DeviceBuf::from_slice(&device, &[2.0_f32; 1000])?;
-    /// saxpy.launch(stream.config(blocks(1000, 256), 256, 0), 1000, 3.0, &x, &mut y)?;
+    /// saxpy.launch(stream.config(blocks(1000, 256), 256, 0), 3.0, &x, &mut y)?;
     /// assert_eq!(y.to_vec()?, [5.0; 1000]);
     /// # Ok::<(), thalweg::Error>(())
     /// ```

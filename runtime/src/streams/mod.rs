@@ -35,7 +35,7 @@
 //! copies.record(&loaded)?;
 //!
 //! math.wait(&loaded)?; // without it, the launch is refused: a race
-//! saxpy.launch(math.config(blocks(n, 256), 256, 0), n as u32, 3.0, &dx, &mut dy)?;
+//! saxpy.launch(math.config(blocks(n, 256), 256, 0), 3.0, &dx, &mut dy)?;
 //! math.download(&dy, &mut y)?;
 //! math.synchronize()?;
 //! assert_eq!(y[n - 1], 5.0);

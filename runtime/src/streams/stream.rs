@@ -43,7 +43,7 @@ use crate::driver::{Command, RawStream, RowsBetween};
 ///
 /// stream.upload(&x, &mut dx)?;
 /// stream.upload(&y, &mut dy)?;
-/// saxpy.launch(stream.config(blocks(1000, 256), 256, 0), 1000, 3.0, &dx, &mut dy)?;
+/// saxpy.launch(stream.config(blocks(1000, 256), 256, 0), 3.0, &dx, &mut dy)?;
 /// stream.download(&dy, &mut y)?;
 /// assert_eq!(y.wait()?, [5.0; 1000]); // once the copy is over
 ///

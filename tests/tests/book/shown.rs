@@ -19,7 +19,7 @@ stream_pipeline! {
         depth = 3;
 
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -44,7 +44,7 @@ stream_pipeline! {
         stream math;
         stream down: low;
         stage load on up { copy x -> dx; copy y -> dy; }
-        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
 }
@@ -75,7 +75,7 @@ stream_pipeline! {
         device d_gray: [u8];
         chunk c = 4096;
         stage load { copy rgb -> d_rgb; }
-        stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_rgb, out d_gray); }
+        stage convert { grayscale<<<blocks(c.len, 256), 256>>>(&d_rgb, out d_gray); }
         stage store { copy d_gray -> gray; }
     }
 }
@@ -101,7 +101,7 @@ stream_pipeline! {
         stage work on math {
             fill dy = 0.5;
             wait load_done;
-            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+            saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy);
             record axpy_done;
             fill d_bytes = 7;
             fill d_triples = [1, 2, 3];

@@ -286,7 +286,7 @@ stream_pipeline! {
             fill d_sums = -1.0;
             sum_f32<<<4, 64>>>(n, parts, &dx, out d_sums);
             sum_f64<<<1, 64>>>(parts, 1, &d_sums, out d_sum);
-            daxpy<<<1, 1>>>(1, 1.0, &d_sum, &mut total);
+            daxpy<<<1, 1>>>(1.0, &d_sum, &mut total);
         }
         stage store { copy d_sums -> sums; }
     }

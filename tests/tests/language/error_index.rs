@@ -141,6 +141,7 @@ mended! {
     tw0909: "../../../book/src/errors/TW0909.rs",
     tw0910: "../../../book/src/errors/TW0910.rs",
     tw0911: "../../../book/src/errors/TW0911.rs",
+    tw0912: "../../../book/src/errors/TW0912.rs",
 }
 
 /// The variable that says which device programs open.

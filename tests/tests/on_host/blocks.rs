@@ -1,12 +1,12 @@
 //! Kernels in blocks: the C++ that is made of them gives what the kernels give on the simulated device,
 //! whatever turns the threads take.
 
-use thalweg::__private::{Kernel, KernelSource};
+use thalweg::__private::Kernel;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::on_host::{Argument, Checks, OnHost, Outcome, Program, Turns};
 
-use super::FOLDER;
+use super::{FOLDER, in_cpp};
 
 /// The sum of each block's share, and the place of the greatest element in it.
 #[kernel]
@@ -106,10 +106,7 @@ fn waiting(block: Block, fails: u32, x: &[u32], y: &mut Out<[u32]>) {
 }
 
 pub(super) fn program<K: Kernel>() -> OnHost {
-    let KernelSource::Rust(source) = K::INFO.module.source else { panic!("the kernel is in Rust") };
-    let text = source.joined();
-    // The namespace of a kernel that calls nothing.
-    let name = format!("in_rust_0::{}", K::INFO.symbol);
+    let (text, name) = in_cpp::<K>();
     let program = Program {
         file: "blocks.cu",
         text: &text,
@@ -129,7 +126,7 @@ pub(super) fn run<K: Kernel>(
     arguments: &[Argument],
 ) -> Outcome {
     let turns = Turns { steps: 50_000_000, ..Turns::new((grid, 1, 1), (block, 1, 1), 0) }.order(order);
-    let name = format!("in_rust_0::{}", K::INFO.symbol);
+    let (_, name) = in_cpp::<K>();
     // SAFETY: the arguments are those that the kernel declares, and it is checked that it stays within them.
     unsafe { program.launch(&name, turns, arguments) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }

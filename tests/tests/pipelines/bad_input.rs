@@ -23,7 +23,7 @@ mod lengths {
             inout y: [f32]; // at: lengths::y
             chunk c = 4;
             stage load { copy x -> dx; copy y -> dy; }
-            stage axpy { saxpy<<<1, 256>>>(c.len as u32, a, &dx, &mut dy); }
+            stage axpy { saxpy<<<1, 256>>>(a, &dx, &mut dy); }
             stage store { copy dy -> y; }
         }
     }
@@ -35,7 +35,7 @@ mod lengths {
             inout y: [f32];
             chunk c = 4;
             stage load { copy y -> dy; }
-            stage axpy { saxpy<<<1, 256>>>(c.len as u32, a, &x, &mut dy); }
+            stage axpy { saxpy<<<1, 256>>>(a, &x, &mut dy); }
             stage store { copy dy -> y; }
         }
     }

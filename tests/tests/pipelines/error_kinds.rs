@@ -13,7 +13,8 @@ use thalweg::prelude::*;
 use thalweg::session;
 use thalweg::sim::{DriverCall, Effect, Fault};
 use thalweg::streams::{Event, Stream};
-use thalweg_kernels::{saxpy, scale_f32};
+use thalweg_kernels::scale_f32;
+use thalweg_tests::by_hand::saxpy;
 use thalweg_tests::small;
 
 stream_pipeline! {
@@ -91,7 +92,7 @@ fn shape_contract_and_limit() {
     let stream = Stream::new(&device).unwrap();
     let (x, mut y) = (DeviceBuf::zeroed(&device, 1).unwrap(), DeviceBuf::zeroed(&device, 1).unwrap());
     let too_wide = stream.config(1, 4096, 0);
-    let error = scale_f32::load(&device).unwrap().launch(too_wide, 1, 2.0, 0.0, &x, &mut y).unwrap_err();
+    let error = scale_f32::load(&device).unwrap().launch(too_wide, 2.0, 0.0, &x, &mut y).unwrap_err();
     let ErrorKind::Limit(limit) = error.kind() else { panic!("{error}") };
     is_said(&error, limit);
     let error = Axpy::options(&device).depth(0).build().unwrap_err();
@@ -250,11 +251,11 @@ fn explored_failures_keep_their_kind() {
         let x = DeviceBuf::from_slice(device, &[1.0_f32; 10])?;
         let mut y = DeviceBuf::<f32>::zeroed(device, 10)?;
         let stream = Stream::new(device)?;
-        scale_f32::load(device)?.launch(stream.config(1, 32, 0), 11, 2.0, 0.0, &x, &mut y)
+        scale_f32::load(device)?.launch(stream.config(1, 32, 0), 2.0, 0.0, x.slice(..9)?, &mut y)
     };
     let error = explore(1, 3, program).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Contract(contract) if contract.kernel() == "scale_f32"),
+        matches!(error.kind(), ErrorKind::Contract(contract) if contract.kernel() == "scale::<f32>"),
         "{error}"
     );
     assert!(error.seed().is_some());

@@ -17,7 +17,7 @@ stream_pipeline! {
         stream down;
         stage load on up { copy x -> dx; }
         stage begin on down { fill dy = start; }
-        stage axpy on math { saxpy<<<blocks(c.len, 64), 64>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy on math { saxpy<<<blocks(c.len, 64), 64>>>(a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
 }

@@ -24,7 +24,7 @@ stream_pipeline! {
         stream down: low;
 
         stage load on up { copy x -> dx; copy y -> dy; }
-        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
 }
@@ -54,7 +54,7 @@ stream_pipeline! {
         stage all on only {
             copy x -> dx;
             copy y -> dy;
-            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+            saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy);
             copy dy -> y;
         }
     }

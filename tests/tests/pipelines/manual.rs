@@ -13,7 +13,7 @@ stream_pipeline! {
         stream math;
         stream down;
         stage load on up { copy x -> dx; copy y -> dy; }
-        stage axpy on math { saxpy<<<blocks(c.len, 64), 64>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy on math { saxpy<<<blocks(c.len, 64), 64>>>(a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
 }
@@ -39,7 +39,7 @@ stream_pipeline! {
         }
         stage axpy on math {
             wait load_done;
-            saxpy<<<blocks(c.len, 64), 64>>>(c.len as u32, a, &dx, &mut dy);
+            saxpy<<<blocks(c.len, 64), 64>>>(a, &dx, &mut dy);
             record axpy_done;
         }
         stage store on down {
@@ -66,7 +66,7 @@ stream_pipeline! {
         stage load on up { wait store_done @ previous; copy x -> dx; copy y -> dy; record load_done; }
         stage axpy on math {
             wait load_done;
-            saxpy<<<blocks(c.len, 64), 64>>>(c.len as u32, a, &dx, &mut dy);
+            saxpy<<<blocks(c.len, 64), 64>>>(a, &dx, &mut dy);
             record axpy_done;
         }
         stage store on down { wait axpy_done; copy dy -> y; record store_done; }

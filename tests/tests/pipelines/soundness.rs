@@ -20,7 +20,7 @@ stream_pipeline! {
         chunk c = 4;
         depth = 2;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<1, 32>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 32>>>(a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }
@@ -266,7 +266,7 @@ fn runs_from_rayon_whose_bodies_use_rayon() {
             stage all {
                 copy x -> dx;
                 copy y -> dy;
-                saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+                saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy);
                 copy dy -> y;
             }
         }

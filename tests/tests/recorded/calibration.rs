@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex};
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg::sim::DeviceModel;
-use thalweg_kernels::saxpy;
+use thalweg_tests::by_hand::saxpy;
 use thalweg_tests::stubs::{Stubs, is_child};
 
 const STUBS: Stubs =

@@ -7,7 +7,7 @@ mod repeated;
 
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg_kernels::saxpy;
+use thalweg_tests::by_hand::saxpy;
 use thalweg_tests::stubs::Stubs;
 
 stream_pipeline! {

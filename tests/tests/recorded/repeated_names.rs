@@ -391,7 +391,7 @@ mod requirements {
             }
         }
 
-        #[thalweg::kernels("../../../kernels/cu/saxpy.cu")]
+        #[thalweg::kernels("../../cu/by_hand/saxpy.cu")]
         unsafe extern "CUDA" {
             #[requires(n.sqrt() <= x.len().min(y.len()))]
             pub(super) safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
@@ -406,7 +406,7 @@ mod requirements {
             }
         }
 
-        #[thalweg::kernels("../../../kernels/cu/saxpy.cu")]
+        #[thalweg::kernels("../../cu/by_hand/saxpy.cu")]
         unsafe extern "CUDA" {
             #[requires(u64::from(n) && !x.is_empty() && !y.is_empty())]
             pub(super) safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
@@ -424,7 +424,7 @@ mod requirements {
 
         impl Now for u64 {}
 
-        #[thalweg::kernels("../../../kernels/cu/saxpy.cu")]
+        #[thalweg::kernels("../../cu/by_hand/saxpy.cu")]
         unsafe extern "CUDA" {
             #[requires(u64::NOW <= u64::THEN && !x.is_empty() && !y.is_empty())]
             pub(super) safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
@@ -436,7 +436,7 @@ mod requirements {
         #[allow(non_camel_case_types, reason = "what it is taken for")]
         type u32 = super::Word;
 
-        #[thalweg::kernels("../../../kernels/cu/saxpy.cu")]
+        #[thalweg::kernels("../../cu/by_hand/saxpy.cu")]
         unsafe extern "CUDA" {
             #[requires(!n && !x.is_empty() && !y.is_empty())]
             pub(super) safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
@@ -461,7 +461,7 @@ mod requirements {
 
         macro_rules! with_an_x_of_its_own {
             ($length:expr) => {
-                #[thalweg::kernels("../../../kernels/cu/saxpy.cu")]
+                #[thalweg::kernels("../../cu/by_hand/saxpy.cu")]
                 unsafe extern "CUDA" {
                     #[requires(x.len() > 0 && n as usize <= $length)]
                     pub(super) safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
@@ -483,7 +483,7 @@ mod requirements {
 
         impl<T> Len for T {}
 
-        #[thalweg::kernels("../../../kernels/cu/saxpy.cu")]
+        #[thalweg::kernels("../../cu/by_hand/saxpy.cu")]
         unsafe extern "CUDA" {
             #[requires(n as usize <= x.len())]
             #[requires(n as usize <= y.len())]
@@ -584,7 +584,7 @@ mod requirements {
 
     /// Requirements that follow from the kernel's own numbers and lengths.
     mod of_numbers {
-        #[thalweg::kernels("../../../kernels/cu/saxpy.cu")]
+        #[thalweg::kernels("../../cu/by_hand/saxpy.cu")]
         unsafe extern "CUDA" {
             #[requires(n as usize <= x.len().min(y.len()))]
             #[requires(u64::from(n) < u64::MAX && n.pow(2) >= n && a.abs() < f32::MAX)]

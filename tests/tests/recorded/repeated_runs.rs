@@ -200,7 +200,7 @@ fn a_function_of_the_users_called_blocks_may_be_generic() {
 /// Whether the kernel may be launched: its condition.
 static MAY: AtomicBool = AtomicBool::new(true);
 
-#[kernels("../../../kernels/cu/saxpy.cu")]
+#[kernels("../../cu/by_hand/saxpy.cu")]
 unsafe extern "CUDA" {
     #[requires(n as usize <= x.len().min(y.len()))]
     #[requires(MAY.load(Ordering::Relaxed))]
@@ -245,9 +245,9 @@ stream_pipeline! {
         chunk c = 10000;
         mode = graph;
         stage all {
-            add_f32<<<1, 256>>>(c.len as u32, &x, &x, out first);
-            add_f32<<<1, 256>>>(c.len as u32, &x, &first, out second);
-            add_f32<<<1, 256>>>(c.len as u32, &first, &second, out y);
+            add_f32<<<blocks(c.len, 256), 256>>>(&x, &x, out first);
+            add_f32<<<blocks(c.len, 256), 256>>>(&x, &first, out second);
+            add_f32<<<blocks(c.len, 256), 256>>>(&first, &second, out y);
         }
     }
 }

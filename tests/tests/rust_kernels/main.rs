@@ -1,5 +1,7 @@
 //! Kernels in Rust: what they compute, what launches check, and how a fault is reported.
 
+mod atomics;
+mod both;
 mod elements;
 mod faults;
 mod gpu;
@@ -9,4 +11,7 @@ mod instances;
 mod launches;
 mod names;
 mod nvrtc;
+mod proved;
 mod speed;
+mod structs;
+mod tiles;

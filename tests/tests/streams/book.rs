@@ -37,7 +37,7 @@ fn first_program(device: &Device, n: usize) -> Result<Vec<f32>> {
     copies.record(&loaded)?;
 
     math.wait(&loaded)?;
-    saxpy.launch(math.config(blocks(n, 256), 256, 0), n as u32, 3.0, &dx, &mut dy)?;
+    saxpy.launch(math.config(blocks(n, 256), 256, 0), 3.0, &dx, &mut dy)?;
     math.download(&dy, &mut y)?;
     // This waits for the copy, and reports an error that came on the way.
     Ok(y.wait()?.to_vec())
@@ -103,7 +103,7 @@ impl Batches {
     fn launch(mut self, left: u32) -> Result<()> {
         let n = self.x.len();
         let config = self.stream.config(blocks(n, 256), 256, 0);
-        self.saxpy.launch(config, n as u32, 1.0, &self.x, &mut self.y)?;
+        self.saxpy.launch(config, 1.0, &self.x, &mut self.y)?;
         let stream = self.stream.clone();
         stream.then(move |arrived| {
             let next = arrived.and_then(|()| match left {
@@ -137,7 +137,7 @@ fn frames(device: &Device, frames: &[Vec<f32>]) -> Result<Vec<f32>> {
     let (mut x, mut y) = (DeviceBuf::zeroed(device, n)?, DeviceBuf::zeroed(device, n)?);
     let graph = stream.capture(|stream| {
         stream.upload(&frame, &mut x)?;
-        saxpy.launch(stream.config(blocks(n, 256), 256, 0), n as u32, 1.0, &x, &mut y)?;
+        saxpy.launch(stream.config(blocks(n, 256), 256, 0), 1.0, &x, &mut y)?;
         stream.download(&y, &mut sum)
     })?;
     for data in frames {
@@ -162,7 +162,7 @@ fn the_race_that_is_shown() {
     let x = PinnedBuf::from_slice(device, &[1.0_f32; 100]).expect("memory");
     let [mut dx, mut dy] = [(); 2].map(|()| DeviceBuf::zeroed(device, 100).expect("memory"));
     copies.upload(&x, &mut dx).expect("a copy");
-    let race = is_race(saxpy.launch(math.config(1, 128, 0), 100, 3.0, &dx, &mut dy));
+    let race = is_race(saxpy.launch(math.config(1, 128, 0), 3.0, &dx, &mut dy));
     // The error's lines are the page's.
     let lines = |text: &str| {
         let mut sites = [("14:12", 14), ("19:23", 19)].into_iter();

@@ -21,16 +21,16 @@ stream_pipeline! {
         stage load on up { copy x -> dx; copy y -> dy; }
         stage axpy on math {
             if c.index != 9 {
-                saxpy<<<blocks(c.len, 256), 256>>>(length(c.len, c.index == panics_at), a, &dx, &mut dy);
+                saxpy<<<blocks(c.len, 256), 256>>>(factor(a, c.index == panics_at), &dx, &mut dy);
             }
         }
         stage store on down { copy dy -> y; }
     }
 }
 
-fn length(len: usize, panics: bool) -> u32 {
+fn factor(factor: f32, panics: bool) -> f32 {
     assert!(!panics, "the user's");
-    len as u32
+    factor
 }
 
 const STUBS: Stubs = Stubs {

@@ -19,7 +19,7 @@ stream_pipeline! {
         stream math;
         stream down;
         stage load on up { copy x -> dx; copy y -> dy; }
-        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
 }

@@ -19,7 +19,7 @@ stream_pipeline! {
         chunk c = auto;
         depth = 2;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }
@@ -31,14 +31,14 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = 10;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<1, 256>>>(length(c.len, c.index == at), 1.0, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 256>>>(factor(1.0, c.index == at), &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }
 
-fn length(len: usize, panics: bool) -> u32 {
+fn factor(factor: f32, panics: bool) -> f32 {
     assert!(!panics, "the user's");
-    len as u32
+    factor
 }
 
 /// The fields of a span or an event, by name.

@@ -1,7 +1,7 @@
 // A buffer has other elements than the kernel's parameter.
 
 use thalweg::prelude::*;
-use thalweg_kernels::saxpy;
+use thalweg_tests::by_hand::saxpy;
 
 stream_pipeline! {
     pipeline P {

@@ -1,7 +1,7 @@
 // A buffer is passed as `&` where the kernel writes.
 
 use thalweg::prelude::*;
-use thalweg_kernels::saxpy;
+use thalweg_tests::by_hand::saxpy;
 
 stream_pipeline! {
     pipeline P {

@@ -1,7 +1,7 @@
 // A launch lacks an argument of the kernel.
 
 use thalweg::prelude::*;
-use thalweg_kernels::saxpy;
+use thalweg_tests::by_hand::saxpy;
 
 stream_pipeline! {
     pipeline P {

@@ -1,7 +1,7 @@
 // A launch has an argument too many.
 
 use thalweg::prelude::*;
-use thalweg_kernels::saxpy;
+use thalweg_tests::by_hand::saxpy;
 
 stream_pipeline! {
     pipeline P {

@@ -9,7 +9,7 @@ stream_pipeline! {
         input x: [u8; 3];
         output y: device [u8];
         stage load { copy x -> dx; }
-        stage gray { grayscale<<<1, 32>>>(4, &dx, out y); }
+        stage gray { grayscale<<<1, 32>>>(&dx, out y); }
     }
 }
 

@@ -8,7 +8,7 @@ stream_pipeline! {
         input x: [f32];
         inout y: mapped [f32];
         stage load { copy x -> dx; }
-        stage axpy { saxpy<<<1, 32>>>(4, 2.0, &dx, &mut y); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &dx, &mut y); }
     }
 }
 

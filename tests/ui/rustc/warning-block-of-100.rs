@@ -11,7 +11,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = auto;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<blocks(c.len, 100), 100>>>(c.len as u32, 2.0, &dx, &mut dy); }
+        stage axpy { saxpy<<<blocks(c.len, 100), 100>>>(2.0, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

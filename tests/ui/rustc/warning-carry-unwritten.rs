@@ -9,7 +9,7 @@ stream_pipeline! {
     pipeline P {
         carry w: [f32; 4];
         inout y: [f32];
-        stage all { copy y -> dy; saxpy<<<1, 4>>>(4, 2.0, &w, &mut dy); copy dy -> y; }
+        stage all { copy y -> dy; saxpy<<<1, 4>>>(2.0, &w, &mut dy); copy dy -> y; }
     }
 }
 

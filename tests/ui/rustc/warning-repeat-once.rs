@@ -10,7 +10,7 @@ stream_pipeline! {
         input x: [f32];
         inout y: [f32];
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { repeat 1 { saxpy<<<1, 32>>>(4, 2.0, &dx, &mut dy); } }
+        stage axpy { repeat 1 { saxpy<<<1, 32>>>(2.0, &dx, &mut dy); } }
         stage store { copy dy -> y; }
     }
 }

@@ -5,9 +5,9 @@ use std::str::FromStr;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprPath, FnArg, ItemFn, Type};
+use syn::{Attribute, ExprPath, FnArg, ItemFn, Type};
 
-use super::attribute::Arguments;
+use super::attribute::{self, Arguments};
 use super::definition::{self, generics};
 use super::emit::Text;
 use super::instances::Instance;
@@ -83,8 +83,31 @@ pub(super) fn without_ours(item: &ItemFn) -> ItemFn {
     item
 }
 
+/// What defines constants in C++.
+pub(super) fn definitions(private: &TokenStream, constants: &[(ExprPath, String)]) -> Vec<TokenStream> {
+    let at = Span::mixed_site();
+    let definition = |(path, name): &(ExprPath, String)| {
+        // An error of the constant's type points at its name.
+        let constant = quote_spanned!(path.span().resolved_at(at)=> &#path);
+        quote_spanned!(at=> (#name, || #private::constant(#constant)))
+    };
+    constants.iter().map(definition).collect()
+}
+
+/// The types that rustc alone knows, under their names in C++.
+pub(super) fn named(private: &TokenStream, types: &[(ExprPath, String)]) -> Vec<TokenStream> {
+    let at = Span::mixed_site();
+    let named = |(path, name): &(ExprPath, String)| {
+        let ty = type_beside(path);
+        // An error of the type points at its name.
+        let source = quote_spanned!(path.span().resolved_at(at)=> <#ty as #private::KernelType>::TYPE);
+        quote_spanned!(at=> (#name, #source))
+    };
+    types.iter().map(named).collect()
+}
+
 /// The type beside a `#[device]` function: the function's path is its path, too.
-fn type_beside(path: &ExprPath) -> Type {
+pub(super) fn type_beside(path: &ExprPath) -> Type {
     Type::Path(syn::TypePath { attrs: Vec::new(), qself: path.qself.clone(), path: path.path.clone() })
 }
 
@@ -104,11 +127,7 @@ impl Generator<'_> {
         let private = &self.private;
         let at = Span::mixed_site();
         let name = self.instance.in_cpp(&self.item.sig.ident.to_string());
-        let constants = body.constants.iter().map(|(path, name)| {
-            // An error of the constant's type points at its name.
-            let constant = quote_spanned!(path.span().resolved_at(at)=> &#path);
-            quote_spanned!(at=> (#name, || #private::constant(#name, #constant)))
-        });
+        let (constants, types) = (definitions(private, &body.constants), named(private, &body.named));
         let callees = body.callees.iter().map(|(path, name)| {
             let ty = type_beside(path);
             quote_spanned!(at=> (#name, &|| <#ty as #private::DeviceFunction>::SOURCE))
@@ -130,7 +149,9 @@ impl Generator<'_> {
                 file: ::core::file!(),
                 text: if ::core::cfg!(debug_assertions) { #debug } else { #release },
                 constants: &[#(#constants),*],
+                types: &[#(#types),*],
                 callees: &[#(#callees),*],
+                layout: ::core::option::Option::None,
             }
         }
     }
@@ -184,18 +205,24 @@ impl Generator<'_> {
                 ParameterKind::Slice(element) => {
                     quote_spanned!(at=> #name: impl #private::ReadArg<#element>)
                 }
+                ParameterKind::Atomics(element) => {
+                    quote_spanned!(at=> #name: impl #private::AtomicArg<#element>)
+                }
                 ParameterKind::Own(element) | ParameterKind::Out(element) => {
                     let generics = if is_shaped { quote!(#element, #dimensions) } else { quote!(#element) };
                     let argument = argument(ty);
                     quote_spanned!(at=> #name: impl #private::#argument<#generics>)
                 }
                 ParameterKind::Value(ty) => quote_spanned!(at=> #name: #ty),
-                ParameterKind::Index(_) | ParameterKind::Block => TokenStream::new(),
+                ParameterKind::Index(_) | ParameterKind::Block(_) => TokenStream::new(),
             }
         });
         let is_own = |kind: &ParameterKind| matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
         let views = parameters.iter().filter_map(|parameter| {
             let name = &parameter.name;
+            if let ParameterKind::Atomics(_) = &parameter.kind {
+                return Some(quote_spanned!(at=> let #name = #private::AtomicArg::view(#name);));
+            }
             let (argument, element) = match &parameter.kind {
                 ParameterKind::Slice(element) => (Ident::new("ReadArg", at), element),
                 kind @ (ParameterKind::Own(element) | ParameterKind::Out(element)) => {
@@ -208,15 +235,22 @@ impl Generator<'_> {
         });
         let requires = self.requires(&plain, signature);
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
-        let covers = owns.filter(|_| !signature.is_in_blocks()).map(|parameter| {
-            let (name, said) = (&parameter.name, unraw(&parameter.name));
-            quote_spanned!(at=> launch.covers(#plain, #said, &#name)?;)
+        // A block has any number of elements, so that only a shape can be wrong.
+        let check = match (signature.is_in_blocks(), is_shaped) {
+            (false, _) => Some(Ident::new("covers", at)),
+            (true, true) => Some(Ident::new("shaped", at)),
+            (true, false) => None,
+        };
+        let covers = owns.filter_map(|parameter| {
+            let (name, said, check) = (&parameter.name, unraw(&parameter.name), check.as_ref()?);
+            Some(quote_spanned!(at=> launch.#check(#plain, #said, &#name)?;))
         });
-        let in_blocks = signature.is_in_blocks().then(|| quote_spanned!(at=> launch.in_blocks(#plain)?;));
+        let in_blocks =
+            signature.is_in_blocks().then(|| quote_spanned!(at=> launch.in_blocks(#plain, #dimensions)?;));
         let arguments = parameters.iter().flat_map(|parameter| {
             let name = &parameter.name;
             match &parameter.kind {
-                ParameterKind::Slice(_) => {
+                ParameterKind::Slice(_) | ParameterKind::Atomics(_) => {
                     vec![quote_spanned!(at=> #name.argument()), quote_spanned!(at=> #name.length_argument())]
                 }
                 kind if is_own(kind) => {
@@ -228,7 +262,9 @@ impl Generator<'_> {
         let sizes = || {
             parameters.iter().flat_map(|parameter| match &parameter.kind {
                 ParameterKind::Value(ty) => vec![quote_spanned!(at=> ::core::mem::size_of::<#ty>())],
-                ParameterKind::Slice(_) => vec![quote_spanned!(at=> 8), quote_spanned!(at=> 8)],
+                ParameterKind::Slice(_) | ParameterKind::Atomics(_) => {
+                    vec![quote_spanned!(at=> 8), quote_spanned!(at=> 8)]
+                }
                 _ => vec![quote_spanned!(at=> 8), quote_spanned!(at=> 8 * #dimensions)],
             })
         };
@@ -327,8 +363,7 @@ impl Generator<'_> {
     /// The conditions of `#[requires(…)]`, checked at each launch.
     fn requires(&self, plain: &str, signature: &Signature) -> TokenStream {
         let at = Span::mixed_site();
-        let conditions = self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("requires"));
-        let conditions: Vec<Expr> = conditions.filter_map(|attribute| attribute.parse_args().ok()).collect();
+        let conditions = attribute::conditions(self.item);
         if conditions.is_empty() {
             return TokenStream::new();
         }
@@ -340,7 +375,7 @@ impl Generator<'_> {
                     let name = &parameter.name;
                     let said = unraw(name);
                     match &parameter.kind {
-                        ParameterKind::Index(_) | ParameterKind::Block => None,
+                        ParameterKind::Index(_) | ParameterKind::Block(_) => None,
                         ParameterKind::Value(ty) => {
                             is_primitive(ty).then(|| quote_spanned!(at=> .add(#said, #name)))
                         }
@@ -397,11 +432,15 @@ impl Generator<'_> {
             }
             match &parameter.kind {
                 ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
-                ParameterKind::Block => arguments.push(quote_spanned!(at=> block)),
+                ParameterKind::Block(_) => arguments.push(quote_spanned!(at=> block)),
                 ParameterKind::Slice(element) => {
                     slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
                     // The kernel has the slice, and not a reference to it.
                     handles.push(quote_spanned!(at=> let #name: &[#element] = #name;));
+                    arguments.push(name.to_token_stream());
+                }
+                ParameterKind::Atomics(element) => {
+                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
                     arguments.push(name.to_token_stream());
                 }
                 ParameterKind::Own(_) => {
@@ -419,7 +458,7 @@ impl Generator<'_> {
         }
         let call = quote_spanned!(at=> Self::thread(#(#arguments),*));
         let (run, kernel) = match signature.is_in_blocks() {
-            true => (quote_spanned!(at=> blocks), quote_spanned!(at=> move |block| #call)),
+            true => (quote_spanned!(at=> blocks::<#dimensions, _>), quote_spanned!(at=> move |block| #call)),
             false => {
                 let within = within(signature);
                 let kernel = quote_spanned!(at=> (#within, move |index| #call));
@@ -477,7 +516,7 @@ fn within(signature: &Signature) -> TokenStream {
 }
 
 /// The text as a raw string, which stays readable where the code is shown.
-fn raw(text: &str) -> Literal {
+pub(super) fn raw(text: &str) -> Literal {
     let hashes = "#".repeat(1 + text.matches("\"#").count());
     Literal::from_str(&format!("r{hashes}\"{text}\"{hashes}")).unwrap_or_else(|_| Literal::string(text))
 }

@@ -80,12 +80,14 @@ pub(super) fn of_call(path: &Path) -> (&'static [&'static str], String) {
         [.., ty, "try_from"] if is_number(ty) => {
             return (&[], format!("test whether the number fits, and write `x as {ty}`"));
         }
+        [.., ty, "new"] if ty.starts_with("Atomic") => {
+            "atomics are in a parameter `&[AtomicU32]`, or in `block.shared::<[AtomicU32; 256]>()`"
+        }
         [.., "cmp", "max"] => "write `a.max(b)`",
         [.., "cmp", "min"] => "write `a.min(b)`",
         [.., "mem", "swap"] => "write `(a, b) = (b, a);`",
         [.., "mem", "size_of"] => "write the number, or a `const` outside of the kernel",
         [.., ty, "default"] if is_number(ty) => "write the number",
-        [_] => "use a tuple or an array",
         _ => "write a function with `#[device]` that does it, outside of any `impl`",
     };
     (&[], help.to_owned())
@@ -107,10 +109,10 @@ pub(super) fn of_type(ty: &Type) -> (&Type, String) {
                 "Index" => "write `Index`, `Index<2>` or `Index<3>`",
                 "Own" | "Out" => "pass the thread's element, such as a `&mut f32`, or its value",
                 name if name.starts_with("Atomic") => {
-                    "write an element for each thread, and combine them in another kernel or on the host"
+                    "use an atomic of a number of 32 or 64 bits, such as `AtomicU32`"
                 }
                 _ if Number::named(&last.ident.to_string()).is_some() => "write its name alone",
-                _ => "if it is an alias, write its type; if it is a struct, use its fields by themselves",
+                _ => "kernels have structs without parameters: write one for each type, with `#[device]`",
             }
         }
         Type::Array(_) => "write the length as a number",

@@ -3,6 +3,7 @@
 
 use proc_macro2::Span;
 
+use super::atomics::{Operation, Order};
 use super::methods::Method;
 use super::types::{Number, Ty};
 
@@ -34,9 +35,13 @@ pub(super) struct Function {
     pub(super) constants: Vec<(syn::ExprPath, String)>,
     /// The `#[device]` functions that it calls, and their names in C++.
     pub(super) callees: Vec<(syn::ExprPath, String)>,
+    /// The types of which only rustc knows more than the name, and their names in C++.
+    pub(super) named: Vec<(syn::ExprPath, String)>,
     pub(super) closures: Vec<Closure>,
     /// The types of the arrays in shared memory.
     pub(super) shared: Vec<syn::Type>,
+    /// The parameters that have as many elements as one before them, and that one.
+    pub(super) same_lengths: Vec<(LocalId, LocalId)>,
 }
 
 #[derive(Debug)]
@@ -62,7 +67,7 @@ pub(super) enum Statement {
     /// `let pattern = value;`
     Let(Pattern, Expr),
     /// `let Some(x) = value else { … };`
-    LetElse(LocalId, Expr, Block),
+    LetElse(Variant, LocalId, Expr, Block),
     /// A constant inside of the function.
     Const(LocalId, Expr),
     /// An expression whose value is dropped.
@@ -78,6 +83,20 @@ pub(super) enum Pattern {
     Tuple(Vec<Pattern>),
     /// An array.
     Array(Vec<Pattern>),
+    /// The fields of a struct, under their names in C++.
+    Struct(Vec<(String, Pattern)>),
+}
+
+impl Pattern {
+    /// Calls `found` for each name.
+    pub(super) fn names(&self, found: &mut impl FnMut(LocalId)) {
+        match self {
+            Self::Name(name) => found(*name),
+            Self::Wild => {}
+            Self::Tuple(parts) | Self::Array(parts) => parts.iter().for_each(|part| part.names(found)),
+            Self::Struct(fields) => fields.iter().for_each(|(_, part)| part.names(found)),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -117,6 +136,8 @@ pub(super) enum Kind {
     Field(Box<Expr>, String),
     Tuple(Vec<Expr>),
     Array(Vec<Expr>),
+    /// The fields, under their names in C++, and what the others are taken of.
+    Struct(Vec<(String, Expr)>, Option<Box<Expr>>),
     /// The value, and the length in C++.
     Repeat(Box<Expr>, String),
     Ref(Box<Expr>),
@@ -127,6 +148,8 @@ pub(super) enum Kind {
     Loop(Block),
     While(Box<Condition>, Block),
     For(LocalId, Box<Range>, Block),
+    /// A loop over a block's tiles of a parameter's data.
+    ForTiles(LocalId, Box<Expr>, Block),
     Break,
     Continue,
     Return(Option<Box<Expr>>),
@@ -136,14 +159,16 @@ pub(super) enum Kind {
     CallClosure(LocalId, Vec<Expr>),
     Closure(usize),
     Method(Method, Box<Expr>, Vec<Expr>),
+    /// A method of an atomic: its orders, the atomic, and the numbers.
+    Atomic(&'static Operation, Vec<Order>, Box<Expr>, Vec<Expr>),
     /// `f32::from_bits(x)`, `u64::from(x)`
     Convert(&'static str, Number, Box<Expr>),
     /// `assert!` with the condition, and `panic!` without.
     Assert(Option<Box<Expr>>),
     /// A function of the header without arguments.
     Builtin(&'static str),
-    /// `block.shared::<T>()`: the type says the rest.
-    NewShared,
+    /// `block.shared::<T>()`, and how much longer than the type says a row is: the type says the rest.
+    NewShared(Option<String>),
     /// `block.private(start)`
     NewPrivate(Box<Expr>),
     /// `sums[t]`: the thread's own of a private variable.
@@ -157,12 +182,22 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) enum Phase {
     Each(usize),
-    /// The shared array, and the closure that gives its elements.
-    Fill(LocalId, usize),
+    /// What is written, and the closure that gives its elements.
+    Fill(Filled, usize),
     /// The values, and how two are combined.
     Reduce(usize, usize),
     Any(usize),
     Count(usize),
+}
+
+/// What a block fills.
+#[derive(Debug)]
+pub(super) enum Filled {
+    Shared(LocalId),
+    /// A parameter's data, and a tile of the block.
+    Tile(Expr, Expr),
+    /// A parameter's data, and a row of the block.
+    Row(Expr, Expr),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +224,16 @@ pub(super) enum Binary {
 pub(super) enum Condition {
     Is(Expr),
     /// `let Some(x) = value`
-    Some(LocalId, Expr),
+    Bound(Variant, LocalId, Expr),
+}
+
+/// The variant that a pattern takes the value out of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Variant {
+    Some,
+    /// Of an atomic's exchange.
+    Ok,
+    Err,
 }
 
 #[derive(Debug)]

@@ -18,8 +18,16 @@ pub(super) enum Method {
     GetMut,
     /// `i.get()`
     Position,
+    /// `block.shape(y)`
+    Shape,
+    /// The rows of `y`, along all axes but the last.
+    Rows,
     /// `option.is_some()`
     IsSome,
+    /// `exchange.is_ok()`
+    IsOk,
+    /// `exchange.is_err()`
+    IsErr,
     /// `x.clone()`, `x.to_owned()`, of values that are copied.
     Same,
 }
@@ -209,6 +217,7 @@ pub(super) fn number_method(types: &Types, receiver: Ty, name: &str) -> Option<&
             Some(super::types::Literal::Integer) => named.find(|method| method.of.has(Number::I32)),
             None => named.next(),
         },
+        Shape::Named(_) => named.next(),
         _ => None,
     }
 }

@@ -1,24 +1,30 @@
-//! `#[kernel] fn` and `#[device] fn`: kernels in Rust.
+//! `#[kernel] fn`, `#[device] fn` and `#[device] struct`: kernels in Rust.
 //!
 //! The function stays as it is: rustc compiles it, and the simulated device runs it. Beside it stands the same
 //! in CUDA C++, for a GPU. `attribute`, `signature` and `written` read what the user wrote, `lower` resolves
 //! names and infers types, `emit` writes the C++, and `codegen` the Rust.
 
+mod atomics;
 mod attribute;
 mod codegen;
 mod definition;
 mod emit;
 mod errors;
+mod hygiene;
 mod instances;
 mod instead;
 mod ir;
 mod lower;
 mod methods;
+mod named;
 mod names;
+mod numbers;
+mod proved;
 mod replays;
 mod role;
 mod shared_memory;
 mod signature;
+mod structure;
 mod stub;
 mod types;
 mod written;
@@ -46,6 +52,9 @@ pub fn expand(role: Role, attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(found) => {
+            if let (Role::Device, Ok(item)) = (role, syn::parse2(item.clone())) {
+                return structure::expand(&arguments, item, errors);
+            }
             errors.push(no_function(&item, role, &found));
             let errors = errors.iter().map(syn::Error::to_compile_error);
             return quote!(#(#errors)* #item);
@@ -93,15 +102,19 @@ fn translated(
         Vec::new()
     })?;
     let signature = signature::signature(&function, role, errors).ok_or_else(Vec::new)?;
-    let Translated { function: body, types, suffixes, names } = lower::lower(&function, &signature, errors)?;
+    let lowered = lower::lower(&function, &signature, errors)?;
     if !errors.is_empty() {
         return Err(Vec::new());
     }
+    let Translated { function: mut body, types, suffixes, numbers, names } = lowered;
+    proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
     let name = instance.in_cpp(&function.sig.ident.to_string());
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
-    Ok(codegen::function(role, arguments, &function, instance, &signature, &body, &texts))
+    let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
+    let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
+    Ok(quote!(#whole #numbers))
 }
 
 /// The error of an attribute on what cannot be read as a function.
@@ -113,7 +126,18 @@ fn no_function(item: &TokenStream, role: Role, found: &syn::Error) -> syn::Error
             if syn::parse2::<syn::Item>(item.clone())
                 .is_ok_and(|item| !matches!(item, syn::Item::Verbatim(_))) =>
         {
-            (format!("`#[{attribute}]` is on an item that is not a function"), vec![], "put it on a `fn`")
+            match role {
+                Role::Kernel => (
+                    format!("`#[{attribute}]` is on an item that is not a function"),
+                    vec![],
+                    "put it on a `fn`",
+                ),
+                Role::Device => (
+                    format!("`#[{attribute}]` is on an item that is no function and no struct"),
+                    vec![],
+                    "put it on a `fn` or a `struct`",
+                ),
+            }
         }
         Err(_) => (
             format!("`#[{attribute}]` cannot read this function"),
@@ -132,7 +156,8 @@ pub fn translate(role: Role, function: &ItemFn, build: Build) -> Result<String, 
     let mut errors = Vec::new();
     let Some(signature) = signature::signature(function, role, &mut errors) else { return Err(errors) };
     match lower::lower(function, &signature, &mut errors) {
-        Ok(Translated { function: body, types, names, .. }) => {
+        Ok(Translated { function: mut body, types, names, .. }) => {
+            proved::prove(&mut body, &types, &signature, &attribute::conditions(function));
             let name = names::in_cpp(&function.sig.ident.to_string());
             let text = emit::emit(&name, role, &signature, &body, &types, names, build);
             Ok(text.lines.iter().map(|line| format!("{}\n", line.text)).collect())
@@ -299,6 +324,47 @@ mod tests {
         ] {
             let said = cpp(Role::Device, function);
             assert!(said.contains("a text with values is not in the language"), "{said}");
+        }
+    }
+
+    #[test]
+    fn accesses_to_atomics_come_in_rusts_order() {
+        let text = body(
+            "fn f(a: &AtomicU32, b: &[AtomicU32]) -> u32 { a.load(Relaxed) + b[1].fetch_add(a.swap(1, AcqRel), SeqCst) }",
+        );
+        let lines = [
+            "const auto kept = a->load(tw::Relaxed());",
+            "const auto place = &b.at(1ull, line(1));",
+            "const auto kept_2 = a->swap(1u, tw::AcqRel());",
+            "const auto kept_3 = place->fetch_add(kept_2, tw::SeqCst());",
+            "return kept + kept_3;",
+        ];
+        assert_eq!(text, lines.join("\n"));
+    }
+
+    #[test]
+    fn a_loop_whose_turns_are_all_the_same_would_wait() {
+        for waits in [
+            "while a[0].load(Acquire) == 0 {}",
+            "while a[0].compare_exchange(0, 1, Acquire, Relaxed).is_err() {}",
+            "loop { let now = a[n].load(Acquire); if now == 3 { break; } }",
+            "while a[0].swap(1, Relaxed) == 1 { for i in 0..n { let other = a[i].load(Relaxed); } }",
+            "while let Err(now) = a[0].compare_exchange(0, 1, Acquire, Relaxed) {}",
+        ] {
+            let said = cpp(Role::Device, &format!("fn f(a: &[AtomicU32], n: usize) {{ {waits} }}"));
+            assert!(said.contains("[TW0912]: this loop waits for another thread"), "{waits}: {said}");
+        }
+        for goes_on in [
+            "let mut at = n; while a[at].load(Relaxed) as usize != at { at = a[at].load(Relaxed) as usize; }",
+            "let mut old = 0; while let Err(now) = a[0].compare_exchange(old, old + 1, Relaxed, Relaxed) { old = now; }",
+            "loop { if a[0].fetch_add(1, Relaxed) >= 9 { break; } }",
+            "while a[0].load(Relaxed) > 3 { a[0].fetch_sub(1, Relaxed); }",
+            "while a[0].load(Relaxed) > 3 { advance(a); }",
+            "for i in 0..n { let now = a[i].load(Relaxed); }",
+            "while n > 9 {} loop { break; }",
+        ] {
+            let said = cpp(Role::Device, &format!("fn f(a: &[AtomicU32], n: usize) {{ {goes_on} }}"));
+            assert!(!said.contains("[TW"), "{goes_on}: {said}");
         }
     }
 

@@ -4,8 +4,10 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{FnArg, Ident, ItemFn, Pat, PathArguments, ReturnType, Safety, Type};
 
+use super::atomics;
 use super::errors::{Errors, error};
 use super::instead;
+use super::named;
 use super::role::Role;
 use super::types::{Number, Shape, Ty};
 use super::written::{Alone, ReadsTypes, dimensions};
@@ -14,14 +16,14 @@ use crate::text::text;
 
 pub(super) struct Signature {
     pub(super) parameters: Vec<Parameter>,
-    /// The dimensions of a kernel's `Index`.
+    /// The dimensions of a kernel's `Index` or `Block`.
     pub(super) dimensions: usize,
 }
 
 impl Signature {
     /// Whether the kernel begins with a `Block`.
     pub(super) fn is_in_blocks(&self) -> bool {
-        matches!(self.parameters.first(), Some(Parameter { kind: ParameterKind::Block, .. }))
+        matches!(self.parameters.first(), Some(Parameter { kind: ParameterKind::Block(_), .. }))
     }
 }
 
@@ -35,10 +37,12 @@ pub(super) struct Parameter {
 pub(super) enum ParameterKind {
     /// `Index<D>`
     Index(usize),
-    /// `Block`
-    Block,
+    /// `Block<D>`
+    Block(usize),
     /// `&[T]`
     Slice(Type),
+    /// `&[AtomicU32]`
+    Atomics(Type),
     /// `&mut Own<[T]>`
     Own(Type),
     /// `&mut Out<[T]>`
@@ -50,7 +54,7 @@ pub(super) enum ParameterKind {
 impl ParameterKind {
     /// Whether the launch makes it, and not the caller.
     pub(super) fn is_position(&self) -> bool {
-        matches!(self, Self::Index(_) | Self::Block)
+        matches!(self, Self::Index(_) | Self::Block(_))
     }
 
     /// Whether it is data of the device.
@@ -67,8 +71,8 @@ impl ParameterKind {
         };
         let shape = match self {
             Self::Index(dimensions) => Shape::Index(*dimensions),
-            Self::Block => Shape::Block,
-            Self::Slice(element) => Shape::Slice(of(reader, element)),
+            Self::Block(_) => Shape::Block,
+            Self::Slice(element) | Self::Atomics(element) => Shape::Slice(of(reader, element)),
             Self::Own(element) => Shape::Elements { of: of(reader, element), out: false },
             Self::Out(element) => Shape::Elements { of: of(reader, element), out: true },
             Self::Value(ty) => return of(reader, ty),
@@ -107,8 +111,7 @@ pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> O
         }
     }
     let dimensions = match parameters.first().map(|first| &first.kind) {
-        Some(ParameterKind::Index(dimensions)) => *dimensions,
-        Some(ParameterKind::Block) => 1,
+        Some(ParameterKind::Index(dimensions) | ParameterKind::Block(dimensions)) => *dimensions,
         _ if role == Role::Kernel && errors.len() == before => {
             let what = format!("{} does not begin with its position", role.named(function));
             let notes = ["a kernel runs once for each index of the data, or once for each block".to_owned()];
@@ -187,11 +190,11 @@ fn parameter(typed: &syn::PatType, index: usize, role: Role, errors: &mut Errors
             let (who, takes) = match role {
                 Role::Kernel => (
                     "kernel",
-                    "kernels take numbers and arrays by value, `&[T]`, `&mut Own<[T]>` and `&mut Out<[T]>`",
+                    "kernels take numbers, arrays and structs by value, `&[T]`, `&mut Own<[T]>` and `&mut Out<[T]>`",
                 ),
                 Role::Device => (
                     "`#[device]` function",
-                    "functions of kernels take numbers, tuples, arrays, references to them and `&[T]`",
+                    "functions of kernels take numbers, tuples, arrays, structs, references to them and `&[T]`",
                 ),
             };
             let what = match is_element {
@@ -226,6 +229,9 @@ fn kind(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
     let is_kernel = role == Role::Kernel;
     match peel(ty) {
         Type::Reference(reference) => match (peel(&reference.elem), reference.mutability.is_some()) {
+            (Type::Slice(slice), false) if is_kernel && is_atomic(&slice.elem) => {
+                Ok(ParameterKind::Atomics((*slice.elem).clone()))
+            }
             (Type::Slice(slice), false) => of_elements(&slice.elem, role).map(ParameterKind::Slice),
             (Type::Slice(slice), true) if !is_kernel => {
                 refuse(format!("return the values, or take an array: `&mut [{}; 16]`", text(&slice.elem)))
@@ -237,6 +243,7 @@ fn kind(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
                 }
                 None => refuse(own_or_out(instead::elements(inside).unwrap_or(inside))),
             },
+            (inside, false) if is_kernel && atomics::is_made_of(inside) => refuse(as_slice(inside)),
             (inside, false) if is_kernel => refuse(match (handle(inside), instead::elements(inside)) {
                 (Some(_), _) => format!("write `&mut {}`", text(inside)),
                 (None, Some(element)) if !matches!(inside, Type::Array(_)) => {
@@ -252,15 +259,27 @@ fn kind(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
         },
         inside if is_kernel && handle(inside).is_some() => refuse(format!("write `&mut {}`", text(inside))),
         Type::Slice(slice) => refuse(format!("write `&[{}]`", text(&slice.elem))),
-        inside if is_kernel && is_block(inside) => Ok(ParameterKind::Block),
-        inside => match index(inside) {
-            Some(dimensions) => Ok(ParameterKind::Index(dimensions)),
-            None => by_value(ty, role),
+        inside => match (axes(inside, "Block"), index(inside)) {
+            (Some(axes), _) if is_kernel => Ok(ParameterKind::Block(axes)),
+            (_, Some(axes)) => Ok(ParameterKind::Index(axes)),
+            _ => by_value(ty, role),
         },
     }
 }
 
+fn is_atomic(ty: &Type) -> bool {
+    matches!(peel(ty), Type::Path(_)) && atomics::is_made_of(ty)
+}
+
+/// How a kernel takes the atomics that a type is made of.
+fn as_slice(ty: &Type) -> String {
+    format!("write `&[{}]`, which all threads change", text(innermost(ty)))
+}
+
 fn own_or_out(element: &Type) -> String {
+    if atomics::is_made_of(element) {
+        return as_slice(element);
+    }
     let element = match Alone::default().type_of(element) {
         Some(_) => text(element),
         None => "T".to_owned(),
@@ -270,6 +289,9 @@ fn own_or_out(element: &Type) -> String {
          kernel does not read it"
     )
 }
+
+/// In place of a tuple, whose parts rustc may put in any order.
+const OF_TUPLES: &str = "a tuple has no layout that a GPU knows: use a struct with `#[device]`, or an array";
 
 /// The elements of a slice or of a handle. Device memory has none whose bytes may be wrong.
 fn of_elements(element: &Type, role: Role) -> Result<Type, Refused<'_>> {
@@ -281,12 +303,13 @@ fn of_elements(element: &Type, role: Role) -> Result<Type, Refused<'_>> {
         return Ok(element.clone());
     }
     match innermost(element) {
-        Type::Path(path) if is_number(path) => Ok(element.clone()),
+        Type::Path(path) if is_number(path) || named::is_name(path) => Ok(element.clone()),
         part @ Type::Path(path) if path.path.is_ident("bool") => {
             Err(Refused::element(part, "use `u8`, and compare with 0: a byte in a buffer may have any value"))
         }
-        part @ Type::Tuple(_) => Err(Refused::element(part, "use an array, or a slice for each part")),
-        part => Err(Refused::element(part, "use numbers, or arrays of numbers")),
+        part @ Type::Tuple(_) => Err(Refused::element(part, OF_TUPLES)),
+        part if atomics::is_made_of(part) => Err(Refused::element(part, as_slice(part))),
+        part => Err(Refused::element(part, "use numbers, arrays of numbers, or structs")),
     }
 }
 
@@ -307,17 +330,22 @@ fn by_value(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
         let (part, help) = instead::of_type(ty);
         return Err(Refused::whole(part, help));
     }
+    if atomics::is_made_of(ty) {
+        let help = match role {
+            Role::Kernel => as_slice(ty),
+            Role::Device => format!("take it by reference: `&{}`", text(ty)),
+        };
+        return Err(Refused::whole(ty, help));
+    }
     if role == Role::Device {
         return Ok(ParameterKind::Value(ty.clone()));
     }
     match innermost(ty) {
-        Type::Path(path) if is_number(path) || path.path.is_ident("bool") => {
+        Type::Path(path) if is_number(path) || path.path.is_ident("bool") || named::is_name(path) => {
             Ok(ParameterKind::Value(ty.clone()))
         }
-        part @ Type::Tuple(_) => {
-            Err(Refused::whole(part, "take each part as a parameter of its own, or use an array"))
-        }
-        part => Err(Refused::whole(part, "use numbers, `bool`, or arrays of them")),
+        part @ Type::Tuple(_) => Err(Refused::whole(part, OF_TUPLES)),
+        part => Err(Refused::whole(part, "use numbers, `bool`, arrays of them, or structs")),
     }
 }
 
@@ -341,15 +369,15 @@ fn handle(ty: &Type) -> Option<(bool, &Type)> {
     Some((out, element?))
 }
 
-fn is_block(ty: &Type) -> bool {
-    let Type::Path(path) = ty else { return false };
-    path.path.segments.last().is_some_and(|last| last.ident == "Block" && last.arguments.is_none())
+fn index(ty: &Type) -> Option<usize> {
+    axes(ty, "Index")
 }
 
-fn index(ty: &Type) -> Option<usize> {
+/// The axes of a type of this name: `Index`, `Block<2>`.
+fn axes(ty: &Type, name: &str) -> Option<usize> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
-    if last.ident != "Index" {
+    if last.ident != name {
         return None;
     }
     dimensions(&last.arguments)

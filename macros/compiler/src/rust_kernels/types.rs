@@ -1,10 +1,13 @@
 //! The types of the language of kernels, and their unification over a whole function.
 //!
-//! rustc knows types that this crate cannot see: those of `#[device]` functions, of constants outside of the
-//! function and of the fields of structs. They are variables that came from [`Types::foreign`]. What follows
-//! for a literal is written into the Rust function as its suffix, so that rustc judges it at the user's token.
+//! rustc knows types that this crate cannot see: those of `#[device]` functions and of constants outside of the
+//! function. They are variables that came from [`Types::foreign`]. A struct and the fields of its values are
+//! [`Named`]. What follows for a literal is written into the Rust function as its suffix, so that rustc judges it
+//! at the user's token.
 
 use std::fmt;
+
+use super::named::{Named, Part};
 
 /// A number type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,6 +59,11 @@ impl Number {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64 | Self::Isize)
     }
 
+    /// Whether it is an integer without a sign.
+    pub(super) fn is_natural(self) -> bool {
+        !self.is_float() && !self.is_signed()
+    }
+
     /// The bits of an integer. `usize` and `isize` have 64 on a GPU.
     pub(super) fn bits(self) -> u32 {
         match self {
@@ -96,6 +104,10 @@ pub(super) enum Shape {
     /// A reference, and whether it is `&mut`.
     Ref(Ty, bool),
     Option(Ty),
+    /// `AtomicU32` and its like, by the number that it holds.
+    Atomic(Number),
+    /// The `Result` of an atomic's `compare_exchange`, whose both outcomes are this number.
+    Exchanged(Ty),
     /// `&mut Own<[T]>` and `&mut Out<[T]>`.
     Elements {
         of: Ty,
@@ -108,6 +120,10 @@ pub(super) enum Shape {
     Block,
     /// `block.index()`.
     BlockIndex,
+    /// A tile of a block, with its rows and columns.
+    Tile(Length, Length),
+    /// A row of a block.
+    Row,
     /// A thread of a block, which a phase's closure gets.
     Thread,
     /// An array in shared memory.
@@ -115,6 +131,8 @@ pub(super) enum Shape {
     /// A variable of which each thread of a block has its own.
     Private(Ty),
     Closure(usize),
+    /// A type that rustc alone knows, but which C++ has by a name.
+    Named(Named),
     /// The type of an expression with an error, which was reported: nothing more is said of it.
     Reported,
 }
@@ -229,9 +247,24 @@ impl Types {
     }
 
     /// The type of the elements of an array or a slice.
-    pub(super) fn element(&self, ty: Ty) -> Option<Ty> {
-        match *self.shape(self.value(ty)) {
-            Shape::Array(of, _) | Shape::Slice(of) => Some(of),
+    pub(super) fn element(&mut self, ty: Ty) -> Option<Ty> {
+        match self.shape(self.value(ty)) {
+            Shape::Array(of, _) | Shape::Slice(of) => Some(*of),
+            Shape::Named(_) => self.part(ty, Part::Element),
+            _ => None,
+        }
+    }
+
+    /// A part of a type that rustc alone knows.
+    pub(super) fn part(&mut self, ty: Ty, part: Part) -> Option<Ty> {
+        let part = self.as_named(ty)?.part(part);
+        Some(self.add(Shape::Named(part)))
+    }
+
+    /// The type behind references, if rustc alone knows it.
+    pub(super) fn as_named(&self, ty: Ty) -> Option<&Named> {
+        match self.shape(self.value(ty)) {
+            Shape::Named(named) => Some(named),
             _ => None,
         }
     }
@@ -266,6 +299,11 @@ impl Types {
             (Shape::Array(a, _) | Shape::Slice(a), Shape::Array(b, _) | Shape::Slice(b))
             | (Shape::Option(a), Shape::Option(b))
             | (Shape::Private(a), Shape::Private(b)) => self.unify(a, b),
+            (Shape::Named(named), Shape::Array(of, _) | Shape::Slice(of))
+            | (Shape::Array(of, _) | Shape::Slice(of), Shape::Named(named)) => {
+                let element = self.add(Shape::Named(named.part(Part::Element)));
+                self.unify(element, of);
+            }
             (Shape::Tuple(a), Shape::Tuple(b)) => a.into_iter().zip(b).for_each(|(a, b)| self.unify(a, b)),
             _ => {}
         }
@@ -323,12 +361,16 @@ impl Types {
                 Shape::Ref(to, false) => format!("tw::Option<const {}>", self.cpp(*to)?),
                 _ => return None,
             },
+            Shape::Atomic(number) => format!("tw::Atomic<{number}>"),
+            Shape::Exchanged(of) => format!("tw::Exchanged<{}>", self.cpp(*of)?),
             Shape::Elements { of, .. } => format!("tw::Own<{}>", self.cpp(*of)?),
-            Shape::Index(1) | Shape::BlockIndex => "usize".to_owned(),
+            Shape::Index(1) | Shape::BlockIndex | Shape::Row => "usize".to_owned(),
+            Shape::Tile(Length(rows), Length(columns)) => format!("tw::Tile<{rows}, {columns}>"),
             Shape::Shared(of) | Shape::Private(of) => self.cpp(*of)?,
             Shape::Block => "tw::Block".to_owned(),
             Shape::Thread => "tw::BlockThread".to_owned(),
             Shape::Index(dimensions) => format!("tw::Array<usize, {dimensions}>"),
+            Shape::Named(named) => named.cpp(),
             Shape::Unknown(_) | Shape::Closure(_) | Shape::Reported => return None,
         })
     }

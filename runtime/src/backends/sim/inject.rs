@@ -31,7 +31,7 @@ use crate::driver::{DriverResult, Tag};
 ///         inout y: [f32];
 ///         chunk c = 100;
 ///         stage load { copy x -> dx; copy y -> dy; }
-///         stage axpy { saxpy<<<blocks(c.len, 32), 32>>>(c.len as u32, a, &dx, &mut dy); }
+///         stage axpy { saxpy<<<blocks(c.len, 32), 32>>>(a, &dx, &mut dy); }
 ///         stage store { copy dy -> y; }
 ///     }
 /// }

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::text::{
-    OWN_LENGTH, WITHOUT_A_GPU, after_newline, cause, closest, counted, extent, from_first_on, list, list_of,
-    meant, of_them_shared, other_way_round, smaller_ring, threads, threads_and_elements, to_be_in_memory,
-    to_cover, to_write_all, with,
+    OWN_LENGTH, WITHOUT_A_GPU, after_newline, cause, closest, counted, dimensions_of_blocks, extent,
+    from_first_on, list, list_of, meant, of_them_shared, other_way_round, smaller_ring, threads,
+    threads_and_elements, to_be_in_memory, to_cover, to_write_all, with,
 };
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
@@ -544,17 +544,18 @@ pub enum Detail {
         /// The threads of a block, as `[x, y, z]`.
         block: [u32; 3],
     },
-    /// The launch of a kernel in blocks has more than one dimension.
+    /// The launch of a kernel in blocks has more dimensions than the kernel counts.
     #[error(
-        "the launch <<<{}, {}>>> of kernel `{kernel}` has more than one dimension\n  \
-         note: the threads of a `Block` are counted along x alone\n  \
-         help: write one number for the grid, and one for the block",
+        "the launch <<<{}, {}>>> of kernel `{kernel}` has more than {}",
         extent(grid),
-        extent(block)
+        extent(block),
+        dimensions_of_blocks(*axes)
     )]
     InBlocks {
         /// The kernel's name.
         kernel: &'static str,
+        /// The dimensions of its grid.
+        axes: usize,
         /// The blocks of the launch, as `[x, y, z]`.
         grid: [u32; 3],
         /// The threads of a block, as `[x, y, z]`.

@@ -171,6 +171,24 @@ pub(super) fn to_cover(shape: &[usize], block: &[u32; 3]) -> String {
     }
 }
 
+/// What a launch of a kernel in blocks has too much of, and what to write.
+pub(super) fn dimensions_of_blocks(axes: usize) -> String {
+    match axes {
+        1 => "one dimension\n  note: the threads of a `Block` are counted along x alone\n  \
+              help: write one number for the grid, and one for the block"
+            .to_owned(),
+        _ => {
+            let grid = ["blocks(columns, 32)", "blocks(rows, 32)", "items"];
+            format!(
+                "{axes} dimensions in its grid, or one in its blocks\n  note: a kernel with a `Block<{axes}>` counts \
+                 the blocks along {axes} axes, and the threads of a block along x alone\n  \
+                 help: write {axes} numbers for the grid, and one for the block: `<<<({}), 256>>>`",
+                grid[..axes].join(", ")
+            )
+        }
+    }
+}
+
 /// The names that exist, the closest to `to` first, a few a line.
 pub(super) fn closest(names: &[&'static str], to: &str) -> String {
     let mut names: Vec<_> = names.to_vec();

@@ -1,7 +1,7 @@
 // Blocks of threads that work together: phases, with a barrier after each.
 //
-// Blocks and grids have one dimension. A thread that has failed has ended, and barriers do not wait for it. What
-// it would have written is left as it was, so a loop that waits for it asks `has_faulted`.
+// Blocks have one dimension, and so have grids but for those of tiles. A thread that has failed has ended, and barriers
+// do not wait for it. What it would have written is left as it was, so a loop that waits for it asks `has_faulted`.
 #ifndef THALWEG_BLOCKS
 #define THALWEG_BLOCKS
 
@@ -34,19 +34,52 @@ template <class F> TW_FN void each(F phase) {
 template <class F> TW_FN bool any(F test) { return __syncthreads_or(int(test())) != 0; }
 template <class F> TW_FN usize count(F test) { return usize(__syncthreads_count(int(test()))); }
 
+/// The threads share so many places. A thread computes several values before it stores the first of them, so that what
+/// they load is under way at the same time.
+template <class T, class I, class V, class S> TW_FN void places(I count, V value, S store) {
+    constexpr u32 AT_ONCE = 4;
+    const u32 threads = blockDim.x;
+    for (I first = threadIdx.x; first < count; first += AT_ONCE * threads) {
+        T values[AT_ONCE] = {};
+        TW_UNROLL
+        for (u32 i = 0; i < AT_ONCE; ++i) {
+            if (first + i * threads < count) values[i] = value(first + i * threads);
+        }
+        TW_UNROLL
+        for (u32 i = 0; i < AT_ONCE; ++i) {
+            if (first + i * threads < count) store(first + i * threads, values[i]);
+        }
+    }
+}
+
 /// Writes all of the array. Whether a thread of the block has ended, of which elements may be missing: what
 /// follows them in a loop might never end.
 template <class T, usize N, class F> TW_FN bool fill(Array<T, N>& array, F value) {
-    for (u32 at = threadIdx.x; at < u32(N); at += blockDim.x) array.a[at] = value(usize(at));
+    places<T>(u32(N), [&](u32 at) TW_INLINE { return T(value(usize(at))); },
+              [&](u32 at, T element) TW_INLINE { array.a[at] = element; });
+    return has_faulted();
+}
+
+/// The same of `R` rows and `C` columns, along the rows first.
+template <class T, usize R, usize C, class Rows, class F> TW_FN bool fill_rows(Rows& array, F value) {
+    places<T>(u32(R * C),
+              [&](u32 at) TW_INLINE { return T(value(Array<usize, 2>{{at / u32(C), at % u32(C)}})); },
+              [&](u32 at, T element) TW_INLINE { array.a[at / u32(C)].a[at % u32(C)] = element; });
     return has_faulted();
 }
 
 template <class T, usize R, usize C, class F> TW_FN bool fill(Array<Array<T, C>, R>& array, F value) {
-    for (u32 at = threadIdx.x; at < u32(R * C); at += blockDim.x) {
-        const u32 row = at / u32(C), column = at % u32(C);
-        array.a[row].a[column] = value(Array<usize, 2>{{row, column}});
-    }
-    return has_faulted();
+    return fill_rows<T, R, C>(array, value);
+}
+
+/// A row of an array in shared memory that is `P` elements longer than it says, so that the elements of a column
+/// are in different banks.
+template <class T, usize C, usize P> struct Padded : Array<T, C> {
+    T padding[P];
+};
+
+template <class T, usize R, usize C, usize P, class F> TW_FN bool fill(Array<Padded<T, C, P>, R>& array, F value) {
+    return fill_rows<T, R, C>(array, value);
 }
 
 /// The value of the lane `by` further on.

@@ -1,16 +1,16 @@
 //! Blocks of threads on the host: one thread of the host runs the threads of a block one after another, phase
 //! by phase.
 
+use std::array;
 use std::cell::Cell;
 use std::fmt;
 use std::ops;
 use std::rc::Rc;
 
-use bytemuck::Pod;
-
 use super::fault;
 use super::launch;
 use super::native::{BlockIndex, Index};
+use super::tiles::{self, Fill};
 use crate::base::threads::Grid;
 
 /// A block of threads that work together: the first parameter of a `#[kernel]` in phases.
@@ -18,9 +18,13 @@ use crate::base::threads::Grid;
 /// What stands outside of a phase is the same for all threads of the block. A phase is a closure that each
 /// thread of the block runs, such as that of [`each`](Self::each). No thread begins the next phase before all
 /// have ended this one.
-pub struct Block {
-    index: usize,
-    blocks: usize,
+///
+/// A `Block<2>` or `Block<3>` is one of a grid with as many axes, as are the data of the kernel: it has
+/// [tiles](Self::tiles) and [rows](Self::rows) of them.
+pub struct Block<const D: usize = 1> {
+    /// Its place in the grid, and the grid's size, along z, y and x.
+    place: [usize; 3],
+    grid: [usize; 3],
     threads: usize,
     /// The thread that runs, for the message if it fails.
     running: Rc<Cell<Option<usize>>>,
@@ -62,18 +66,36 @@ impl BlockThread {
     }
 }
 
-// Note 63: barriers stand between phases, and no phase writes what it reads of others.
 impl Block {
     /// The block's index in the grid.
     #[inline]
     pub fn index(&self) -> BlockIndex {
-        BlockIndex(self.index)
+        BlockIndex(self.place[2])
     }
 
     /// The number of blocks in the grid.
     #[inline]
     pub fn blocks(&self) -> usize {
-        self.blocks
+        self.grid[2]
+    }
+}
+
+// Note 63: barriers stand between phases, and no phase writes what it reads of others.
+impl<const D: usize> Block<D> {
+    /// The block's place in the grid along z, y and x.
+    pub(super) fn place(&self) -> [usize; 3] {
+        self.place
+    }
+
+    /// The blocks of the grid along z, y and x.
+    pub(super) fn grid(&self) -> [usize; 3] {
+        self.grid
+    }
+
+    /// The number of the block among all of the grid, along x first.
+    pub(super) fn number(&self) -> usize {
+        let ([z, y, x], [_, rows, columns]) = (self.place, self.grid);
+        (z * rows + y) * columns + x
     }
 
     /// The number of threads in each block.
@@ -85,31 +107,41 @@ impl Block {
     /// A phase: each thread of the block runs `phase`.
     #[inline]
     pub fn each(&self, mut phase: impl FnMut(BlockThread)) {
-        let &Self { index, blocks, threads, .. } = self;
+        let (block, blocks, threads) = (self.number(), self.grid.iter().product(), self.threads);
         for rank in 0..threads {
             self.running.set(Some(rank));
-            phase(BlockThread { rank, threads, block: index, blocks });
+            phase(BlockThread { rank, threads, block, blocks });
         }
         self.running.set(None);
     }
 
-    /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill).
+    /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill), or until
+    /// an atomic's [`store`](super::SharedAtomic::store).
     #[inline]
     pub fn shared<A: SharedArray>(&self) -> Shared<A> {
         const { assert!(size_of::<A>() <= 48 << 10, "a block has 48 KiB of shared memory") };
-        let mut array = Box::new(A::zeroed());
         // What is read before it is written is hardly ever right.
-        bytemuck::bytes_of_mut(&mut *array).fill(UNDEFINED);
-        Shared(array)
+        Shared(A::undefined())
     }
 
-    /// A phase that writes all of a shared array: the threads share the elements, and each is what `value`
-    /// gives for its place. `value` may read other shared arrays, but not this one.
+    /// An array in the block's shared memory as [`shared`](Self::shared) gives one, whose rows lie `P` elements
+    /// further apart on a GPU: threads that read a column at once then do not wait for each other.
     #[inline]
-    pub fn fill<A: SharedArray>(&self, array: &mut Shared<A>, mut value: impl FnMut(A::At) -> A::Element) {
+    pub fn shared_padded<A: SharedArray<At = [usize; 2]>, const P: usize>(&self) -> Shared<A> {
+        const { assert!(P > 0, "without padding it is `shared`") };
+        self.shared()
+    }
+
+    /// A phase that writes all of a shared array, or of the block's [tile](Own::tile) or [row](Own::row): the
+    /// threads share the elements, and each is what `value` gives for its place. `value` may read shared arrays,
+    /// but not the one that is written. What of a tile is beyond the end of the data is not written.
+    #[inline]
+    pub fn fill<F: Fill>(&self, filled: &mut F, mut value: impl FnMut(F::At) -> F::Element) {
         self.each(|thread| {
-            for place in thread.of_block(A::LENGTH) {
-                array.0.set(place, value(A::at(place)));
+            for place in thread.of_block(filled.places()) {
+                if let Some(at) = filled.at(place) {
+                    filled.set(place, value(at));
+                }
             }
         });
     }
@@ -156,12 +188,12 @@ impl Block {
     }
 }
 
-impl fmt::Debug for Block {
+impl<const D: usize> fmt::Debug for Block<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { index, blocks, threads, .. } = self;
+        let Self { place, grid, threads, .. } = self;
         f.debug_struct("Block")
-            .field("index", index)
-            .field("blocks", blocks)
+            .field("place", &&place[3 - D..])
+            .field("grid", &&grid[3 - D..])
             .field("threads", threads)
             .finish()
     }
@@ -171,7 +203,7 @@ impl fmt::Debug for Block {
 const WARP: usize = 32;
 
 /// The byte that shared memory is made of until it is filled: NaN in floats, and no likely integer.
-const UNDEFINED: u8 = 0xff;
+pub(super) const UNDEFINED: u8 = 0xff;
 
 /// The first of at most 32 values, after each has been combined with the value 16, 8, 4, 2 and 1 further on.
 fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
@@ -185,19 +217,42 @@ fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
     values[0]
 }
 
-/// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it.
-pub struct Shared<A>(Box<A>);
+/// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it. One of atomics is
+/// changed by all of them.
+pub struct Shared<A: SharedArray>(Box<A::Held>);
 
-impl<A> ops::Deref for Shared<A> {
-    type Target = A;
+impl<A: SharedArray> ops::Deref for Shared<A> {
+    type Target = A::Held;
 
     #[inline]
-    fn deref(&self) -> &A {
+    fn deref(&self) -> &A::Held {
         &self.0
     }
 }
 
-impl<A> fmt::Debug for Shared<A> {
+impl<A: SharedArray> tiles::sealed::Fill for Shared<A> {}
+
+impl<A: SharedArray> Fill for Shared<A> {
+    type At = A::At;
+    type Element = A::Element;
+
+    #[inline]
+    fn places(&self) -> usize {
+        A::LENGTH
+    }
+
+    #[inline]
+    fn at(&self, place: usize) -> Option<A::At> {
+        Some(A::at(place))
+    }
+
+    #[inline]
+    fn set(&mut self, place: usize, value: A::Element) {
+        A::set(&mut self.0, place, value);
+    }
+}
+
+impl<A: SharedArray> fmt::Debug for Shared<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared").finish_non_exhaustive()
     }
@@ -228,24 +283,71 @@ impl<T> fmt::Debug for Private<T> {
     }
 }
 
-mod sealed {
-    pub trait Number: bytemuck::Pod {}
+#[doc(hidden)]
+pub mod sealed {
+    //! What `#[device]` implements for structs, too.
+
+    use super::UNDEFINED;
+
+    /// What an array in shared memory is made of.
+    pub trait Element {
+        /// The number or struct.
+        type Number;
+        /// What stands for the element on the host.
+        type Held;
+        /// What the element is until it is written.
+        fn undefined() -> Self::Held;
+        fn set(held: &mut Self::Held, value: Self::Number);
+    }
+
+    /// A struct with `#[device]`.
+    pub trait Structure: bytemuck::Pod {}
+
+    impl<T: Structure> Element for T {
+        type Number = Self;
+        type Held = Self;
+
+        fn undefined() -> Self {
+            let mut value = Self::zeroed();
+            bytemuck::bytes_of_mut(&mut value).fill(UNDEFINED);
+            value
+        }
+
+        #[inline]
+        fn set(held: &mut Self, value: Self) {
+            *held = value;
+        }
+    }
+
+    /// What may be a [`BlockValue`](super::BlockValue).
     pub trait Value {}
 }
 
-/// A value that the threads of a block may have from each other: a number, a `bool`, tuples and arrays of these.
+/// A value that the threads of a block may have from each other: a number, a `bool`, a struct with `#[device]`,
+/// tuples and arrays of these.
 ///
 /// No other is one: a thread's index would give a thread the element of another, and a reference may be to a
 /// thread's own memory.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value that a block's threads may have from each other",
-    label = "expected a number, a `bool`, or a tuple or array of these"
+    label = "expected a number, a `bool`, a struct with `#[device]`, or a tuple or array of these"
 )]
 pub trait BlockValue: Copy + sealed::Value {}
 
 macro_rules! numbers {
     ($($number:ty)*) => { $(
-        impl sealed::Number for $number {}
+        impl sealed::Element for $number {
+            type Number = Self;
+            type Held = Self;
+            fn undefined() -> Self {
+                Self::from_ne_bytes([UNDEFINED; size_of::<Self>()])
+            }
+
+            #[inline]
+            fn set(held: &mut Self, value: Self) {
+                *held = value;
+            }
+        }
         impl sealed::Value for $number {}
         impl BlockValue for $number {}
     )* };
@@ -265,12 +367,14 @@ macro_rules! tuples {
 }
 tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F));
 
-/// An array that shared memory can hold: of numbers, or of arrays of numbers.
-pub trait SharedArray: Pod {
+/// An array that shared memory can hold: of numbers, structs or atomics, or of arrays of them.
+pub trait SharedArray {
     /// The place of an element: a number, or a row and a column.
     type At;
-    /// A number.
+    /// A number or a struct.
     type Element;
+    /// What the threads read: the array itself, or one of [`SharedAtomic`](super::SharedAtomic).
+    type Held;
     /// The number of elements.
     #[doc(hidden)]
     const LENGTH: usize;
@@ -278,15 +382,15 @@ pub trait SharedArray: Pod {
     #[doc(hidden)]
     fn at(place: usize) -> Self::At;
     #[doc(hidden)]
-    fn set(&mut self, place: usize, value: Self::Element);
+    fn undefined() -> Box<Self::Held>;
+    #[doc(hidden)]
+    fn set(held: &mut Self::Held, place: usize, value: Self::Element);
 }
 
-impl<T: sealed::Number, const N: usize> SharedArray for [T; N]
-where
-    [T; N]: Pod,
-{
+impl<T: sealed::Element, const N: usize> SharedArray for [T; N] {
     type At = usize;
-    type Element = T;
+    type Element = T::Number;
+    type Held = [T::Held; N];
     const LENGTH: usize = N;
 
     #[inline]
@@ -295,17 +399,20 @@ where
     }
 
     #[inline]
-    fn set(&mut self, place: usize, value: T) {
-        self[place] = value;
+    fn undefined() -> Box<Self::Held> {
+        Box::new(array::from_fn(|_| T::undefined()))
+    }
+
+    #[inline]
+    fn set(held: &mut Self::Held, place: usize, value: T::Number) {
+        T::set(&mut held[place], value);
     }
 }
 
-impl<T: sealed::Number, const R: usize, const C: usize> SharedArray for [[T; C]; R]
-where
-    [[T; C]; R]: Pod,
-{
+impl<T: sealed::Element, const R: usize, const C: usize> SharedArray for [[T; C]; R] {
     type At = [usize; 2];
-    type Element = T;
+    type Element = T::Number;
+    type Held = [[T::Held; C]; R];
     const LENGTH: usize = R * C;
 
     #[inline]
@@ -314,20 +421,27 @@ where
     }
 
     #[inline]
-    fn set(&mut self, place: usize, value: T) {
-        self[place / C][place % C] = value;
+    fn undefined() -> Box<Self::Held> {
+        Box::new(array::from_fn(|_| array::from_fn(|_| T::undefined())))
+    }
+
+    #[inline]
+    fn set(held: &mut Self::Held, place: usize, value: T::Number) {
+        T::set(&mut held[place / C][place % C], value);
     }
 }
 
-/// Calls a kernel for each block of a grid in one dimension. Each thread of the host that takes part has its
-/// kernel from `kernel`. If the kernel panics, the first block in which it does is the outcome: the panic goes
-/// on as a [`KernelFault`].
+/// Calls a kernel for each block of a grid, along x first. Each thread of the host that takes part has its kernel
+/// from `kernel`. If the kernel panics, the first block in which it does is the outcome: the panic goes on as a
+/// [`KernelFault`].
 #[doc(hidden)]
 #[inline]
-pub fn blocks<K: FnMut(Block)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
-    let (blocks, threads) = (grid.grid_dim[0] as usize, grid.block_dim[0] as usize);
-    launch::in_order(blocks, |index| {
+pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() -> K + Sync) {
+    let grid = [2, 1, 0].map(|axis| of.grid_dim[axis] as usize);
+    let ([_, rows, columns], threads) = (grid, of.block_dim[0] as usize);
+    launch::in_order(grid.iter().product(), |number| {
         let mut kernel = kernel();
-        fault::in_block(index, |running| kernel(Block { index, blocks, threads, running }))
+        let place = [number / columns / rows, number / columns % rows, number % columns];
+        fault::in_block(&place[3 - D..], |running| kernel(Block { place, grid, threads, running }))
     });
 }

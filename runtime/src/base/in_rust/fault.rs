@@ -25,8 +25,8 @@ pub(crate) enum FaultThread {
     Unknown,
     /// The thread of an index, the axis that varies fastest last; and the threads of a block, as `[x, y, z]`.
     OfIndex(Vec<usize>, [u32; 3]),
-    /// A thread of a block; `None` outside of phases, where all threads do the same.
-    OfBlock(usize, Option<usize>),
+    /// A thread of the block of an index; `None` outside of phases, where all threads do the same.
+    OfBlock(Vec<usize>, Option<usize>),
 }
 
 /// Where the thread and the message of a fault come from.
@@ -92,10 +92,10 @@ impl fmt::Display for KernelFault {
             FaultThread::Unknown => Ok(()),
             FaultThread::OfIndex(index, threads) => of_index(index, *threads, f),
             FaultThread::OfBlock(block, Some(thread)) => {
-                write!(f, "\n  note: it was thread {thread} of block {block}")
+                write!(f, "\n  note: it was thread {thread} of block {}", shown(block))
             }
             FaultThread::OfBlock(block, None) => {
-                write!(f, "\n  note: it was block {block}, outside of a phase")
+                write!(f, "\n  note: it was block {}, outside of a phase", shown(block))
             }
         }?;
         match self.known {
@@ -112,6 +112,14 @@ impl fmt::Display for KernelFault {
                 lacking.map_or(Ok(()), |lacking| write!(f, "\n  note: {}", lacking.said()))
             }
         }
+    }
+}
+
+/// An index as a number, or as a list if it has several axes.
+fn shown(index: &[usize]) -> String {
+    match index {
+        [one] => one.to_string(),
+        several => format!("{several:?}"),
     }
 }
 
@@ -172,13 +180,13 @@ pub(super) fn running<const D: usize>(
 
 /// Calls `launch`, which runs a kernel's block and stores the number of each thread before it runs.
 pub(super) fn in_block(
-    block: usize,
+    block: &[usize],
     launch: impl FnOnce(Rc<Cell<Option<usize>>>),
 ) -> Result<(), KernelFault> {
     let thread = Rc::new(Cell::new(None));
     caught(|| launch(Rc::clone(&thread))).map_err(|(place, message)| KernelFault {
         place,
-        thread: FaultThread::OfBlock(block, thread.get()),
+        thread: FaultThread::OfBlock(block.to_vec(), thread.get()),
         message,
         known: Known::All,
     })

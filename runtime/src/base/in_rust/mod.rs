@@ -5,6 +5,7 @@
 //! them together when a program runs. The types in [`native`] are those with which the function runs on the
 //! host.
 
+mod atomics;
 mod blocks;
 mod constant;
 mod fault;
@@ -12,15 +13,20 @@ mod launch;
 mod native;
 mod replay;
 mod source;
+mod tiles;
+mod types;
 
 pub use fault::KernelFault;
 pub(crate) use fault::{Known, Lacking};
 
-pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
-pub use constant::{KernelConstant, constant};
+pub use atomics::{AtomicF32, AtomicF64, KernelAtomic, SharedAtomic};
+pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks, sealed};
+pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
 pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
 pub use replay::Copies;
 pub(crate) use replay::again;
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
+pub use tiles::{Elements, Fill, OwnRow, OwnTile, Row, Rows, Tile, Tiles};
+pub use types::{KernelNumber, KernelType, RustType, StructLayout, number};

@@ -4,6 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops;
 
+use super::tiles::{OwnRow, OwnTile, Row, Tile};
+
 /// The index of a kernel's thread in the data, which no other thread of the launch has: the first parameter of a
 /// `#[kernel]`.
 ///
@@ -144,6 +146,28 @@ macro_rules! handles {
                 // alone: a launch makes each index once, the macro lets a kernel pass no other, nor `put`
                 // into data that it takes elements of, and `self` is borrowed as long as the element is.
                 Some(unsafe { &mut *self.0.data.cast::<T>().add(place) })
+            }
+
+            /// The block's own tile, for [`Block::fill`](super::Block::fill). What is beyond the end of the
+            /// data is left out.
+            #[inline]
+            pub fn tile<const R: usize, const C: usize>(&mut self, at: Tile<R, C>) -> OwnTile<'_, T, R, C> {
+                // SAFETY: the data have this shape, by the promise of `new`. The tile is this block's alone:
+                // a launch makes each tile of a size once, and the macro lets a kernel take tiles of one
+                // size alone of a parameter, and neither rows nor elements beside them.
+                unsafe { OwnTile::new(self.0.data.cast(), self.0.shape, at) }
+            }
+
+            /// The block's own row, for [`Block::fill`](super::Block::fill).
+            #[inline]
+            pub fn row(&mut self, at: Row) -> OwnRow<'_, T> {
+                // SAFETY: as in `tile`: a launch makes each row once.
+                unsafe { OwnRow::new(self.0.data.cast(), self.0.shape, at) }
+            }
+
+            /// The lengths of the axes.
+            pub(super) fn shape(&self) -> [usize; 3] {
+                self.0.shape
             }
 
             /// Writes the block's own element, outside of phases.

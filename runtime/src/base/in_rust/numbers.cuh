@@ -5,9 +5,8 @@
 //   1. the macros below;
 //   2. `namespace tw::machine` below: infinity and NaN, the bits of floats, floats to integers, the high half
 //      of a product, and the counting and reversing of bits;
-//   3. memory.cuh: the pragma that unrolls `tw::filled`;
-//   4. blocks.cuh: `tw::undefined`;
-//   5. `tw::fault`, which is defined after the headers.
+//   3. blocks.cuh: `tw::undefined`;
+//   4. `tw::fault`, which is defined after the headers.
 #ifndef THALWEG_NUMBERS
 #define THALWEG_NUMBERS
 
@@ -16,11 +15,16 @@
 #define TW_DEVICE __attribute__((unused)) __device__
 #define TW_MEMBER __device__ __forceinline__
 #define TW_FN static __attribute__((unused)) __device__ __forceinline__
+#define TW_UNROLL _Pragma("unroll")
+// NVRTC has no `offsetof`.
+#define TW_OFFSET(type, field) __INTADDR__(&((type*)0)->field)
 #else
 #include <math.h>
 #define TW_DEVICE __attribute__((unused)) inline
 #define TW_MEMBER inline
 #define TW_FN static __attribute__((unused)) inline
+#define TW_UNROLL
+#define TW_OFFSET(type, field) __builtin_offsetof(type, field)
 #endif
 #define TW_UNLIKELY(condition) __builtin_expect(bool(condition), 0)
 

@@ -4,7 +4,8 @@ use std::ffi::c_void;
 
 use bytemuck::NoUninit;
 
-use crate::device::views::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, View, ViewMut};
+use crate::base::in_rust::KernelAtomic;
+use crate::device::views::{AtomicView, DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, View, ViewMut};
 use crate::driver::Access;
 
 /// An argument for a kernel parameter `&[T]`.
@@ -59,7 +60,7 @@ pub trait WriteArg<T>: sealed::Argument {
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write",
     label = "expected `&mut` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&mut Own<[{T}]>`; for `out` it must be declared `&mut Out<[{T}]>`",
-    note = "the kernel's index has one dimension, so that the launch says no shape"
+    note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
 pub trait OwnArg<T>: Sized {
     fn view(self) -> OwnView<T, 1>;
@@ -71,10 +72,22 @@ pub trait OwnArg<T>: Sized {
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to write",
     label = "expected `out` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&mut Out<[{T}]>`: the kernel writes all of it and reads nothing",
-    note = "the kernel's index has one dimension, so that the launch says no shape"
+    note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
 pub trait OutArg<T>: Sized {
     fn view(self) -> OwnView<T, 1>;
+}
+
+/// An argument for a parameter `&[A]` of atomics, of a kernel in Rust: memory of plain numbers.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of numbers that `{A}` changes",
+    label = "expected `&mut` and a device buffer of plain numbers",
+    note = "this parameter of the kernel is declared `&[{A}]`: a launch passes a buffer of numbers, such as `u32` for \
+            `AtomicU32`, which the kernel reads and writes"
+)]
+pub trait AtomicArg<A: KernelAtomic>: Sized {
+    fn view(self) -> AtomicView<A>;
 }
 
 /// An argument for a parameter `&mut Own<[T]>` of a kernel that counts in `D` dimensions.
@@ -82,7 +95,7 @@ pub trait OutArg<T>: Sized {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write, with a shape of {D} axes",
     label = "expected `&mut`, a device buffer of `{T}` and its shape of {D} axes",
-    note = "the kernel's index has {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`"
+    note = "the kernel counts in {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`"
 )]
 pub trait ShapedOwnArg<T, const D: usize>: Sized {
     fn view(self) -> OwnView<T, D>;
@@ -93,7 +106,7 @@ pub trait ShapedOwnArg<T, const D: usize>: Sized {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to write, with a shape of {D} axes",
     label = "expected `out`, a device buffer of `{T}` and its shape of {D} axes",
-    note = "the kernel's index has {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`"
+    note = "the kernel counts in {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`"
 )]
 pub trait ShapedOutArg<T, const D: usize>: Sized {
     fn view(self) -> OwnView<T, D>;
@@ -130,6 +143,14 @@ impl<T, A: WriteArg<T>> OutArg<T> for A {
     fn view(self) -> OwnView<T, 1> {
         let view = WriteArg::view(self);
         OwnView::new(view, [view.elements()])
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: KernelAtomic, B: ReadWriteArg<A::Number>> AtomicArg<A> for B {
+    #[inline]
+    fn view(self) -> AtomicView<A> {
+        AtomicView::new(ReadWriteArg::view(self))
     }
 }
 

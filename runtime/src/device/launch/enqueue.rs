@@ -174,18 +174,36 @@ impl<'r> Launch<'r> {
         Err(self.target.refused(self.at, kernel, detail))
     }
 
-    /// Refuses the launch of a kernel in blocks if the grid or the blocks have more than one dimension.
+    /// Refuses the launch of a kernel in blocks if the grid has more dimensions than the kernel counts, or the
+    /// blocks more than one.
     ///
     /// # Errors
     /// [`ErrorKind::Contract`] if they have.
     #[inline]
-    pub fn in_blocks(&self, kernel: &'static str) -> Result<()> {
+    pub fn in_blocks(&self, kernel: &'static str, axes: usize) -> Result<()> {
         let Grid { grid_dim, block_dim, .. } = self.grid;
-        if grid_dim[1..] == [1, 1] && block_dim[1..] == [1, 1] {
+        if grid_dim[axes..].iter().all(|&blocks| blocks == 1) && block_dim[1..] == [1, 1] {
             return Ok(());
         }
-        let detail = Detail::InBlocks { kernel, grid: grid_dim, block: block_dim };
+        let detail = Detail::InBlocks { kernel, axes, grid: grid_dim, block: block_dim };
         Err(self.target.refused(self.at, kernel, detail))
+    }
+
+    /// Refuses the launch of a kernel in blocks unless the shape of the parameter is that of its memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Shape`] if the shape has not as many elements as the memory.
+    #[inline]
+    pub fn shaped<T, const D: usize>(
+        &self,
+        kernel: &'static str,
+        parameter: &'static str,
+        view: &OwnView<T, D>,
+    ) -> Result<()> {
+        match misshapen(kernel, parameter, view.shape(), view.elements()) {
+            None => Ok(()),
+            Some(detail) => Err(self.target.refused(self.at, kernel, detail)),
+        }
     }
 
     /// Enqueues the kernel. `symbols` are the values of the module's variables, in the order of the kernel's
@@ -224,9 +242,9 @@ fn uncovered(
     shape: &[usize],
     elements: usize,
 ) -> Option<Detail> {
-    let product = shape.iter().try_fold(1_usize, |product, axis| product.checked_mul(*axis));
-    if product != Some(elements) {
-        return Some(Detail::ShapeOfElements { kernel, parameter, shape: shape.to_vec(), elements });
+    let misshapen = misshapen(kernel, parameter, shape, elements);
+    if misshapen.is_some() {
+        return misshapen;
     }
     // CUDA's x is the last axis.
     let threads = |axis: usize| u64::from(grid.grid_dim[axis]) * u64::from(grid.block_dim[axis]);
@@ -234,8 +252,10 @@ fn uncovered(
     let counted = shape.len();
     let enough = (0..counted).all(|axis| threads(axis) >= needed(axis));
     let once = (counted..3).all(|axis| threads(axis) == 1);
+    // A grid or a block of 0 is beyond what devices can do, and is refused as such.
+    let is_none = grid.grid_dim.iter().chain(&grid.block_dim).any(|&extent| extent == 0);
     // Nobody misses the threads of no elements.
-    if once && (enough || elements == 0) {
+    if is_none || once && (enough || elements == 0) {
         return None;
     }
     Some(Detail::NotCovered {
@@ -244,6 +264,22 @@ fn uncovered(
         shape: shape.to_vec(),
         grid: grid.grid_dim,
         block: grid.block_dim,
+    })
+}
+
+/// The error if a shape has not as many elements as the memory.
+fn misshapen(
+    kernel: &'static str,
+    parameter: &'static str,
+    shape: &[usize],
+    elements: usize,
+) -> Option<Detail> {
+    let product = shape.iter().try_fold(1_usize, |product, axis| product.checked_mul(*axis));
+    (product != Some(elements)).then(|| Detail::ShapeOfElements {
+        kernel,
+        parameter,
+        shape: shape.to_vec(),
+        elements,
     })
 }
 
@@ -262,6 +298,8 @@ mod tests {
         assert_eq!(one(2, &[64]), None);
         assert_eq!(one(9, &[64]), None);
         assert_eq!(one(1, &[0]), None);
+        // The limits of devices refuse a grid of 0.
+        assert_eq!(one(0, &[64]), None);
         // Too few, and two threads with one index.
         let said = one(2, &[65]).expect("an element has no thread");
         assert!(said.contains("`v` has 65 elements"), "{said}");

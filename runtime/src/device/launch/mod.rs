@@ -5,12 +5,14 @@ mod enqueue;
 mod host;
 
 pub use arguments::{
-    KernelScalar, OutArg, OwnArg, ReadArg, ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg, WriteArg,
-    argument,
+    AtomicArg, KernelScalar, OutArg, OwnArg, ReadArg, ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg,
+    WriteArg, argument,
 };
 pub(crate) use arguments::{aliases, grouped, sealed};
 pub(crate) use enqueue::{Arguments, LaunchTarget};
 pub use enqueue::{Kernel, Launch};
 pub use host::{Position, for_each, host_body};
 
-pub use super::views::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, Uneven, View, ViewMut};
+pub use super::views::{
+    AtomicView, DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, Uneven, View, ViewMut,
+};

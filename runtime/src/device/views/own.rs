@@ -30,7 +30,9 @@ impl<T, const D: usize> OwnView<T, D> {
         Self { view, shape }
     }
 
-    pub(crate) fn shape(&self) -> &[usize; D] {
+    /// The length of each axis, as the launch gives them; conditions may name them.
+    #[inline]
+    pub fn shape(&self) -> &[usize; D] {
         &self.shape
     }
 

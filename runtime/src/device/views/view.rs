@@ -194,6 +194,12 @@ impl<T: Pod> View<T> {
 }
 
 impl<T: Pod> ViewMut<T> {
+    /// The address of the number of elements, as `cuLaunchKernel` takes arguments.
+    #[inline]
+    pub fn length_argument(&self) -> *mut c_void {
+        (&raw const self.len).cast_mut().cast()
+    }
+
     /// The access that the kernel has through it.
     #[inline]
     pub fn access(&self) -> Access {

@@ -196,7 +196,7 @@ pub fn host_value<T: HostValue>(value: T) -> T {
 ///         inout y: [f32];
 ///         chunk c = auto;
 ///         stage load { copy x -> dx; copy y -> dy; }
-///         stage add { repeat times { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.0, &dx, &mut dy); } }
+///         stage add { repeat times { saxpy<<<blocks(c.len, 256), 256>>>(1.0, &dx, &mut dy); } }
 ///         stage store { copy dy -> y; }
 ///     }
 /// }

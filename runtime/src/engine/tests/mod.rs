@@ -14,7 +14,7 @@ use crate::base::error::{Detail, Result};
 use crate::engine::tests::faulty::{Call, Fault, Faulty, Mode};
 use crate::prelude::*;
 
-#[kernels("../../../../kernels/cu/saxpy.cu", crate = crate)]
+#[kernels("../../../../tests/cu/by_hand/saxpy.cu", crate = crate)]
 unsafe extern "CUDA" {
     #[host(saxpy_on_host)]
     safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);

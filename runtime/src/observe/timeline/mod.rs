@@ -55,7 +55,7 @@ use crate::driver::Nanos;
 ///         chunk c = 1 << 16;
 ///         depth = 1; // a chunk begins when the one before is out
 ///         stage load { copy x -> dx; copy y -> dy; }
-///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
 ///         stage store { copy dy -> y; }
 ///     }
 /// }

@@ -24,7 +24,7 @@ stream_pipeline! {
         output z: [f32];
         chunk c = auto;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store { copy dy -> z; }
     }
 }

@@ -24,10 +24,10 @@ stream_pipeline! {
         stage load { copy index -> d_index; }
         stage look_up {
             gather_f32<<<blocks(c.len * width as usize, 64), 64>>>(
-                c.len as u32, width, rows, &d_index, &table, out dy
+                width, rows, &d_index, &table, out dy
             );
             gather_u32<<<blocks(c.len * width as usize, 192), 192>>>(
-                c.len as u32, width, rows, &d_index, &words, out dz
+                width, rows, &d_index, &words, out dz
             );
         }
         stage store { copy dy -> y; copy dz -> z; }
@@ -108,6 +108,6 @@ fn a_table_with_fewer_rows_is_refused() {
     one(3).unwrap();
     for rows in [4, u32::MAX] {
         let error = one(rows).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Requires { kernel: "gather_f32", .. }), "{error}");
+        assert!(matches!(error.detail(), Detail::Requires { kernel: "gather::<f32>", .. }), "{error}");
     }
 }

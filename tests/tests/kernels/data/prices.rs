@@ -28,7 +28,7 @@ stream_pipeline! {
         }
         stage price {
             black_scholes<<<blocks(c.len, 256), 256>>>(
-                c.len as u32, rate, &d_spot, &d_strike, &d_years, &d_volatility, out d_call, out d_put
+                rate, &d_spot, &d_strike, &d_years, &d_volatility, out d_call, out d_put
             );
         }
         stage store { copy d_call -> call; copy d_put -> put; }

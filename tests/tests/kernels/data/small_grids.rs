@@ -2,39 +2,31 @@
 
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg_kernels::{gather_f32, normalize_chw, normalize_hwc};
+use thalweg_kernels::{normalize_chw, normalize_hwc};
 
 use super::simulated;
 
 stream_pipeline! {
-    /// Images of 10 pixels of 3 channels, and rows of 30 elements.
+    /// Images of 10 pixels of 3 channels.
     #[allow(deprecated, reason = "the fills show in what the grid leaves out")]
     pipeline Partly {
-        param grids: [u32; 3];
+        param grids: [u32; 2];
         resident mean: [f32];
         resident deviation: [f32];
-        resident table: [f32];
         input x: [u8; 30];
-        input index: [u32];
         output hwc: [f32; 30];
         output chw: [f32; 30];
-        output rows: [f32; 30];
         device d_hwc: [f32; 30];
         device d_chw: [f32; 30];
-        device d_rows: [f32; 30];
         chunk c = 100;
         stage work {
             copy x -> dx;
-            copy index -> d_index;
             fill d_hwc = 7.0;
             fill d_chw = 7.0;
-            fill d_rows = 7.0;
             normalize_hwc<<<grids[0], 32>>>(10 * c.len as u32, 3, &mean, &deviation, &dx, out d_hwc);
             normalize_chw<<<grids[1], 32>>>(c.len as u32, 10, 3, &mean, &deviation, &dx, out d_chw);
-            gather_f32<<<grids[2], 32>>>(c.len as u32, 30, 1, &d_index, &table, out d_rows);
             copy d_hwc -> hwc;
             copy d_chw -> chw;
-            copy d_rows -> rows;
         }
     }
 }
@@ -43,21 +35,17 @@ fn grids_that_are_too_small(device: &Device) {
     let images = 8;
     let mut pipeline = Partly::new(device).unwrap();
     for grid in [1, 2, 3, 7, 8, 100] {
-        let results = [(); 3].map(|()| vec![0.0; 30 * images]);
-        let [mut hwc, mut chw, mut rows] = results;
+        let results = [(); 2].map(|()| vec![0.0; 30 * images]);
+        let [mut hwc, mut chw] = results;
         let threads = 32 * grid as usize;
-        let (x, index) = (vec![255; 30 * images], vec![0; images]);
+        let x = vec![255; 30 * images];
         let (mean, deviation) = ([0.0; 3], [0.5; 3]);
-        let mut run = |grids| {
-            let result =
-                pipeline.run(grids, &mean, &deviation, &[2.0; 30], &x, &index, &mut hwc, &mut chw, &mut rows);
-            result.map(drop)
-        };
+        let mut run = |grids| pipeline.run(grids, &mean, &deviation, &x, &mut hwc, &mut chw).map(drop);
         if device.is_simulated() {
             // The simulated device reports the unwritten elements.
-            run([100; 3]).unwrap();
-            for (which, needed) in [30 * images, 10 * images, 30 * images].into_iter().enumerate() {
-                let mut grids = [100; 3];
+            run([100; 2]).unwrap();
+            for (which, needed) in [30 * images, 10 * images].into_iter().enumerate() {
+                let mut grids = [100; 2];
                 grids[which] = grid;
                 let result = run(grids);
                 if threads >= needed {
@@ -68,7 +56,7 @@ fn grids_that_are_too_small(device: &Device) {
                 let &Detail::Unwritten { kernel, elements, unwritten, first, .. } = error.detail() else {
                     panic!("{error}");
                 };
-                assert_eq!(kernel, ["normalize_hwc", "normalize_chw", "gather_f32"][which]);
+                assert_eq!(kernel, ["normalize_hwc", "normalize_chw"][which]);
                 let left = 30 * images / needed * (needed - threads);
                 assert_eq!((elements, unwritten), (30 * images, left), "{error}");
                 // For `chw` it is the first channel of the first pixel without a thread.
@@ -76,12 +64,12 @@ fn grids_that_are_too_small(device: &Device) {
             }
             continue;
         }
-        run([grid; 3]).unwrap();
+        run([grid; 2]).unwrap();
         let value = |is_reached: bool| if is_reached { 2.0 } else { 7.0 };
         for i in 0..30 * images {
             let pixel = i / 30 * 10 + i % 10;
-            let expected = [i < threads, pixel < threads, i < threads].map(value);
-            assert_eq!([hwc[i], chw[i], rows[i]], expected, "element {i} of {grid} blocks");
+            let expected = [i < threads, pixel < threads].map(value);
+            assert_eq!([hwc[i], chw[i]], expected, "element {i} of {grid} blocks");
         }
     }
 }

@@ -78,12 +78,12 @@ fn box_blurs_and_edges() {
 
 #[test]
 fn luma_of_pixels() {
-    let mut bench = Bench::new("grayscale.cu", &["grayscale"]);
+    let mut bench = Bench::of::<grayscale>();
     for pixels in LENGTHS {
         for block in [1, 96, 1024] {
             let rgb = bench.random.bytes(3 * pixels);
-            same!(bench, grayscale as "grayscale", covering(pixels, block), Tolerance::Exact;
-                pixels = value(pixels as u32), rgb = read(&rgb), luma = write(&vec![7; pixels]));
+            same!(bench, grayscale, covering(pixels, block), Tolerance::Exact;
+                rgb = read_in_groups((&rgb, 3)), gray = write(&vec![7; pixels]));
         }
     }
     bench.finish(108, 100_000);
@@ -93,12 +93,11 @@ fn luma_of_pixels() {
 #[test]
 #[should_panic(expected = "grayscale of")]
 fn luma_that_is_rounded_otherwise() {
-    let text = include_str!("../../../../kernels/cu/grayscale.cu").replace("32768u", "32767u");
-    let mut bench = Bench::of_text("grayscale.cu", &text, &["grayscale"]);
+    let mut bench = Bench::of_changed::<grayscale>(|text| text.replace("32768u", "32767u"));
     // 38470 * 52 + 7471 * 184 is 2^15 below a multiple of 2^16.
     let rgb = [0, 52, 184];
-    same!(bench, grayscale as "grayscale", covering(1, 32), Tolerance::Exact;
-        pixels = value(1), rgb = read(&rgb), luma = write(&[7]));
+    same!(bench, grayscale, covering(1, 32), Tolerance::Exact;
+        rgb = read_in_groups((&rgb, 3)), gray = write(&[7]));
 }
 
 #[test]

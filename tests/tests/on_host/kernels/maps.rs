@@ -6,87 +6,91 @@ use thalweg_kernels::{
 };
 
 use super::*;
+use thalweg_tests::by_hand::saxpy as by_hand_saxpy;
 
-/// Every map of one type. Each operation is rounded by itself, and both sides call one C library: the bits
-/// are the same.
+/// What maps of a type are given.
+struct Data<T> {
+    a: T,
+    b: T,
+    low: T,
+    high: T,
+    x: Vec<T>,
+    y: Vec<T>,
+    old: Vec<T>,
+}
+
+/// Each operation is rounded by itself, and both sides call one C library: the bits are the same.
 macro_rules! maps {
-    (
-        $name:ident of $ty:ident by $any:expr;
-        $scale:ident as $scale_name:literal, $add:ident as $add_name:literal,
-        $multiply:ident as $multiply_name:literal, $exp:ident as $exp_name:literal,
-        $sqrt:ident as $sqrt_name:literal, $relu:ident as $relu_name:literal,
-        $clamp:ident as $clamp_name:literal
-    ) => {
+    ($(
+        $test:ident of $kernel:ident by $any:path:
+            |$data:ident: $ty:ty| $($argument:ident = $kind:ident($value:expr)),*;
+    )*) => {$(
         #[test]
-        fn $name() {
-            let kernels =
-                [$scale_name, $add_name, $multiply_name, $exp_name, $sqrt_name, $relu_name, $clamp_name];
-            let mut bench = Bench::new("map.cu", &kernels);
+        fn $test() {
+            let mut bench = Bench::of::<$kernel>();
             for len in LENGTHS {
                 for block in [1, 32, 100, 256, 1024] {
                     let [x, y, old] = [(); 3].map(|()| $any(&mut bench.random, len));
                     let [a, b, low, width] =
                         [-4.0, -4.0, -2.0, 0.0].map(|least| bench.random.between(least, 4.0) as $ty);
-                    let (launch, n) = (covering(len, block), len as u32);
-                    same!(bench, $scale as $scale_name, launch, Tolerance::Exact;
-                        n = value(n), a = value(a), b = value(b), x = read(&x), y = write(&old));
-                    same!(bench, $add as $add_name, launch, Tolerance::Exact;
-                        n = value(n), x = read(&x), y = read(&y), z = write(&old));
-                    same!(bench, $multiply as $multiply_name, launch, Tolerance::Exact;
-                        n = value(n), x = read(&x), y = read(&y), z = write(&old));
-                    same!(bench, $exp as $exp_name, launch, Tolerance::Exact;
-                        n = value(n), x = read(&x), y = write(&old));
-                    same!(bench, $sqrt as $sqrt_name, launch, Tolerance::Exact;
-                        n = value(n), x = read(&x), y = write(&old));
-                    same!(bench, $relu as $relu_name, launch, Tolerance::Exact;
-                        n = value(n), x = read(&x), y = write(&old));
-                    same!(bench, $clamp as $clamp_name, launch, Tolerance::Exact;
-                        n = value(n), low = value(low), high = value(low + width), x = read(&x),
-                        y = write(&old));
+                    let $data = Data { a, b, low, high: low + width, x, y, old };
+                    same!(bench, $kernel, covering(len, block), Tolerance::Exact;
+                        $($argument = $kind($value)),*);
                 }
             }
-            bench.finish(1260, 1_000_000);
+            bench.finish(180, 150_000);
         }
-    };
+    )*};
 }
 maps! {
-    maps_of_floats of f32 by Random::any_floats;
-    scale_f32 as "scale<float>", add_f32 as "add<float>", multiply_f32 as "multiply<float>",
-    exp_f32 as "exponential<float>", sqrt_f32 as "square_root<float>", relu_f32 as "relu<float>",
-    clamp_f32 as "clamp<float>"
-}
-maps! {
-    maps_of_doubles of f64 by any_doubles;
-    scale_f64 as "scale<double>", add_f64 as "add<double>", multiply_f64 as "multiply<double>",
-    exp_f64 as "exponential<double>", sqrt_f64 as "square_root<double>", relu_f64 as "relu<double>",
-    clamp_f64 as "clamp<double>"
+    scale_of_floats of scale_f32 by Random::any_floats:
+        |d: f32| a = value(d.a), b = value(d.b), x = read(&d.x), y = write(&d.old);
+    scale_of_doubles of scale_f64 by any_doubles:
+        |d: f64| a = value(d.a), b = value(d.b), x = read(&d.x), y = write(&d.old);
+    add_of_floats of add_f32 by Random::any_floats:
+        |d: f32| x = read(&d.x), y = read(&d.y), z = write(&d.old);
+    add_of_doubles of add_f64 by any_doubles:
+        |d: f64| x = read(&d.x), y = read(&d.y), z = write(&d.old);
+    multiply_of_floats of multiply_f32 by Random::any_floats:
+        |d: f32| x = read(&d.x), y = read(&d.y), z = write(&d.old);
+    multiply_of_doubles of multiply_f64 by any_doubles:
+        |d: f64| x = read(&d.x), y = read(&d.y), z = write(&d.old);
+    exp_of_floats of exp_f32 by Random::any_floats: |d: f32| x = read(&d.x), y = write(&d.old);
+    exp_of_doubles of exp_f64 by any_doubles: |d: f64| x = read(&d.x), y = write(&d.old);
+    sqrt_of_floats of sqrt_f32 by Random::any_floats: |d: f32| x = read(&d.x), y = write(&d.old);
+    sqrt_of_doubles of sqrt_f64 by any_doubles: |d: f64| x = read(&d.x), y = write(&d.old);
+    relu_of_floats of relu_f32 by Random::any_floats: |d: f32| x = read(&d.x), y = write(&d.old);
+    relu_of_doubles of relu_f64 by any_doubles: |d: f64| x = read(&d.x), y = write(&d.old);
+    clamp_of_floats of clamp_f32 by Random::any_floats:
+        |d: f32| low = value(d.low), high = value(d.high), x = read(&d.x), y = write(&d.old);
+    clamp_of_doubles of clamp_f64 by any_doubles:
+        |d: f64| low = value(d.low), high = value(d.high), x = read(&d.x), y = write(&d.old);
+    sum_in_place_of_floats of saxpy by Random::any_floats:
+        |d: f32| a = value(d.a), x = read(&d.x), y = write(&d.y);
+    sum_in_place_of_doubles of daxpy by any_doubles:
+        |d: f64| a = value(d.a), x = read(&d.x), y = write(&d.y);
 }
 
-/// Grids that are too small, and with more than one axis: what the threads do not reach stays as it is. The
-/// host rounds product and sum by themselves here, as the host bodies do; a GPU rounds those of `saxpy` once.
+/// The same by hand. Grids that are too small, and with more than one axis: what the threads do not reach stays
+/// as it is. The host rounds product and sum by themselves here; a GPU rounds those of the kernel by hand once.
 #[test]
-fn sums_in_place() {
-    let mut singles = Bench::new("saxpy.cu", &["saxpy"]);
-    let mut doubles = Bench::new("map.cu", &["daxpy"]);
+fn sums_in_place_by_hand() {
+    let mut bench = Bench::new("../../tests/cu/by_hand/saxpy.cu", &["saxpy"]);
     for len in LENGTHS {
         let launches = [covering(len, 256), ((1, 1, 1), (1, 1, 1), 0), ((3, 2, 2), (16, 8, 8), 100)];
         for launch in launches {
-            let (x, y) = (singles.random.any_floats(len), singles.random.any_floats(len));
-            same!(singles, saxpy as "saxpy", launch, Tolerance::Exact;
+            let (x, y) = (bench.random.any_floats(len), bench.random.any_floats(len));
+            same!(bench, by_hand_saxpy as "saxpy", launch, Tolerance::Exact;
                 n = value(len as u32), a = value(1.7), x = read(&x), y = write(&y));
-            let (x, y) = (any_doubles(&mut doubles.random, len), any_doubles(&mut doubles.random, len));
-            same!(doubles, daxpy as "daxpy", launch, Tolerance::Exact;
-                n = value(len as u32), a = value(-0.3), x = read(&x), y = write(&y));
         }
     }
-    singles.finish(108, 100_000);
-    doubles.finish(108, 100_000);
+    bench.finish(108, 100_000);
 }
 
 /// Both sides have the same operations in the same order.
 #[test]
 fn prices() {
-    let mut bench = Bench::new("black_scholes.cu", &["black_scholes"]);
+    let mut bench = Bench::of::<black_scholes>();
     for len in LENGTHS {
         for block in [1, 64, 1000] {
             let mut column = |low, high, special| {
@@ -104,9 +108,9 @@ fn prices() {
             let (spot, strike) = (column(1.0, 200.0, 0.0), column(1.0, 200.0, -1.0));
             let (years, volatility) = (column(0.01, 3.0, 0.0), column(0.05, 0.9, 0.0));
             let old = vec![7.0; len];
-            same!(bench, black_scholes as "black_scholes", covering(len, block), Tolerance::Exact;
-                n = value(len as u32), rate = value(0.05_f32), spot = read(&spot), strike = read(&strike),
-                years = read(&years), volatility = read(&volatility), call = write(&old), put = write(&old));
+            same!(bench, black_scholes, covering(len, block), Tolerance::Exact;
+                rate = value(0.05_f32), spot = read(&spot), strike = read(&strike), years = read(&years),
+                volatility = read(&volatility), call = write(&old), put = write(&old));
         }
     }
     bench.finish(108, 200_000);

@@ -105,26 +105,26 @@ fn products_of_floats() {
 
 #[test]
 fn stencils_along_a_line() {
-    let mut bench = Bench::new("stencil.cu", &["stencil_3", "stencil_5"]);
+    let (mut three, mut five) = (Bench::of::<stencil_3>(), Bench::of::<stencil_5>());
     for len in LENGTHS {
-        for launch in launches() {
-            let w = bench.random.any_floats(5);
-            let x = bench.random.any_floats(len + 4);
+        for block in [1, 33, 256, 1024] {
+            let w = three.random.any_floats(5);
+            let x = three.random.any_floats(len + 4);
             let old = vec![7.0; len];
-            same!(bench, stencil_3 as "stencil_3", launch, Tolerance::Exact;
-                n = value(len as u32), w0 = value(w[0]), w1 = value(w[1]), w2 = value(w[2]), x = read(&x),
-                y = write(&old));
-            same!(bench, stencil_5 as "stencil_5", launch, Tolerance::Exact;
-                n = value(len as u32), w0 = value(w[0]), w1 = value(w[1]), w2 = value(w[2]), w3 = value(w[3]),
-                w4 = value(w[4]), x = read(&x), y = write(&old));
+            same!(three, stencil_3, covering(len, block), Tolerance::Exact;
+                w0 = value(w[0]), w1 = value(w[1]), w2 = value(w[2]), x = read(&x), y = write(&old));
+            same!(five, stencil_5, covering(len, block), Tolerance::Exact;
+                w0 = value(w[0]), w1 = value(w[1]), w2 = value(w[2]), w3 = value(w[3]), w4 = value(w[4]),
+                x = read(&x), y = write(&old));
         }
     }
-    bench.finish(504, 500_000);
+    three.finish(144, 100_000);
+    five.finish(144, 100_000);
 }
 
 #[test]
 fn steps_of_jacobi() {
-    let mut bench = Bench::new("stencil.cu", &["jacobi"]);
+    let mut bench = Bench::of::<jacobi>();
     for ([rows, columns], [first, height]) in [
         ([0, 5], [0, 5]),
         ([4, 0], [1, 9]),
@@ -133,12 +133,15 @@ fn steps_of_jacobi() {
         ([30, 33], [10, 50]),
         ([9, 3], [41, 50]),
     ] {
-        for launch in launches() {
+        for (x, y) in [(32, 8), (1, 1), (5, 13), (256, 2)] {
             let u = bench.random.any_floats(((rows + 2) * columns) as usize);
-            same!(bench, jacobi as "jacobi", launch, Tolerance::Exact;
-                rows = value(rows), columns = value(columns), first = value(first), height = value(height),
-                u = read(&u), v = write(&vec![7.0; (rows * columns) as usize]));
+            let old = vec![7.0; (rows * columns) as usize];
+            let shape = [rows, columns].map(|axis| axis as usize);
+            let grid = (blocks(shape[1], x).max(1), blocks(shape[0], y).max(1), 1);
+            same!(bench, jacobi, (grid, (x, y, 1), 0), Tolerance::Exact;
+                columns = value(columns), first = value(first), height = value(height), u = read(&u),
+                v = formed((&old, shape)));
         }
     }
-    bench.finish(168, 50_000);
+    bench.finish(96, 30_000);
 }

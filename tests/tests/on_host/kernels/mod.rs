@@ -1,5 +1,5 @@
-//! The kernels of `thalweg-kernels`: their CUDA C++ on the host, compared with their host bodies on the
-//! simulated device.
+//! The kernels of `thalweg-kernels`: their CUDA C++ on the host, written by hand or made of their Rust, compared
+//! with their host bodies, or with their Rust itself, on the simulated device.
 //!
 //! Both compute on the same data with the same launch. Where a tolerance is not `Exact`, the test says why.
 
@@ -13,24 +13,28 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use thalweg::__private::Kernel;
 use thalweg::bytemuck;
+use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::compare::{Element, Tolerance, assert_close};
 use thalweg_tests::launches::Launch;
-use thalweg_tests::on_host::{Argument, Checks, OnHost, Turns};
+use thalweg_tests::on_host::{Argument, Checks, OnHost, Program, Turns};
 use thalweg_tests::random::Random;
 
-use super::compiled;
 use super::harness::ORDERS;
+use super::{FOLDER, compiled, in_cpp};
 
-/// A file of kernels on both sides.
+/// A file of kernels on both sides, or one kernel in Rust.
 struct Bench {
     device: Device,
     stream: Stream,
     program: OnHost,
     random: Random,
     file: &'static str,
+    /// The name in C++ of a kernel in Rust. Its slices are pointers and lengths.
+    in_rust: Option<String>,
     launches: AtomicUsize,
     threads: AtomicUsize,
     elements: AtomicUsize,
@@ -44,13 +48,35 @@ impl Bench {
     }
 
     fn of_text(file: &'static str, text: &str, kernels: &[&str]) -> Self {
+        Self::of_program(file, compiled(file, text, kernels, Checks::Usual), None)
+    }
+
+    /// A kernel in Rust.
+    fn of<K: Kernel>() -> Self {
+        Self::of_changed::<K>(|text| text)
+    }
+
+    /// A kernel in Rust, of which the C++ has been changed.
+    fn of_changed<K: Kernel>(change: impl Fn(String) -> String) -> Self {
+        let (text, name) = in_cpp::<K>();
+        let text = change(text);
+        let file = K::INFO.name;
+        let kernels = &[&name[..]];
+        let flags = &["-Wno-unused"];
+        let program = Program { file: "in_rust.cu", text: &text, kernels, checks: Checks::Usual, flags };
+        let program = OnHost::compile(FOLDER, &program).unwrap_or_else(|error| panic!("{file}: {error}"));
+        Self::of_program(file, program, Some(name))
+    }
+
+    fn of_program(file: &'static str, program: OnHost, in_rust: Option<String>) -> Self {
         let device = Device::simulated(Simulation::default());
         Self {
             stream: Stream::new(&device).expect("a stream"),
             device,
-            program: compiled(file, text, kernels, Checks::Usual),
+            program,
             random: Random::new(file.len() as u64),
             file,
+            in_rust,
             launches: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
             elements: AtomicUsize::new(0),
@@ -66,10 +92,15 @@ impl Bench {
     }
 }
 
-/// Launches `kernel` on both sides and compares every array. The arguments are named by their kinds below.
+/// Launches `kernel` on both sides and compares every array. The arguments are named by their kinds below. A
+/// kernel in Rust has the name of its bench.
 macro_rules! same {
+    ($bench:ident, $kernel:ident, $($rest:tt)*) => {{
+        let name = $bench.in_rust.clone().expect("the bench of a kernel in Rust");
+        same!($bench, $kernel as name, $($rest)*);
+    }};
     (
-        $bench:ident, $kernel:ident as $name:literal, $launch:expr, $tolerance:expr;
+        $bench:ident, $kernel:ident as $name:expr, $launch:expr, $tolerance:expr;
         $($argument:ident = $kind:ident($value:expr)),* $(,)?
     ) => {{
         let (grid, block, shared): Launch = $launch;
@@ -83,9 +114,10 @@ macro_rules! same {
             // Each order begins with the same data.
             let guards = $bench.random.below(16) as usize;
             $(let mut $argument = $argument.on_host(guards);)*
-            let arguments = [$($argument.argument()),*];
+            let is_in_rust = $bench.in_rust.is_some();
+            let arguments = [$($argument.arguments(is_in_rust)),*].concat();
             // SAFETY: the device has just run the same launch: its sizes are within the slices.
-            let outcome = unsafe { $bench.program.launch($name, turns, &arguments) };
+            let outcome = unsafe { $bench.program.launch(&$name, turns, &arguments) };
             let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", $name));
             assert_eq!(outcome.faults, [], "{}", $name);
             let what = format!("{} of {:?}, order {order}", $name, (grid, block, shared));
@@ -121,8 +153,8 @@ impl<T: Pod> Value<T> {
         Self(self.0)
     }
 
-    fn argument(&mut self) -> Argument {
-        Argument::value(&self.0)
+    fn arguments(&mut self, _: bool) -> Vec<Argument> {
+        vec![Argument::value(&self.0)]
     }
 
     fn compare(&self, _: Tolerance, _: &str) -> usize {
@@ -130,11 +162,16 @@ impl<T: Pod> Value<T> {
     }
 }
 
-/// An array that the kernel reads.
-struct Read<T>(DeviceBuf<T>);
+/// An array that the kernel reads, several of its elements as one.
+struct Read<T>(DeviceBuf<T>, usize);
 
 fn read<T: Pod>(device: &Device, data: &[T]) -> Read<T> {
-    Read(DeviceBuf::from_slice(device, data).expect("memory"))
+    Read(DeviceBuf::from_slice(device, data).expect("memory"), 1)
+}
+
+/// An array that a kernel in Rust takes as groups of elements.
+fn read_in_groups<T: Pod>(device: &Device, (data, group): (&[T], usize)) -> Read<T> {
+    Read(DeviceBuf::from_slice(device, data).expect("memory"), group)
 }
 
 impl<T: Pod + Element> Read<T> {
@@ -144,7 +181,7 @@ impl<T: Pod + Element> Read<T> {
 
     fn on_host(&self, guards: usize) -> Guarded<T> {
         let data = self.0.to_vec().expect("the data");
-        Guarded::new(guards, data.clone(), data)
+        Guarded::new(guards, data.clone(), data, vec![self.0.len() / self.1])
     }
 }
 
@@ -164,7 +201,25 @@ impl<T: Pod + Element> Write<T> {
     }
 
     fn on_host(&self, guards: usize) -> Guarded<T> {
-        Guarded::new(guards, self.before.clone(), self.device.to_vec().expect("the result"))
+        let shape = vec![self.before.len()];
+        Guarded::new(guards, self.before.clone(), self.device.to_vec().expect("the result"), shape)
+    }
+}
+
+/// An array that a kernel in Rust writes, with a shape.
+struct Formed<T, const D: usize>(Write<T>, [usize; D]);
+
+fn formed<T: Pod, const D: usize>(device: &Device, (data, shape): (&[T], [usize; D])) -> Formed<T, D> {
+    Formed(write(device, data), shape)
+}
+
+impl<T: Pod + Element, const D: usize> Formed<T, D> {
+    fn device(&mut self) -> Shaped<&mut DeviceBuf<T>, D> {
+        Shaped::new(&mut self.0.device, self.1)
+    }
+
+    fn on_host(&self, guards: usize) -> Guarded<T> {
+        Guarded { shape: self.1.to_vec(), ..self.0.on_host(guards) }
     }
 }
 
@@ -176,21 +231,24 @@ struct Guarded<T> {
     memory: Vec<T>,
     before: usize,
     expected: Vec<T>,
+    shape: Vec<usize>,
 }
 
 impl<T: Pod + Element> Guarded<T> {
     /// `before` elements lie before the data, so that these are aligned differently.
-    fn new(before: usize, data: Vec<T>, expected: Vec<T>) -> Self {
+    fn new(before: usize, data: Vec<T>, expected: Vec<T>, shape: Vec<usize>) -> Self {
         let mut guard: T = Zeroable::zeroed();
         bytemuck::bytes_of_mut(&mut guard).fill(GUARD);
         let mut memory = vec![guard; before];
         memory.extend(data);
         memory.resize(memory.len() + 64, guard);
-        Self { memory, before, expected }
+        Self { memory, before, expected, shape }
     }
 
-    fn argument(&mut self) -> Argument {
-        Argument::pointer(self.memory[self.before..].as_mut_ptr())
+    fn arguments(&mut self, is_in_rust: bool) -> Vec<Argument> {
+        let pointer = Argument::pointer(self.memory[self.before..].as_mut_ptr());
+        let lengths = Argument::bytes(bytemuck::cast_slice(&self.shape).to_vec());
+        if is_in_rust { vec![pointer, lengths] } else { vec![pointer] }
     }
 
     fn compare(&self, tolerance: Tolerance, what: &str) -> usize {

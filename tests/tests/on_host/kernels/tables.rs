@@ -7,27 +7,28 @@ use super::*;
 
 #[test]
 fn rows_of_a_table() {
-    let mut bench = Bench::new("gather.cu", &["gather_f32", "gather_u32"]);
+    let (mut floats, mut words) = (Bench::of::<gather_f32>(), Bench::of::<gather_u32>());
     for [n, width, rows] in [[0, 3, 4], [5, 0, 4], [6, 7, 0], [1, 1, 1], [100, 3, 50], [33, 40, 9]] {
         for block in [1, 100, 1024] {
             let len = (n * width) as usize;
             let index: Vec<u32> = (0..n)
-                .map(|_| match bench.random.below(4) {
-                    0 => bench.random.bits() as u32,
-                    _ => bench.random.below(u64::from(rows) + 1) as u32,
+                .map(|_| match words.random.below(4) {
+                    0 => words.random.bits() as u32,
+                    _ => words.random.below(u64::from(rows) + 1) as u32,
                 })
                 .collect();
-            let table = bench.random.any_floats((rows * width) as usize);
+            let table = words.random.any_floats((rows * width) as usize);
             let bits: Vec<u32> = table.iter().map(|x| x.to_bits()).collect();
-            same!(bench, gather_f32 as "gather_f32", covering(len, block), Tolerance::Exact;
-                n = value(n), width = value(width), rows = value(rows), index = read(&index),
-                table = read(&table), out = write(&vec![7.0; len]));
-            same!(bench, gather_u32 as "gather_u32", covering(len, block), Tolerance::Exact;
-                n = value(n), width = value(width), rows = value(rows), index = read(&index),
-                table = read(&bits), out = write(&vec![7; len]));
+            same!(floats, gather_f32, covering(len, block), Tolerance::Exact;
+                width = value(width), rows = value(rows), index = read(&index), table = read(&table),
+                out = write(&vec![7.0; len]));
+            same!(words, gather_u32, covering(len, block), Tolerance::Exact;
+                width = value(width), rows = value(rows), index = read(&index), table = read(&bits),
+                out = write(&vec![7; len]));
         }
     }
-    bench.finish(144, 20_000);
+    floats.finish(72, 10_000);
+    words.finish(72, 10_000);
 }
 
 /// Scores of any bits, few different ones, rising, falling, and NaN.

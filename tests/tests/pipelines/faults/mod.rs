@@ -217,7 +217,7 @@ stream_pipeline! {
         chunk c = 4;
         depth = 2;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpy<<<1, 32>>>(c.len as u32, 2.0, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 32>>>(2.0, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

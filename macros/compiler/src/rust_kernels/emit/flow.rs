@@ -1,6 +1,6 @@
 //! Blocks, statements and branches.
 
-use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Test};
+use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Test, Variant};
 use super::super::types::Shape;
 use super::{Emitter, Sink, UNARY, Value};
 
@@ -34,12 +34,9 @@ impl Emitter<'_> {
                 self.line = value.line;
                 self.bind(pattern, value);
             }
-            Statement::LetElse(name, value, otherwise) => {
+            Statement::LetElse(variant, name, value, otherwise) => {
                 self.line = value.line;
-                let value = self.value(value);
-                let cpp = self.local(*name).cpp.clone();
-                self.write(&format!("const auto {cpp} = {};", value.text));
-                self.write(&format!("if (!{cpp}) {{"));
+                self.end_unless_bound(*variant, *name, value);
                 self.inside(otherwise, &Sink::Drop);
                 self.write("}");
             }
@@ -60,8 +57,9 @@ impl Emitter<'_> {
     fn bind(&mut self, pattern: &Pattern, value: &Expr) {
         match (pattern, &value.kind) {
             (Pattern::Wild, _) => self.deliver(value, &Sink::Drop),
-            (Pattern::Name(name), Kind::NewShared) => {
-                let ty = self.types.cpp(self.local(*name).ty).unwrap_or_else(|| "auto".to_owned());
+            (Pattern::Name(name), Kind::NewShared(padding)) => {
+                let ty = self.shared(self.local(*name).ty, padding.as_deref());
+                let ty = ty.unwrap_or_else(|| "auto".to_owned());
                 let cpp = self.local(*name).cpp.clone();
                 self.write(&format!("__shared__ __align__(16) {ty} {cpp};"));
                 self.write(&format!("tw::undefined(&{cpp});"));
@@ -96,6 +94,9 @@ impl Emitter<'_> {
                 }
             }
             _ => {
+                if self.together && self.is_known(value) {
+                    pattern.names(&mut |name| self.known.push(name));
+                }
                 let whole = self.operand(value);
                 if whole.stable {
                     return self.take_apart(pattern, &whole.atom());
@@ -125,15 +126,22 @@ impl Emitter<'_> {
                     self.take_apart(part, &format!("{text}.a[{index}]"));
                 }
             }
+            Pattern::Struct(fields) => {
+                for (field, part) in fields {
+                    self.take_apart(part, &format!("{text}.{field}"));
+                }
+            }
         }
     }
 
     /// The C++ type of a new local, `const` if it does not change, and its name.
-    fn declared(&self, name: LocalId) -> (String, String) {
+    pub(super) fn declared(&self, name: LocalId) -> (String, String) {
         let local = self.local(name);
         let ty = match self.types.shape(local.ty) {
             // A slice's parts, options and lambdas have types that C++ finds itself.
             Shape::Option(_) | Shape::Closure(_) => None,
+            // `decltype(…)` would say less than the value does.
+            Shape::Named(named) if !named.parts.is_empty() => None,
             _ => self.types.cpp(local.ty),
         };
         let ty = ty.unwrap_or_else(|| "auto".to_owned());
@@ -164,6 +172,10 @@ impl Emitter<'_> {
             self.write(&format!("{ty} {cpp};"));
             return self.deliver(value, &Sink::Variable(cpp));
         }
+        if let Kind::Struct(fields, base) = &value.kind {
+            let (ty, cpp) = (self.types.cpp(value.ty).unwrap_or_default(), self.local(name).cpp.clone());
+            return self.structure(&ty, &cpp, fields, base.as_deref());
+        }
         let closure_changes = matches!(value.kind, Kind::Closure(_));
         let text = self.value(value).text;
         let (mut ty, cpp) = self.declared(name);
@@ -190,6 +202,7 @@ impl Emitter<'_> {
             }
             Kind::While(condition, body) => self.while_loop(condition, body),
             Kind::For(name, range, body) => self.for_loop(*name, range, body),
+            Kind::ForTiles(name, of, body) => self.for_tiles(*name, of, body),
             Kind::Break => self.write("break;"),
             Kind::Continue => self.write("continue;"),
             Kind::Return(value) => match value {
@@ -321,11 +334,26 @@ impl Emitter<'_> {
     pub(super) fn condition(&mut self, condition: &Condition) -> String {
         match condition {
             Condition::Is(condition) => self.operand(condition).text,
-            Condition::Some(name, value) => {
+            Condition::Bound(Variant::Some, name, value) => {
                 let value = self.value(value);
                 format!("const auto {} = {}", self.local(*name).cpp, value.text)
             }
+            Condition::Bound(variant, name, value) => self.exchanged(*variant, *name, value).text,
         }
+    }
+
+    /// The beginning of an `if` that ends what it stands in where a pattern does not match.
+    pub(super) fn end_unless_bound(&mut self, variant: Variant, name: LocalId, value: &Expr) {
+        let bound = match variant {
+            Variant::Some => {
+                let value = self.value(value);
+                let cpp = self.local(name).cpp.clone();
+                self.write(&format!("const auto {cpp} = {};", value.text));
+                cpp
+            }
+            Variant::Ok | Variant::Err => self.exchanged(variant, name, value).within(UNARY - 1),
+        };
+        self.write(&format!("if (!{bound}) {{"));
     }
 
     fn branch(&mut self, condition: &Condition, then: &Block, otherwise: Option<&Expr>, sink: &Sink) {

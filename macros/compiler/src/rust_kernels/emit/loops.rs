@@ -1,7 +1,6 @@
 //! Loops.
 
 use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Range};
-use super::super::types::Number;
 use super::{Emitter, Sink, Value};
 
 impl Emitter<'_> {
@@ -25,12 +24,7 @@ impl Emitter<'_> {
                 let value = self.operand(condition);
                 self.write(&format!("if (!{}) {{", value.within(2)));
             }
-            Condition::Some(name, value) => {
-                let value = self.value(value);
-                let cpp = self.local(*name).cpp.clone();
-                self.write(&format!("const auto {cpp} = {};", value.text));
-                self.write(&format!("if (!{cpp}) {{"));
-            }
+            Condition::Bound(variant, name, value) => self.end_unless_bound(*variant, *name, value),
         }
         self.depth += 1;
         self.write("break;");
@@ -57,11 +51,34 @@ impl Emitter<'_> {
             Kind::Integer(_) | Kind::Constant(_) | Kind::Builtin(_) => true,
             Kind::Local(local) => !self.local(*local).mutable && self.known.contains(local),
             Kind::Binary(_, a, b) => self.is_known(a) && self.is_known(b),
-            Kind::Unary(_, a) | Kind::Cast(a) | Kind::Ref(a) | Kind::Deref(a) => self.is_known(a),
+            Kind::Unary(_, a) | Kind::Cast(a) | Kind::Ref(a) | Kind::Deref(a) | Kind::Field(a, _) => {
+                self.is_known(a)
+            }
             Kind::Method(_, a, others) => self.is_known(a) && others.iter().all(|other| self.is_known(other)),
             Kind::Call(_, parts) => parts.iter().all(|part| self.is_known(part)),
             _ => false,
         }
+    }
+
+    pub(super) fn for_tiles(&mut self, name: LocalId, of: &Expr, body: &Block) {
+        let local = self.local(name);
+        let (cpp, mutable) = (local.cpp.clone(), local.mutable);
+        let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
+        let sizes = ty.trim_start_matches("tw::Tile");
+        let (turn, of) = (self.temporary("turn"), self.value(of));
+        self.write(&format!(
+            "for (tw::Tiles{sizes} {turn}({}.shape); {turn}.more(); {turn}.next()) {{",
+            of.atom()
+        ));
+        self.depth += 1;
+        let constant = if mutable { "" } else { "const " };
+        self.write(&format!("{constant}{ty} {cpp} = {turn}.at;"));
+        self.depth -= 1;
+        if self.together {
+            self.known.push(name);
+        }
+        self.inside(body, &Sink::Drop);
+        self.write("}");
     }
 
     pub(super) fn for_loop(&mut self, name: LocalId, range: &Range, body: &Block) {
@@ -69,7 +86,10 @@ impl Emitter<'_> {
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
         let number = self.types.as_number(local.ty).or_else(|| self.types.as_number(from.ty));
-        let ty = number.map_or("auto", Number::name);
+        let ty = match number {
+            Some(number) => number.name().to_owned(),
+            None => self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned()),
+        };
         let mut ends: Vec<&Expr> = vec![from, to];
         ends.extend(step.as_ref());
         let waits = self.together && !ends.iter().all(|end| self.is_known(end));

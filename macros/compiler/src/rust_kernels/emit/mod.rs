@@ -3,6 +3,7 @@
 //! An expression of Rust may hold statements; where it does, they are written before the statement that the
 //! expression stands in, and what Rust evaluates before them is kept in a constant first.
 
+mod atomics;
 mod flow;
 mod loops;
 mod numbers;
@@ -13,7 +14,7 @@ use super::ir::{Function, Local, LocalId};
 use super::names::Names;
 use super::role::{Build, Role};
 use super::signature::{ParameterKind, Signature};
-use super::types::{Shape, Ty, Types};
+use super::types::{Shape, Types};
 
 /// A function's text, without what only rustc knows: the constants and functions that it names.
 pub(super) struct Text {
@@ -112,13 +113,14 @@ impl Emitter<'_> {
         let role = self.role;
         let mut parameters = Vec::new();
         let mut first = Vec::new();
+        let mut lengths = Vec::new();
         for (parameter, id) in signature.parameters.iter().zip(&self.function.parameters) {
             let local = &self.function.locals[id.0];
             let cpp = local.cpp.clone();
             let ty = |of: Option<String>| of.unwrap_or_else(|| "auto".to_owned());
             match (&parameter.kind, role) {
                 // Its methods are functions.
-                (ParameterKind::Block, _) => {}
+                (ParameterKind::Block(_), _) => {}
                 (ParameterKind::Index(1), Role::Kernel) => {
                     first.push(format!("const usize {cpp} = tw::index();"));
                 }
@@ -128,8 +130,16 @@ impl Emitter<'_> {
                 }
                 (ParameterKind::Slice(_), Role::Kernel) => {
                     let element = ty(self.element(local));
+                    let data = self.names.unique(&format!("{cpp}_data"));
+                    let (parameter, len) = self.length_parameter(*id, &mut lengths);
+                    parameters.push(format!("const {element}* __restrict__ {data}, {parameter}"));
+                    first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
+                }
+                // Other threads change what they point to.
+                (ParameterKind::Atomics(_), Role::Kernel) => {
+                    let element = ty(self.element(local));
                     let [data, len] = ["data", "len"].map(|part| self.names.unique(&format!("{cpp}_{part}")));
-                    parameters.push(format!("const {element}* __restrict__ {data}, usize {len}"));
+                    parameters.push(format!("{element}* {data}, usize {len}"));
                     first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
                 }
                 (ParameterKind::Own(_) | ParameterKind::Out(_), Role::Kernel) => {
@@ -137,8 +147,8 @@ impl Emitter<'_> {
                     let data = self.names.unique(&format!("{cpp}_data"));
                     let dimensions = signature.dimensions;
                     if dimensions == 1 {
-                        let len = self.names.unique(&format!("{cpp}_len"));
-                        parameters.push(format!("{element}* __restrict__ {data}, usize {len}"));
+                        let (parameter, len) = self.length_parameter(*id, &mut lengths);
+                        parameters.push(format!("{element}* __restrict__ {data}, {parameter}"));
                         first.push(format!("const tw::Own<{element}> {cpp}{{{data}, {len}}};"));
                     } else {
                         let shape = self.names.unique(&format!("{cpp}_shape"));
@@ -172,6 +182,19 @@ impl Emitter<'_> {
         self.block(&function.body, &sink);
         self.depth = 0;
         self.write("}");
+    }
+
+    /// The parameter for a length, and the name of that length. One that each launch has found to be that of a
+    /// parameter before has no name of its own, so that C++ knows that they are the same.
+    fn length_parameter(&mut self, id: LocalId, known: &mut Vec<(LocalId, String)>) -> (String, String) {
+        let same = self.function.same_lengths.iter().find(|(other, _)| *other == id);
+        let same = same.and_then(|(_, first)| known.iter().find(|(other, _)| other == first));
+        if let Some((_, len)) = same {
+            return (format!("usize /* {len} */"), len.clone());
+        }
+        let len = self.names.unique(&format!("{}_len", self.local(id).cpp));
+        known.push((id, len.clone()));
+        (format!("usize {len}"), len)
     }
 
     /// The elements of a slice, in C++.

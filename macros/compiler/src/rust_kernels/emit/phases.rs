@@ -1,6 +1,7 @@
 //! Phases of blocks.
 
-use super::super::ir::{Expr, Phase};
+use super::super::ir::{Expr, Filled, Phase};
+use super::super::types::{Length, Shape, Ty};
 use super::{Emitter, Value};
 
 impl Emitter<'_> {
@@ -12,10 +13,17 @@ impl Emitter<'_> {
                 self.write(&format!("tw::each({closure});"));
                 Value::stable("tw::Unit{}")
             }
-            Phase::Fill(array, closure) => {
-                let closure = self.closure(*closure).text;
-                let array = self.local(*array).cpp.clone();
-                self.return_if(&format!("tw::fill({array}, {closure})"));
+            Phase::Fill(filled, closure) => {
+                match filled {
+                    Filled::Shared(array) => {
+                        let closure = self.closure(*closure).text;
+                        let array = self.local(*array).cpp.clone();
+                        self.return_if(&format!("tw::fill({array}, {closure})"));
+                    }
+                    // Nobody waits for what is written there.
+                    Filled::Tile(data, at) => self.fill_part("tile", [data, at], *closure),
+                    Filled::Row(data, at) => self.fill_part("row", [data, at], *closure),
+                }
                 Value::stable("tw::Unit{}")
             }
             Phase::Reduce(value, combine) => {
@@ -31,6 +39,22 @@ impl Emitter<'_> {
             Phase::Any(closure) => Value::of(format!("tw::any({})", self.closure(*closure).text)),
             Phase::Count(closure) => Value::of(format!("tw::count({})", self.closure(*closure).text)),
         }
+    }
+
+    /// The type of a shared array, whose rows are longer by the padding.
+    pub(super) fn shared(&self, ty: Ty, padding: Option<&str>) -> Option<String> {
+        let (Shape::Shared(array), Some(padding)) = (self.types.shape(ty), padding) else {
+            return self.types.cpp(ty);
+        };
+        let Shape::Array(row, Length(rows)) = self.types.shape(*array) else { return None };
+        let Shape::Array(of, Length(columns)) = self.types.shape(*row) else { return None };
+        Some(format!("tw::Array<tw::Padded<{}, {columns}, {padding}>, {rows}>", self.types.cpp(*of)?))
+    }
+
+    fn fill_part(&mut self, part: &str, of: [&Expr; 2], closure: usize) {
+        let values = self.operands(of);
+        let closure = self.closure(closure).text;
+        self.write(&format!("tw::fill(tw::{part}({}, {}), {closure});", values[0].text, values[1].text));
     }
 
     /// Ends the block where a thread has failed: what it would have given the others may be any number, for

@@ -95,10 +95,10 @@ impl Emitter<'_> {
         self.lines.extend(after);
     }
 
-    /// Whether a closure is called, which may change variables.
+    /// Whether a closure is called, which may change variables, or an atomic is read or changed.
     fn has_effects(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            Kind::CallClosure(..) | Kind::Phase(_) => true,
+            Kind::CallClosure(..) | Kind::Phase(_) | Kind::Atomic(..) => true,
             Kind::Unary(_, a)
             | Kind::Cast(a)
             | Kind::Ref(a)
@@ -115,7 +115,7 @@ impl Emitter<'_> {
             // Those with statements are written before.
             Kind::If(condition, then, otherwise) => {
                 let of_condition = match &**condition {
-                    Condition::Is(value) | Condition::Some(_, value) => self.has_effects(value),
+                    Condition::Is(value) | Condition::Bound(_, _, value) => self.has_effects(value),
                 };
                 let of_then = then.value.as_deref().is_some_and(|value| self.has_effects(value));
                 of_condition || of_then || otherwise.as_deref().is_some_and(|value| self.has_effects(value))
@@ -127,6 +127,10 @@ impl Emitter<'_> {
             Kind::Call(_, parts) | Kind::Tuple(parts) | Kind::Array(parts) => {
                 parts.iter().any(|part| self.has_effects(part))
             }
+            Kind::Struct(fields, base) => {
+                fields.iter().any(|(_, value)| self.has_effects(value))
+                    || base.as_deref().is_some_and(|base| self.has_effects(base))
+            }
             Kind::Repeat(a, _) | Kind::Convert(_, _, a) => self.has_effects(a),
             _ => false,
         }
@@ -136,8 +140,8 @@ impl Emitter<'_> {
     pub(super) fn value(&mut self, expr: &Expr) -> Value {
         let number = self.types.as_number(expr.ty);
         match &expr.kind {
-            Kind::Integer(value) => self.integer(*value, false, number),
-            Kind::Float(digits) => self.float(digits, number),
+            Kind::Integer(value) => self.integer(*value, false, expr.ty),
+            Kind::Float(digits) => self.float(digits, number, expr.ty),
             Kind::Bool(value) => Value::stable(value.to_string()),
             Kind::Bare(text) => Value { text: text.clone(), binds: UNARY, stable: true },
             Kind::Unit => Value::stable("tw::Unit{}"),
@@ -175,7 +179,8 @@ impl Emitter<'_> {
             Kind::Element(base, at) => {
                 let values = self.base_and(base, vec![&**at]);
                 let dot = self.dot(base);
-                Value::of(format!("{}{dot}{}[{}]", values[0].atom(), self.data(base), values[1].text))
+                let at = self.referred(values[1].clone(), at);
+                Value::of(format!("{}{dot}{}[{}]", values[0].atom(), self.data(base), at.text))
             }
             Kind::Part(base, from, to, inclusive) => {
                 self.part(base, from.as_deref(), to.as_deref(), *inclusive, expr.line)
@@ -195,6 +200,11 @@ impl Emitter<'_> {
                 let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
                 let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "tw::Array".to_owned());
                 Value::of(format!("{ty}{{{{{}}}}}", values.join(", ")))
+            }
+            Kind::Struct(fields, base) => {
+                let (ty, name) = (self.types.cpp(expr.ty).unwrap_or_default(), self.temporary("made"));
+                self.structure(&ty, &name, fields, base.as_deref());
+                Value::stable(name)
             }
             Kind::Repeat(value, length) => {
                 let value = self.operand(value);
@@ -245,6 +255,7 @@ impl Emitter<'_> {
             Kind::NewPrivate(of) | Kind::Mine(of) => self.value(of),
             Kind::Phase(phase) => self.phase(phase, expr),
             Kind::Method(method, receiver, arguments) => self.method(*method, receiver, arguments, expr.line),
+            Kind::Atomic(operation, orders, atomic, values) => self.atomic(operation, orders, atomic, values),
             Kind::Convert(what, number, of) => {
                 let value = self.operand(of);
                 match *what {
@@ -253,6 +264,19 @@ impl Emitter<'_> {
                 }
             }
             _ => self.hoisted(expr),
+        }
+    }
+
+    /// A variable with these fields. C++17 has no value whose fields are named.
+    pub(super) fn structure(&mut self, ty: &str, name: &str, fields: &[(String, Expr)], base: Option<&Expr>) {
+        let parts = fields.iter().map(|(_, value)| value).chain(base);
+        let values = self.in_order(parts, Self::value);
+        match values.get(fields.len()) {
+            Some(base) => self.write(&format!("{ty} {name} = {};", base.text)),
+            None => self.write(&format!("{ty} {name};")),
+        }
+        for ((field, _), value) in fields.iter().zip(&values) {
+            self.write(&format!("{name}.{field} = {};", value.text));
         }
     }
 
@@ -317,7 +341,7 @@ impl Emitter<'_> {
     }
 
     /// `.`, or `->` if it is a reference.
-    fn dot(&self, base: &Expr) -> &'static str {
+    pub(super) fn dot(&self, base: &Expr) -> &'static str {
         match self.types.shape(base.ty) {
             Shape::Ref(..) => "->",
             _ => ".",
@@ -327,7 +351,7 @@ impl Emitter<'_> {
     /// The name of the data inside of a slice or an array.
     fn data(&self, base: &Expr) -> &'static str {
         match self.types.shape(self.types.value(base.ty)) {
-            Shape::Array(..) => "a",
+            Shape::Array(..) | Shape::Named(_) => "a",
             _ => "data",
         }
     }
@@ -410,6 +434,16 @@ impl Emitter<'_> {
                 Value::of(format!("{}.{name}({})", values[0].atom(), values[1].text))
             }
             Method::Position | Method::Same => self.operand(receiver),
+            Method::Shape => Value::stable(format!("{}.shape", self.value(receiver).atom())),
+            Method::Rows => Value::stable(format!("tw::rows({})", self.value(receiver).text)),
+            Method::IsOk => {
+                let value = self.operand(receiver);
+                Value::of(format!("{}.ok", value.atom()))
+            }
+            Method::IsErr => {
+                let value = self.operand(receiver);
+                Value { text: format!("!{}.ok", value.atom()), binds: UNARY, stable: false }
+            }
             Method::IsSome => {
                 let value = self.value(receiver);
                 Value::of(format!("bool({})", value.text))

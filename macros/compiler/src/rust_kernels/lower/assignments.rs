@@ -12,6 +12,7 @@ impl Lower<'_> {
         let value = self.value(&assign.right)?;
         let place = self.assigned(&assign.left)?;
         self.types.unify(place.ty, value.ty);
+        self.changes();
         Ok(match place.kind {
             Kind::Tuple(_) | Kind::Array(_) => Kind::AssignParts(Box::new(place), Box::new(value)),
             _ => Kind::Assign(Box::new(place), Box::new(value)),

@@ -33,6 +33,9 @@ impl Lower<'_> {
         if let Some(found) = self.associated(path, call)? {
             return Ok(found);
         }
+        if let Some(found) = self.tuple_struct(path, call)? {
+            return Ok(found);
+        }
         self.no_function_of_std(path)?;
         let mut arguments = Vec::new();
         for argument in &call.args {
@@ -45,6 +48,10 @@ impl Lower<'_> {
                 None => {
                     let value = self.value(argument)?;
                     self.types.depends(value.ty);
+                    self.no_atomics_of_block(&value, argument)?;
+                    if matches!(self.types.shape(value.ty), Shape::Ref(_, true)) {
+                        self.changes();
+                    }
                     value
                 }
             });
@@ -134,6 +141,10 @@ impl Lower<'_> {
             Shape::Thread => return self.of_thread(call),
             _ => {}
         }
+        if let Some(of) = self.atomic_of(&receiver) {
+            return self.of_atomic(call, receiver, of);
+        }
+        self.no_atomic(&call.method, &receiver)?;
         let arguments = self.values(&call.args)?;
         let name = call.method.to_string();
         let shape = self.types.shape(self.types.value(receiver.ty)).clone();
@@ -142,13 +153,13 @@ impl Lower<'_> {
             Kind::Method(method, Box::new(receiver), arguments)
         };
         Ok(match (name.as_str(), shape, arguments.len()) {
-            ("len", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
+            ("len", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. } | Shape::Named(_), 0) => {
                 (one(Method::Len, receiver, arguments), usize)
             }
             ("is_empty", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
                 (one(Method::IsEmpty, receiver, arguments), self.types.bool())
             }
-            ("get", Shape::Index(1) | Shape::BlockIndex, 0) => {
+            ("get", Shape::Index(1) | Shape::BlockIndex | Shape::Row, 0) => {
                 (one(Method::Position, receiver, arguments), usize)
             }
             ("get", Shape::Index(dimensions), 0) => {
@@ -171,20 +182,31 @@ impl Lower<'_> {
                 let reference = self.types.add(Shape::Ref(of, true));
                 (one(Method::GetMut, receiver, arguments), self.types.add(Shape::Option(reference)))
             }
+            (field @ ("item" | "top" | "left"), Shape::Tile(..), 0) => {
+                (Kind::Field(Box::new(receiver), field.to_owned()), usize)
+            }
+            ("tile" | "row", Shape::Elements { .. }, 1) if self.level != Level::Thread => {
+                return Err(self.part_alone(call));
+            }
             ("put", Shape::Elements { .. }, 2) if self.level != Level::Thread => {
                 return self.put(call, receiver, arguments);
             }
+            ("is_ok", Shape::Exchanged(_), 0) => (one(Method::IsOk, receiver, arguments), self.types.bool()),
+            ("is_err", Shape::Exchanged(_), 0) => {
+                (one(Method::IsErr, receiver, arguments), self.types.bool())
+            }
             ("is_some", Shape::Option(_), 0) => (one(Method::IsSome, receiver, arguments), self.types.bool()),
-            ("iter", Shape::Slice(_) | Shape::Array(..), 0) => (receiver.kind, receiver.ty),
-            ("clone" | "to_owned", Shape::Number(_) | Shape::Bool, 0) => {
+            ("iter", Shape::Slice(_) | Shape::Array(..) | Shape::Named(_), 0) => (receiver.kind, receiver.ty),
+            ("clone" | "to_owned", Shape::Number(_) | Shape::Bool | Shape::Named(_), 0) => {
                 let ty = self.types.value(receiver.ty);
                 (one(Method::Same, receiver, arguments), ty)
             }
             (_, Shape::Reported, _) => return Err(Reported),
             (_, Shape::Elements { .. }, _) => return Err(self.all_elements(&call.receiver, &call.method)),
-            (_, Shape::Number(_) | Shape::Unknown(_), count) => {
+            (_, Shape::Number(_) | Shape::Unknown(_) | Shape::Named(_), count) => {
                 match number_method(&self.types, receiver.ty, &name) {
                     Some(method) if method.arguments.len() == count => {
+                        self.number(receiver.ty, call.receiver.span());
                         self.number_call(method, receiver, arguments)
                     }
                     _ => return Err(self.no_method(call, &receiver)),
@@ -205,6 +227,9 @@ impl Lower<'_> {
         let help = match (instead::of_method(&name, number), similar(&name, methods::names(number))) {
             (Some(help), _) => help,
             (None, Some(meant)) => format!("a method with a similar name exists: `{meant}`"),
+            (None, None) if self.types.as_named(receiver.ty).is_some() => {
+                "write it as a function with `#[device]`, outside of any `impl`".to_owned()
+            }
             (None, None) => "write it out with operators, `if` and loops".to_owned(),
         };
         self.report(&call.method, "TW0908", &message, &notes, &help)
@@ -253,6 +278,7 @@ impl Lower<'_> {
 
     fn call_closure(&mut self, local: LocalId, call: &ExprCall) -> Lowered<(Kind, Ty)> {
         let arguments = self.values(&call.args)?;
+        self.changes();
         let id = match *self.types.shape(self.locals[local.0].ty) {
             Shape::Closure(id) => id,
             Shape::Reported => return Err(Reported),

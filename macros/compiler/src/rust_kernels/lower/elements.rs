@@ -11,9 +11,6 @@ use crate::rust_kernels::ir::LocalId;
 use crate::rust_kernels::types::Shape;
 use crate::text::text;
 
-/// What the parameter's type means.
-const ITS_OWN: &str = "of `Own` and `Out` a thread has the element of its own `Index` alone";
-
 impl Lower<'_> {
     /// Refuses to write to what other threads may write too, or read.
     pub(super) fn no_write_elsewhere(&mut self, place: &Expr) -> Lowered<()> {
@@ -33,7 +30,7 @@ impl Lower<'_> {
         if !is_written {
             help += "; what others write is read from a `&[T]`, in another buffer";
         }
-        self.report(index, "TW0904", &message, &[ITS_OWN], &help)
+        self.report(index, "TW0904", &message, &[self.its_own()], &help)
     }
 
     /// Refuses `y.get_mut(j)`, where `j` is no `Index`.
@@ -44,19 +41,37 @@ impl Lower<'_> {
             Level::Thread => format!("pass the kernel's `Index` as it is: `{handle}.get_mut({index})`"),
             _ => format!("pass the `Index` of the thread as it is: `{handle}.get_mut({index})`"),
         };
-        self.report(&call.args[0], "TW0904", &message, &[ITS_OWN], &help)
+        self.report(&call.args[0], "TW0904", &message, &[self.its_own()], &help)
     }
 
     /// Refuses what else reaches all elements of an `Own` or `Out`: a loop over them, or a method.
     pub(super) fn all_elements(&mut self, handle: &Expr, at: impl ToTokens) -> Reported {
         let message = format!("`{}` has elements of other threads", text(handle));
         let help = self.take_own(handle);
-        self.report(at, "TW0904", &message, &[ITS_OWN], &help)
+        self.report(at, "TW0904", &message, &[self.its_own()], &help)
+    }
+
+    /// What the parameter's type means.
+    fn its_own(&self) -> &'static str {
+        match self.has_tiles() {
+            true => super::tiles::TILES,
+            false => "of `Own` and `Out` a thread has the element of its own `Index` alone",
+        }
+    }
+
+    /// Whether blocks have tiles and rows in place of elements.
+    fn has_tiles(&self) -> bool {
+        self.level != Level::Thread && self.axes > 1
     }
 
     fn take_own(&self, handle: &Expr) -> String {
         let (handle, index) = (text(handle), self.its_index());
         match self.level {
+            _ if self.has_tiles() => format!(
+                "write a tile of the block: `for at in {0}.tiles::<32, 32>({handle}) {{ \
+                 {0}.fill(&mut {handle}.tile(at), |[r, c]| …); }}`",
+                self.index_name
+            ),
             Level::Block => {
                 format!("write the block's own element: `{handle}.put({}.index(), …)`", self.index_name)
             }

@@ -1,7 +1,7 @@
 //! What a `for` goes over: ranges of numbers, and the elements of slices and arrays.
 
 use syn::spanned::Spanned;
-use syn::{Expr, ExprForLoop, ExprMethodCall, Pat, RangeLimits};
+use syn::{Expr, ExprForLoop, ExprLoop, ExprMethodCall, ExprWhile, Pat, RangeLimits};
 
 use super::{Lower, Lowered, Reported};
 use crate::rust_kernels::ir::{self, Block, Kind, LocalId, Pattern, Range, Statement};
@@ -19,6 +19,23 @@ struct Adapted<'a> {
 }
 
 impl Lower<'_> {
+    pub(super) fn endless_loop(&mut self, of: &ExprLoop) -> Lowered<Kind> {
+        let turns = self.turns;
+        let body = self.loop_body(&of.body)?;
+        self.no_waiting(of.loop_token, turns)?;
+        Ok(Kind::Loop(body))
+    }
+
+    pub(super) fn while_loop(&mut self, of: &ExprWhile) -> Lowered<Kind> {
+        let (outside, turns) = (self.scope.len(), self.turns);
+        let condition = self.condition(&of.cond)?;
+        let body = self.loop_body(&of.body);
+        self.scope.truncate(outside);
+        let body = body?;
+        self.no_waiting(of.while_token, turns)?;
+        Ok(Kind::While(Box::new(condition), body))
+    }
+
     pub(super) fn for_loop(&mut self, of: &ExprForLoop) -> Lowered<Kind> {
         if let Some(label) = &of.label {
             return Err(self.label(label));
@@ -32,6 +49,9 @@ impl Lower<'_> {
     fn for_in_scope(&mut self, of: &ExprForLoop) -> Lowered<Kind> {
         if let Some(share) = self.for_share(of, &of.expr)? {
             return Ok(share);
+        }
+        if let Some(parts) = self.for_parts(of)? {
+            return Ok(parts);
         }
         let adapted = adapted(&of.expr);
         let Adapted { over, reversed, step, enumerated, .. } = adapted;
@@ -111,7 +131,7 @@ impl Lower<'_> {
             return Err(self.absent(over, "this iterator", help));
         };
         // An array that is taken by value gives its elements by value.
-        let is_array = matches!(self.types.shape(elements.ty), Shape::Array(..));
+        let is_array = matches!(self.types.shape(elements.ty), Shape::Array(..) | Shape::Named(_));
         let by_value = is_array && !by_reference;
         if is_array && by_reference {
             let (ty, span) = (self.types.add(Shape::Ref(elements.ty, false)), over.span());

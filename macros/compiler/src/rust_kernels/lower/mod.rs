@@ -2,6 +2,7 @@
 //! is not in the language is an error at its token.
 
 mod assignments;
+mod atomics;
 mod calls;
 mod elements;
 mod expressions;
@@ -11,6 +12,8 @@ mod patterns;
 mod phases;
 mod scope;
 mod statements;
+mod structures;
+mod tiles;
 mod types;
 
 use proc_macro2::Span;
@@ -22,8 +25,10 @@ use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
+use atomics::Turns;
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
+pub(super) use structures::{Structure, structure};
 
 /// The error was reported.
 pub(super) struct Reported;
@@ -44,6 +49,8 @@ pub(super) struct Translated {
     pub(super) function: Function,
     pub(super) types: Types,
     pub(super) suffixes: Vec<Suffix>,
+    /// The types that must be numbers, and where they are used as such.
+    pub(super) numbers: Vec<(Ty, Span)>,
     /// The names that it uses in C++.
     pub(super) names: Names,
 }
@@ -55,26 +62,13 @@ pub(super) fn lower(
     errors: &mut Errors,
 ) -> Result<Translated, Vec<ExprPath>> {
     let before = errors.len();
-    let mut lower = Lower {
-        errors,
-        types: Types::default(),
-        locals: Vec::new(),
-        scope: Vec::new(),
-        names: Names::default(),
-        constants: Vec::new(),
-        callees: Vec::new(),
-        closures: Vec::new(),
-        suffixes: Vec::new(),
-        result: None,
-        own_name: function.sig.ident.clone(),
-        index_name: signature.parameters.first().map_or("i".to_owned(), |first| first.name.to_string()),
-        loops: 0,
-        level: if signature.is_in_blocks() { Level::Block } else { Level::Thread },
-        parameters: signature.parameters.len(),
-        owners: Vec::new(),
-        shared: Vec::new(),
-    };
-    lower.names.reserve(&function.sig.ident.to_string());
+    let mut lower = Lower::new(&function.sig.ident, errors);
+    if let Some(first) = signature.parameters.first() {
+        lower.index_name = first.name.to_string();
+    }
+    lower.level = if signature.is_in_blocks() { Level::Block } else { Level::Thread };
+    lower.parameters = signature.parameters.len();
+    lower.axes = signature.dimensions;
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
     let result = match &function.sig.output {
         syn::ReturnType::Default => lower.types.unit(),
@@ -92,13 +86,25 @@ pub(super) fn lower(
         lower.types.default_literals();
         lower.undecided();
     }
-    let Lower { errors, types, locals, constants, callees, closures, suffixes, names, shared, .. } = lower;
+    let Lower { errors, types, locals, constants, callees, named, closures, suffixes, .. } = lower;
+    let (names, shared, numbers, orders) = (lower.names, lower.shared, lower.numbers, lower.orders);
     let body = match body {
         Ok(body) if errors.len() == before => body,
-        _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
+        _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).chain(orders).collect()),
     };
-    let function = Function { parameters, locals, result, body, constants, callees, closures, shared };
-    Ok(Translated { function, types, suffixes, names })
+    let function = Function {
+        parameters,
+        locals,
+        result,
+        body,
+        constants,
+        callees,
+        named,
+        closures,
+        shared,
+        same_lengths: Vec::new(),
+    };
+    Ok(Translated { function, types, suffixes, numbers, names })
 }
 
 struct Lower<'e> {
@@ -110,8 +116,11 @@ struct Lower<'e> {
     names: Names,
     constants: Vec<(ExprPath, String)>,
     callees: Vec<(ExprPath, String)>,
+    /// The types of which only rustc knows more than the name.
+    named: Vec<(ExprPath, String)>,
     closures: Vec<Closure>,
     suffixes: Vec<Suffix>,
+    numbers: Vec<(Ty, Span)>,
     /// The type that `return` gives; `None` in a closure's body until it is known.
     result: Option<Ty>,
     own_name: syn::Ident,
@@ -125,8 +134,48 @@ struct Lower<'e> {
     parameters: usize,
     /// The types of the shared arrays.
     shared: Vec<syn::Type>,
+    /// The shared arrays with padding.
+    padded: Vec<LocalId>,
+    /// The axes of the data that have a shape, and of the grid.
+    axes: usize,
+    /// The orders of memory that it names.
+    orders: Vec<ExprPath>,
+    /// What matters to whether a loop waits for another thread.
+    turns: Turns,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
+}
+
+impl<'e> Lower<'e> {
+    fn new(name: &syn::Ident, errors: &'e mut Errors) -> Self {
+        let mut names = Names::default();
+        names.reserve(&name.to_string());
+        Self {
+            errors,
+            types: Types::default(),
+            locals: Vec::new(),
+            scope: Vec::new(),
+            names,
+            constants: Vec::new(),
+            callees: Vec::new(),
+            named: Vec::new(),
+            closures: Vec::new(),
+            suffixes: Vec::new(),
+            numbers: Vec::new(),
+            result: None,
+            own_name: name.clone(),
+            index_name: "i".to_owned(),
+            loops: 0,
+            level: Level::Thread,
+            parameters: 0,
+            owners: Vec::new(),
+            shared: Vec::new(),
+            padded: Vec::new(),
+            axes: 1,
+            orders: Vec::new(),
+            turns: Turns::default(),
+        }
+    }
 }
 
 impl Lower<'_> {
@@ -186,6 +235,11 @@ impl Lower<'_> {
         Item(items.len() - 1)
     }
 
+    /// Notes that a value is used as a number. Of a type that only rustc knows, it is rustc that sees to it.
+    fn number(&mut self, ty: Ty, span: Span) {
+        self.numbers.push((ty, span));
+    }
+
     fn expr(&self, kind: Kind, ty: Ty, span: Span) -> Expr {
         Expr { kind, ty, line: span.start().line }
     }
@@ -205,7 +259,12 @@ impl Lower<'_> {
         let mut unknown: Vec<&Suffix> = Vec::new();
         for suffix in &self.suffixes {
             let is_new = unknown.iter().all(|known| !self.types.are_same(known.ty, suffix.ty));
-            if is_new && matches!(self.types.shape(suffix.ty), Shape::Unknown(_)) {
+            let is_open = match self.types.shape(suffix.ty) {
+                Shape::Unknown(_) => true,
+                Shape::Named(_) => !literals::is_exact(&suffix.text),
+                _ => false,
+            };
+            if is_new && is_open {
                 unknown.push(suffix);
             }
         }

@@ -5,7 +5,7 @@ use syn::spanned::Spanned;
 use syn::{Pat, RangeLimits};
 
 use super::{Lower, Lowered};
-use crate::rust_kernels::ir::{Arm, LocalId, Pattern, Test};
+use crate::rust_kernels::ir::{Arm, LocalId, Pattern, Test, Variant};
 use crate::rust_kernels::types::{Length, Shape, Ty};
 
 const PATTERN: &str = "this pattern";
@@ -31,6 +31,8 @@ impl Lower<'_> {
                 let parts = tuple.elems.iter().zip(parts).map(|(part, ty)| self.pattern(part, ty));
                 Ok(Pattern::Tuple(parts.collect::<Lowered<_>>()?))
             }
+            Pat::Struct(found) => self.struct_pattern(found, ty),
+            Pat::TupleStruct(found) if !found.path.is_ident("Some") => self.tuple_struct_pattern(found, ty),
             Pat::Slice(slice) => {
                 let of = self.types.fresh();
                 let length = Length(slice.elems.len().to_string());
@@ -43,36 +45,46 @@ impl Lower<'_> {
         }
     }
 
-    /// `Some(name)`, of an option of this type.
-    pub(super) fn some(&mut self, pattern: &Pat, ty: Ty) -> Lowered<LocalId> {
+    /// `Some(name)` of an option of this type, `Ok(name)` or `Err(name)` of an atomic's exchange.
+    pub(super) fn variant(&mut self, pattern: &Pat, ty: Ty) -> Lowered<(Variant, LocalId)> {
         let inside = match *self.types.shape(ty) {
-            Shape::Option(inside) => inside,
+            Shape::Option(inside) | Shape::Exchanged(inside) => inside,
             Shape::Reported => self.types.add(Shape::Reported),
             _ => self.types.foreign(),
         };
         match pattern {
-            Pat::TupleStruct(some)
-                if some.path.segments.last().is_some_and(|last| last.ident == "Some")
-                    && some.elems.len() == 1 =>
-            {
-                match &some.elems[0] {
+            Pat::TupleStruct(found) if found.elems.len() == 1 => {
+                let Some(variant) = variant(&found.path) else {
+                    return Err(self.absent(pattern, PATTERN, "write `Some(name)`"));
+                };
+                let id = match &found.elems[0] {
                     Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-                        Ok(self.declare(&name.ident, inside, name.mutability.is_some()))
+                        self.declare(&name.ident, inside, name.mutability.is_some())
                     }
                     Pat::Wild(wild) => {
                         let name = syn::Ident::new("unused", wild.span());
                         let id = self.declare(&name, inside, false);
                         self.scope.pop();
-                        Ok(id)
+                        id
                     }
-                    other => Err(self.absent(
-                        other,
-                        "a pattern inside of `Some`",
-                        "write `Some(name)`, and then use `*name`",
-                    )),
-                }
+                    other => {
+                        let (what, help) = match variant {
+                            Variant::Some => {
+                                ("a pattern inside of `Some`", "write `Some(name)`, and then use `*name`")
+                            }
+                            Variant::Ok => {
+                                ("a pattern inside of `Ok`", "write `Ok(name)`, and compare the name")
+                            }
+                            Variant::Err => {
+                                ("a pattern inside of `Err`", "write `Err(name)`, and compare the name")
+                            }
+                        };
+                        return Err(self.absent(other, what, help));
+                    }
+                };
+                Ok((variant, id))
             }
-            Pat::Paren(paren) => self.some(&paren.pat, ty),
+            Pat::Paren(paren) => self.variant(&paren.pat, ty),
             Pat::Ident(name) if name.ident == "None" => {
                 let help = "write `if let Some(_) = … {} else { … }`, or ask `is_some`";
                 Err(self.absent(name, "the pattern `None`", help))
@@ -93,6 +105,7 @@ impl Lower<'_> {
             Pat::Tuple(tuple) => tuple.elems.iter().for_each(|part| self.declare_unknown(part)),
             Pat::TupleStruct(some) => some.elems.iter().for_each(|part| self.declare_unknown(part)),
             Pat::Slice(slice) => slice.elems.iter().for_each(|part| self.declare_unknown(part)),
+            Pat::Struct(found) => found.fields.iter().for_each(|field| self.declare_unknown(&field.pat)),
             _ => {}
         }
     }
@@ -138,6 +151,10 @@ impl Lower<'_> {
         match pattern {
             Pat::Wild(_) => Ok(Test::Always),
             Pat::TupleStruct(found) if found.path.is_ident("Some") => self.no_match_of_option(found),
+            Pat::TupleStruct(found) if variant(&found.path).is_some() => {
+                let help = "write `if let Ok(x) = … { … } else { … }`, or ask `is_ok`";
+                Err(self.absent(found, "a `match` of a `Result`", help))
+            }
             Pat::Ident(found) if found.ident == "None" => self.no_match_of_option(found),
             Pat::Paren(paren) => self.test(&paren.pat, ty),
             Pat::Or(or) => {
@@ -179,6 +196,16 @@ impl Lower<'_> {
 
     fn no_match_of_option(&mut self, at: impl ToTokens) -> Lowered<Test> {
         Err(self.absent(at, "a `match` of an `Option`", "write `if let Some(x) = … { … } else { … }`"))
+    }
+}
+
+/// The variant of this name.
+fn variant(path: &syn::Path) -> Option<Variant> {
+    match path.segments.last()?.ident.to_string().as_str() {
+        "Some" => Some(Variant::Some),
+        "Ok" => Some(Variant::Ok),
+        "Err" => Some(Variant::Err),
+        _ => None,
     }
 }
 

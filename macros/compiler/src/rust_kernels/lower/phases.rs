@@ -5,7 +5,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, Pat};
 
 use super::{Lower, Lowered, Reported};
-use crate::groups::peel_expr;
+use crate::groups::{peel, peel_expr};
 use crate::rust_kernels::ir::{self, Block, Closure, Kind, LocalId, Phase, Range, Statement};
 use crate::rust_kernels::types::{Length, Number, Shape, Ty};
 use crate::text::text;
@@ -24,21 +24,29 @@ pub(super) enum Level {
 }
 
 /// Whose elements of an `Own` or `Out` a kernel in blocks writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
     Thread,
     Block,
+    /// A block has tiles with so many rows and columns, in C++.
+    Tiles(String, String),
+    /// A block has rows.
+    Rows,
 }
 
 /// The methods of a block, and how they are called.
-const PHASES: [(&str, &str); 10] = [
+const PHASES: [(&str, &str); 14] = [
     ("each", "each(|t| …)"),
     ("fill", "fill(&mut tile, |i| …)"),
     ("reduce", "reduce(|t| …, |a, b| …)"),
     ("any", "any(|t| …)"),
     ("count", "count(|t| …)"),
     ("shared", "shared::<[f32; 256]>()"),
+    ("shared_padded", "shared_padded::<[[f32; 32]; 32], 1>()"),
     ("private", "private(start)"),
+    ("tiles", "tiles::<32, 32>(y)"),
+    ("rows", "rows(y)"),
+    ("shape", "shape(y)"),
     ("index", "index()"),
     ("blocks", "blocks()"),
     ("threads", "threads()"),
@@ -51,11 +59,17 @@ impl Lower<'_> {
         let usize = self.types.number(Number::Usize);
         let arguments: Vec<&Expr> = call.args.iter().collect();
         if let (name @ ("index" | "blocks" | "threads"), []) = (name.as_str(), &arguments[..]) {
+            if name != "threads" {
+                self.has_numbers(call)?;
+            }
             return Ok(match name {
                 "index" => (Kind::Builtin("tw::block_index()"), self.types.add(Shape::BlockIndex)),
                 "blocks" => (Kind::Builtin("tw::blocks()"), usize),
                 _ => (Kind::Builtin("tw::threads()"), usize),
             });
+        }
+        if let ("shape", [of]) = (name.as_str(), &arguments[..]) {
+            return self.shape(call, of);
         }
         self.outside_of_phases(call)?;
         match (name.as_str(), &arguments[..]) {
@@ -86,7 +100,11 @@ impl Lower<'_> {
                 let ty = self.types.add(Shape::Private(start.ty));
                 Ok((Kind::NewPrivate(Box::new(start)), ty))
             }
-            ("shared", []) => {
+            ("tiles" | "rows", [_]) => {
+                let help = format!("write `for at in {} {{ … }}`", text(call));
+                Err(self.absent(call, "an iterator outside of a `for`", &help))
+            }
+            ("shared" | "shared_padded", []) => {
                 let help = format!("write `let mut tile = {};`", text(call));
                 Err(self.report(call, "TW0911", "this shared array has no name", &[], &help))
             }
@@ -100,6 +118,7 @@ impl Lower<'_> {
                 let message = format!("the method `{name}` of a `Block` is not in the language of kernels");
                 let notes = [
                     "a block has `each`, `fill`, `reduce`, `any`, `count`, `shared`, `private`, `index`, `blocks` and `threads`",
+                    "that of data with a shape has `tiles`, `rows` and `shape`",
                 ];
                 let help = "write it with these";
                 Err(self.report(&call.method, "TW0908", &message, &notes, help))
@@ -110,7 +129,9 @@ impl Lower<'_> {
     /// Whether the method call makes a shared array.
     pub(super) fn is_shared(&self, call: &ExprMethodCall) -> bool {
         let of_block = |block: ir::Expr| matches!(self.types.shape(block.ty), Shape::Block);
-        call.method == "shared" && call.args.is_empty() && self.position(&call.receiver).is_some_and(of_block)
+        (call.method == "shared" || call.method == "shared_padded")
+            && call.args.is_empty()
+            && self.position(&call.receiver).is_some_and(of_block)
     }
 
     /// `block.shared::<[f32; 256]>()`, which a `let` names.
@@ -133,14 +154,49 @@ impl Lower<'_> {
             }
         }
         let is_array = matches!(self.types.shape(array), Shape::Array(..));
-        if !is_array || !matches!(self.types.shape(element), Shape::Number(_)) {
-            let help = "use `[T; N]` or `[[T; C]; R]`, where `T` is a number";
+        if !is_array || !matches!(self.types.shape(element), Shape::Number(_) | Shape::Atomic(_)) {
+            let help = "use `[T; N]` or `[[T; C]; R]`, where `T` is a number or an atomic";
             let what = format!("shared memory cannot hold a `{}`", text(ty));
             return Err(self.report(ty, "TW0911", &what, &[], help));
         }
-        self.shared.push(ty.clone());
+        let (whole, padding) = match call.method == "shared_padded" {
+            true => self.padding(call, ty)?,
+            false => (ty.clone(), None),
+        };
+        self.shared.push(whole);
         let ty = self.types.add(Shape::Shared(array));
-        Ok(self.expr(Kind::NewShared, ty, call.span()))
+        Ok(self.expr(Kind::NewShared(padding), ty, call.span()))
+    }
+
+    /// The type of a shared array with its padding, and the padding in C++.
+    fn padding(&mut self, call: &ExprMethodCall, array: &syn::Type) -> Lowered<(syn::Type, Option<String>)> {
+        let written = call.turbofish.as_ref().and_then(|generics| generics.args.iter().nth(1));
+        let padding = written.and_then(super::tiles::as_length);
+        let rows = match array {
+            syn::Type::Array(rows) => match peel(&rows.elem) {
+                syn::Type::Array(row) => Some((&rows.len, row)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some(padding), Some((rows, syn::TypeArray { elem, len: columns, .. }))) = (padding, rows) else {
+            let what = "this padding is of no rows, or it has no number";
+            let help =
+                "write the array and how much longer each row is: `shared_padded::<[[f32; 32]; 32], 1>()`";
+            return Err(self.report(&call.method, "TW0911", what, &[], help));
+        };
+        let in_cpp = self.length(&padding)?;
+        Ok((syn::parse_quote!([[#elem; (#columns) + (#padding)]; #rows]), Some(in_cpp)))
+    }
+
+    /// Refuses a reference to a padded array: it has another layout than the type says.
+    pub(super) fn no_whole_padded(&mut self, expr: &Expr) -> Lowered<()> {
+        if self.named(expr).is_none_or(|local| !self.padded.contains(&local)) {
+            return Ok(());
+        }
+        let what = format!("`{0}` has padding, and is used as a whole", text(expr));
+        let help = format!("use its rows, `{0}[r]`, or make it with `shared`", text(expr));
+        Err(self.report(expr, "TW0911", &what, &[], &help))
     }
 
     /// `block.fill(&mut tile, |[r, c]| …)`
@@ -149,6 +205,10 @@ impl Lower<'_> {
             Expr::Reference(reference) if reference.mutability.is_some() => &*reference.expr,
             other => other,
         };
+        if let Some((part, at, element)) = self.part_of_data(place)? {
+            let value = self.phase(value, &[at], element)?;
+            return Ok((Kind::Phase(Box::new(Phase::Fill(part, value))), self.types.unit()));
+        }
         let local = self.named(place);
         let shape = local.map(|local| self.types.shape(self.locals[local.0].ty).clone());
         let (local, of) = match (local, shape) {
@@ -167,8 +227,13 @@ impl Lower<'_> {
             }
             _ => (usize, inner),
         };
+        let element = match *self.types.shape(element) {
+            Shape::Atomic(number) => self.types.number(number),
+            _ => element,
+        };
         let value = self.phase(value, &[at], element)?;
-        Ok((Kind::Phase(Box::new(Phase::Fill(local, value))), self.types.unit()))
+        let filled = ir::Filled::Shared(local);
+        Ok((Kind::Phase(Box::new(Phase::Fill(filled, value))), self.types.unit()))
     }
 
     /// The closure of a phase.
@@ -246,7 +311,10 @@ impl Lower<'_> {
     pub(super) fn of_thread(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
         match (call.method.to_string().as_str(), call.args.len()) {
             ("rank", 0) => Ok((Kind::Builtin("tw::rank()"), self.types.number(Number::Usize))),
-            ("index", 0) => Ok((Kind::Builtin("tw::index()"), self.types.add(Shape::Index(1)))),
+            ("index", 0) => {
+                self.has_numbers(call)?;
+                Ok((Kind::Builtin("tw::index()"), self.types.add(Shape::Index(1))))
+            }
             ("of_grid" | "of_block", 1) => {
                 let help = format!("write `for i in {} {{ … }}`", text(call));
                 Err(self.absent(call, "an iterator outside of a `for`", &help))
@@ -271,6 +339,9 @@ impl Lower<'_> {
         match self.position(&call.receiver) {
             Some(thread) if matches!(self.types.shape(thread.ty), Shape::Thread) => {}
             _ => return Ok(None),
+        }
+        if call.method == "of_grid" {
+            self.has_numbers(call)?;
         }
         let count = self.value(count)?;
         let (usize, ty) = (self.types.number(Number::Usize), self.types.add(ty));
@@ -319,6 +390,7 @@ impl Lower<'_> {
             }
         }
         self.types.unify(value.ty, of);
+        self.changes();
         Ok((Kind::Put(Box::new(handle), Box::new(at), Box::new(value)), self.types.unit()))
     }
 
@@ -338,11 +410,20 @@ impl Lower<'_> {
         match self.owners.iter().find(|(known, _)| *known == local) {
             Some((_, known)) if *known != owner => {
                 let handle = text(&call.receiver);
-                let message =
-                    format!("`{handle}` has elements of threads and of blocks, which may be the same");
-                let notes = ["`get_mut` takes the element of a thread, and `put` that of a block"];
+                let (parts, note) = match (known, &owner) {
+                    (Owner::Thread | Owner::Block, _) => (
+                        "elements of threads and of blocks",
+                        "`get_mut` takes the element of a thread, and `put` that of a block",
+                    ),
+                    (Owner::Tiles(..), Owner::Tiles(..)) => (
+                        "tiles of two sizes",
+                        "tiles of one size have no element twice; sizes with two names count as two",
+                    ),
+                    _ => ("tiles and rows", "a tile has elements of several rows"),
+                };
+                let message = format!("`{handle}` has {parts}, which may be the same");
                 let help = "write one of them to another parameter";
-                Err(self.report(call, "TW0904", &message, &notes, help))
+                Err(self.report(call, "TW0904", &message, &[note], help))
             }
             Some(_) => Ok(()),
             None => {
@@ -415,7 +496,7 @@ impl Lower<'_> {
     }
 
     /// Phases and what they share stand where all threads of the block come by.
-    fn outside_of_phases(&mut self, call: &ExprMethodCall) -> Lowered<()> {
+    pub(super) fn outside_of_phases(&mut self, call: &ExprMethodCall) -> Lowered<()> {
         if self.level == Level::Block {
             return Ok(());
         }
@@ -424,7 +505,7 @@ impl Lower<'_> {
         Err(self.in_block(call, &what, help))
     }
 
-    fn in_block(&mut self, at: impl ToTokens, what: &str, help: &str) -> Reported {
+    pub(super) fn in_block(&mut self, at: impl ToTokens, what: &str, help: &str) -> Reported {
         let notes = [
             "the code outside of phases is the same for all threads of a block; a phase is each thread's own",
         ];

@@ -6,7 +6,7 @@ use syn::{Item, Local, Pat, Stmt};
 
 use super::{Lower, Lowered};
 use crate::groups::peel_expr;
-use crate::rust_kernels::ir::{Block, Condition, Kind, Statement};
+use crate::rust_kernels::ir::{self, Block, Condition, Kind, Statement};
 use crate::rust_kernels::types::{Shape, Ty};
 
 impl Lower<'_> {
@@ -107,19 +107,23 @@ impl Lower<'_> {
                 return Err(self.absent(otherwise, "this `else`", "write a block"));
             };
             let otherwise = self.block(&otherwise.block)?;
-            let name = self.some(pattern, value.ty)?;
-            return Ok(Statement::LetElse(name, value, otherwise));
+            let (variant, name) = self.variant(pattern, value.ty)?;
+            return Ok(Statement::LetElse(variant, name, value, otherwise));
         }
         let ty = written.unwrap_or(value.ty);
-        Ok(Statement::Let(self.pattern(pattern, ty)?, value))
+        let pattern = self.pattern(pattern, ty)?;
+        if let (ir::Pattern::Name(name), Kind::NewShared(Some(_))) = (&pattern, &value.kind) {
+            self.padded.push(*name);
+        }
+        Ok(Statement::Let(pattern, value))
     }
 
     /// A condition, which may declare a name for the block that follows.
     pub(super) fn condition(&mut self, condition: &syn::Expr) -> Lowered<Condition> {
         if let syn::Expr::Let(bound) = condition {
             let value = self.value(&bound.expr).inspect_err(|_| self.declare_unknown(&bound.pat))?;
-            let name = self.some(&bound.pat, value.ty)?;
-            return Ok(Condition::Some(name, value));
+            let (variant, name) = self.variant(&bound.pat, value.ty)?;
+            return Ok(Condition::Bound(variant, name, value));
         }
         let condition = self.value(condition)?;
         let bool = self.types.bool();
