@@ -12,5 +12,6 @@ mod launches;
 mod names;
 mod nvrtc;
 mod proved;
+mod speed;
 mod structs;
 mod tiles;

@@ -37,6 +37,10 @@ pub(super) fn function(
         Role::Kernel => generator.kernel(signature, body, &source),
     };
     let mut function = without_ours(item);
+    if !function.attrs.iter().any(|attribute| attribute.path().is_ident("inline")) {
+        // The host calls it in a loop, which may be compiled apart.
+        function.attrs.push(syn::parse_quote!(#[inline]));
+    }
     let many = many_arguments(item.sig.inputs.len());
     if instance.0.is_empty() {
         return quote!(#many #function #beside);
@@ -436,6 +440,8 @@ impl Generator<'_> {
                 ParameterKind::Block(_) => arguments.push(quote_spanned!(at=> block)),
                 ParameterKind::Slice(element) => {
                     slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
+                    // The kernel has the slice, and not a reference to it.
+                    handles.push(quote_spanned!(at=> let #name: &[#element] = #name;));
                     arguments.push(name.to_token_stream());
                 }
                 ParameterKind::Atomics(element) => {
@@ -455,16 +461,21 @@ impl Generator<'_> {
                 ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
             }
         }
-        let (run, position) = match signature.is_in_blocks() {
-            true => (quote_spanned!(at=> blocks::<#dimensions, _>), quote_spanned!(at=> block)),
-            false => (quote_spanned!(at=> indices::<#dimensions, _>), quote_spanned!(at=> index)),
+        let call = quote_spanned!(at=> Self::thread(#(#arguments),*));
+        let (run, kernel) = match signature.is_in_blocks() {
+            true => (quote_spanned!(at=> blocks::<#dimensions, _>), quote_spanned!(at=> move |block| #call)),
+            false => {
+                let within = within(signature);
+                let kernel = quote_spanned!(at=> (#within, move |index| #call));
+                (quote_spanned!(at=> indices::<#dimensions, _>), kernel)
+            }
         };
         let body = quote_spanned! {at=>
             move || {
                 #(#slices)*
                 #private::#run(grid, || {
                     #(#handles)*
-                    move |#position| Self::thread(#(#arguments),*)
+                    #kernel
                 });
             }
         };
@@ -489,6 +500,24 @@ impl Generator<'_> {
             });
         }
     }
+}
+
+/// Up to which index along x a thread has its elements, and with one axis also the elements of that index in
+/// slices: where most kernels read. Whoever loops so far has checked what these kernels check.
+fn within(signature: &Signature) -> TokenStream {
+    let at = Span::mixed_site();
+    let lengths = signature.parameters.iter().filter_map(|parameter| {
+        let name = &parameter.name;
+        match &parameter.kind {
+            ParameterKind::Own(_) | ParameterKind::Out(_) => Some(quote_spanned!(at=> #name.along_x())),
+            ParameterKind::Slice(_) if signature.dimensions == 1 => Some(quote_spanned!(at=> #name.len())),
+            _ => None,
+        }
+    });
+    lengths.fold(
+        quote_spanned!(at=> ::core::primitive::usize::MAX),
+        |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
+    )
 }
 
 /// The text as a raw string, which stays readable where the code is shown.

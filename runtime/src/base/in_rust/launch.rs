@@ -15,15 +15,18 @@ const TASK: usize = 1 << 13;
 /// Calls a kernel for the index of each thread of a grid. Each thread of the host that takes part has its kernel
 /// from `kernel`, for some indices in order along x. If the kernel panics, the first index that does is the
 /// outcome: the panic goes on as a [`KernelFault`].
+///
+/// Beside the kernel stands a number of indices along x within which its checks hold, if they ever do: the
+/// loop over these is one that compilers vectorise.
 #[doc(hidden)]
 #[inline]
-pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
+pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn() -> (usize, K) + Sync) {
     let extents = [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
     let threads: usize = extents.iter().product();
     // A search goes on after a thread that has failed elsewhere.
     let each = if replay::is_searching() { 1 } else { TASK };
     let range = |task: usize| task * each..threads.min((task + 1) * each);
-    in_order(threads.div_ceil(each), |task| run(extents, grid.block_dim, range(task), kernel()));
+    in_order(threads.div_ceil(each), |task| run(extents, grid.block_dim, range(task), &kernel));
 }
 
 /// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in
@@ -40,33 +43,89 @@ pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFau
     }
 }
 
-/// Calls `kernel` for some of the indices of a grid, which are numbered along x first. The loops are such that
+/// Calls a kernel for some of the indices of a grid, which are numbered along x first. The loops are such that
 /// they cost little in programs that are compiled without optimisation, where an iterator calls functions.
+///
+/// The kernels are made where they are called, so that their slices are in registers. The first thread of a line
+/// and the last have another kernel than those between them: between them, neighbours are within the line, too.
 #[inline]
-fn run<const D: usize>(
+fn run<const D: usize, K: FnMut(Index<D>)>(
     [_, y, x]: [usize; 3],
     block_dim: [u32; 3],
     range: Range<usize>,
-    mut kernel: impl FnMut(Index<D>),
+    kernel: &impl Fn() -> (usize, K),
 ) -> Result<(), KernelFault> {
     fault::running(block_dim, |current| {
+        let (within, mut between) = kernel();
+        let (_, mut at_ends) = kernel();
         let mut next = range.start;
         while next < range.end {
             let (row, first) = (next / x, next % x);
             let end = x.min(first + (range.end - next));
-            let mut at = [row / y, row % y, first];
-            while at[2] < end {
-                let mut axis = 0;
-                while axis < D {
-                    current[axis] = at[3 - D + axis];
-                    axis += 1;
-                }
-                kernel(Index(*current));
-                at[2] += 1;
+            let mut index = index_of([row / y, row % y, first]);
+            let inner = end.min(within);
+            if first + 2 < inner {
+                ends(index, first + 1, current, &mut at_ends);
+                index[D - 1] = first + 1;
+                line(index, inner - 1, current, &mut between);
+                index[D - 1] = inner - 1;
             }
+            ends(index, end, current, &mut at_ends);
             next += end - first;
         }
     })
+}
+
+/// The last axes of an index.
+#[inline]
+fn index_of<const D: usize>(at: [usize; 3]) -> [usize; D] {
+    let (mut index, mut axis) = ([0; D], 0);
+    while axis < D {
+        index[axis] = at[3 - D + axis];
+        axis += 1;
+    }
+    index
+}
+
+/// The threads of a line. Where it ends, also by a panic, is where the index is noted: a note for each thread
+/// would keep compilers from vectorising the loop.
+struct Line<'a, const D: usize> {
+    index: [usize; D],
+    current: &'a mut [usize; D],
+}
+
+impl<const D: usize> Drop for Line<'_, D> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        *self.current = self.index;
+    }
+}
+
+/// Calls a kernel for the indices from `index` to `end` along x.
+#[inline(always)]
+fn line<const D: usize>(
+    index: [usize; D],
+    end: usize,
+    current: &mut [usize; D],
+    kernel: &mut impl FnMut(Index<D>),
+) {
+    let mut line = Line { index, current };
+    while line.index[D - 1] < end {
+        kernel(Index(line.index));
+        line.index[D - 1] += 1;
+    }
+}
+
+/// The same for the ends of a line, and for what is beyond the data: apart, so that the kernel is compiled into
+/// one fast loop alone.
+#[inline(never)]
+fn ends<const D: usize>(
+    index: [usize; D],
+    end: usize,
+    current: &mut [usize; D],
+    kernel: &mut impl FnMut(Index<D>),
+) {
+    line(index, end, current, kernel);
 }
 
 #[cfg(test)]
@@ -87,10 +146,10 @@ mod tests {
             // SAFETY: the shape is that of the data, which is borrowed for the launch.
             let mut own = unsafe { Own::<[i32]>::new(data, [1, 2, 3]) };
             let outside = &outside;
-            move |at| match own.get_mut(at) {
+            (own.along_x(), move |at| match own.get_mut(at) {
                 Some(element) => *element += 10 + (at.get()[0] * 10 + at.get()[1]) as i32,
                 None => drop(outside.fetch_add(1, Ordering::Relaxed)),
-            }
+            })
         });
         // Twelve threads, of which six have no element.
         assert_eq!((data, outside.into_inner()), ([10, 11, 12, 20, 21, 22], 6));
@@ -105,10 +164,11 @@ mod tests {
         let seen: Vec<AtomicUsize> = (0..z * y * x).map(|_| AtomicUsize::new(0)).collect();
         indices::<3, _>(grid, || {
             let seen = &seen;
-            move |index| {
+            // Lines that have a part between their ends, and such a part that goes to the end.
+            (1050, move |index| {
                 let [z, y, x] = index.get();
                 seen[(z * 6 + y) * 1055 + x].fetch_add(1, Ordering::Relaxed);
-            }
+            })
         });
         assert!(seen.iter().all(|times| times.load(Ordering::Relaxed) == 1));
     }
@@ -116,9 +176,10 @@ mod tests {
     #[test]
     fn the_first_fault_in_order_is_told() {
         let grid = Grid { grid_dim: [1024, 1, 1], block_dim: [256, 1, 1], shared: 0 };
-        for _ in 0..20 {
+        // Among those between the ends of a line, at the last of them, and beyond.
+        for within in [usize::MAX, 100_002, 100_001, 100_000, 0].into_iter().cycle().take(20) {
             let outcome = std::panic::catch_unwind(|| {
-                indices::<1, _>(grid, || |index| assert!(index.get() < 100_000));
+                indices::<1, _>(grid, || (within, |index| assert!(index.get() < 100_000)));
             });
             let payload = outcome.expect_err("it panicked");
             let fault = payload.downcast_ref::<KernelFault>().expect("a kernel's fault");

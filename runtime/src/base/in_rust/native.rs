@@ -131,6 +131,13 @@ macro_rules! handles {
                 self.len() == 0
             }
 
+            /// The number of elements along the axis that varies fastest.
+            #[doc(hidden)]
+            #[inline]
+            pub fn along_x(&self) -> usize {
+                self.0.shape[2]
+            }
+
             /// The thread's own element; `None` if the grid has more threads than there are elements.
             #[inline]
             pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
