@@ -66,7 +66,7 @@ impl<const R: usize, const C: usize, const P: usize, const Q: usize> Part<R, C, 
     /// The threads of a block, one for each part.
     const THREADS: usize = {
         assert!(P > 0 && Q > 0, "a part has elements");
-        assert!(R % P == 0 && C % Q == 0, "the parts of a tile have the same size");
+        assert!(R.is_multiple_of(P) && C.is_multiple_of(Q), "the parts of a tile have the same size");
         R / P * (C / Q)
     };
 
