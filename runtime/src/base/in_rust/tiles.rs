@@ -377,7 +377,10 @@ mod tests {
             // SAFETY: the shape is that of the data, which is borrowed for the launch.
             let mut own = unsafe { Own::<[u32]>::new(data, shape) };
             let (touched, part) = (&touched, &part);
-            move |block| part(&block, &mut own, &|place| drop(touched[place].fetch_add(1, Ordering::Relaxed)))
+            let touch = |place: usize| {
+                touched[place].fetch_add(1, Ordering::Relaxed);
+            };
+            move |block| part(&block, &mut own, &touch)
         });
         assert!(data.iter().all(|&value| value == 7), "each is written: {data:?}");
         touched.into_iter().map(AtomicU32::into_inner).collect()
