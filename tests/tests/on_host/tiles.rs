@@ -44,6 +44,7 @@ fn turned(block: Block<3>, x: &[u32], y: &mut Out<[u32]>) {
 
 /// Differences along all rows but the last, with the sum of the row in front; tiles of another parameter have their numbers.
 #[kernel]
+#[allow(clippy::explicit_counter_loop, reason = "the tiles of a block have no `enumerate`")]
 fn differences(block: Block<2>, x: &[i32], y: &mut Own<[i32]>, z: &mut Own<[[i16; 2]]>) {
     let [rows, columns] = block.shape(y);
     for row in block.rows(y) {
@@ -178,6 +179,7 @@ fn product(block: Block<2>, k: usize, a: &[f32], b: &[f32], c: &mut Own<[f32]>) 
 
 /// Parts of single rows and columns, which depend on the thread.
 #[kernel]
+#[allow(clippy::needless_range_loop, reason = "kernels have no iterators that write")]
 fn parts(block: Block<3>, y: &mut Out<[u32]>) {
     for at in block.tiles::<6, 9>(y) {
         block.fill_parts(&mut y.tile(at), |t| {

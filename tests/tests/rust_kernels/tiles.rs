@@ -233,6 +233,7 @@ fn products_are_those_of_loops() {
 
 /// Parts of another size than the block has threads for.
 #[kernel]
+#[allow(clippy::needless_range_loop, reason = "kernels have no iterators that write")]
 fn in_parts(block: Block<2>, y: &mut Out<[u32]>) {
     for at in block.tiles::<6, 8>(y) {
         block.fill_parts(&mut y.tile(at), |t| {

@@ -66,7 +66,7 @@ impl<const R: usize, const C: usize, const P: usize, const Q: usize> Part<R, C, 
     /// The threads of a block, one for each part.
     const THREADS: usize = {
         assert!(P > 0 && Q > 0, "a part has elements");
-        assert!(R % P == 0 && C % Q == 0, "the parts of a tile have the same size");
+        assert!(R.is_multiple_of(P) && C.is_multiple_of(Q), "the parts of a tile have the same size");
         R / P * (C / Q)
     };
 
@@ -377,7 +377,10 @@ mod tests {
             // SAFETY: the shape is that of the data, which is borrowed for the launch.
             let mut own = unsafe { Own::<[u32]>::new(data, shape) };
             let (touched, part) = (&touched, &part);
-            move |block| part(&block, &mut own, &|place| drop(touched[place].fetch_add(1, Ordering::Relaxed)))
+            let touch = |place: usize| {
+                touched[place].fetch_add(1, Ordering::Relaxed);
+            };
+            move |block| part(&block, &mut own, &touch)
         });
         assert!(data.iter().all(|&value| value == 7), "each is written: {data:?}");
         touched.into_iter().map(AtomicU32::into_inner).collect()
