@@ -13,6 +13,7 @@ mod phases;
 mod scope;
 mod statements;
 mod tiles;
+mod turns;
 mod types;
 
 use proc_macro2::Span;
@@ -24,9 +25,9 @@ use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
-use atomics::Turns;
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
+use turns::Turns;
 
 /// The error was reported.
 pub(super) struct Reported;
