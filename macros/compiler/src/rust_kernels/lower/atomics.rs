@@ -4,6 +4,7 @@ use quote::ToTokens;
 use syn::{Expr, ExprMethodCall, Ident};
 
 use super::phases::Level;
+use super::turns::Turns;
 use super::{Lower, Lowered, Reported};
 use crate::diagnostics::similar;
 use crate::groups::peel_expr;
@@ -11,15 +12,6 @@ use crate::rust_kernels::atomics::{self, Access, Gives, Operation, Order};
 use crate::rust_kernels::ir::{self, Kind};
 use crate::rust_kernels::types::{Number, Shape, Ty};
 use crate::text::text;
-
-/// What was lowered so far that matters to whether a loop waits.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Turns {
-    /// Accesses to atomics that change nothing if they are made again.
-    accesses: usize,
-    /// What may make the next turn of a loop differ from this one.
-    changes: usize,
-}
 
 impl Lower<'_> {
     /// Whether the method is an atomic's, and its receiver is one.

@@ -14,6 +14,7 @@ mod scope;
 mod statements;
 mod structures;
 mod tiles;
+mod turns;
 mod types;
 
 use proc_macro2::Span;
@@ -25,10 +26,10 @@ use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
-use atomics::Turns;
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
 pub(super) use structures::{Structure, structure};
+use turns::Turns;
 
 /// The error was reported.
 pub(super) struct Reported;
