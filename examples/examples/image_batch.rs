@@ -41,13 +41,13 @@ stream_pipeline! {
         stage blur {
             grayscale<<<blocks(rows as usize * columns as usize, 256), 256>>>(&rgb, out gray);
             blur_rows_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
-                c.len as u32, rows, columns, RADIUS, &weights, &gray, out half_blurred);
+                rows, columns, RADIUS, &weights, &gray, out half_blurred as [c.len, rows as usize, columns as usize]);
             blur_columns_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
-                c.len as u32, rows, columns, RADIUS, &weights, &half_blurred, out blurred);
+                rows, columns, RADIUS, &weights, &half_blurred, out blurred as [c.len, rows as usize, columns as usize]);
         }
         stage find {
             sobel_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
-                c.len as u32, rows, columns, &blurred, out d_edges);
+                rows, columns, &blurred, out d_edges as [c.len, rows as usize, columns as usize]);
         }
         stage store { copy d_edges -> edges; }
     }

@@ -1,4 +1,4 @@
-//! `y += a * x`, and what host bodies of kernels with one thread an element share.
+//! `y += a * x`, and what host bodies of the other kernels share.
 
 use thalweg::prelude::*;
 
@@ -14,9 +14,4 @@ pub(crate) const PIECE: usize = 1 << 14;
 pub fn saxpy(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
     let Some(y) = y.get_mut(i) else { return };
     *y += a * x[i];
-}
-
-/// The threads of a launch along x.
-pub(crate) fn threads(launch: Grid) -> usize {
-    launch.grid_dim[0] as usize * launch.block_dim[0] as usize
 }

@@ -35,12 +35,12 @@
 //! | [`add`]: [`add_f32`], [`add_f64`]; [`multiply`]: [`multiply_f32`], [`multiply_f64`] | `z = x + y`, `z = x * y` |
 //! | [`exp`]: [`exp_f32`], [`exp_f64`]; [`sqrt`]: [`sqrt_f32`], [`sqrt_f64`] | powers of e, square roots |
 //! | [`relu`]: [`relu_f32`], [`relu_f64`]; [`clamp`]: [`clamp_f32`], [`clamp_f64`] | bounds |
-//! | [`sum_f32`], [`sum_f64`], [`dot_f32`], [`dot_f64`] | sums and dot products, the same bits on every run |
-//! | [`min_f32`], [`min_f64`], [`max_f32`], [`max_f64`] | least and greatest elements |
+//! | [`sum`]: [`sum_f32`], [`sum_f64`]; [`dot`]: [`dot_f32`], [`dot_f64`] | sums and dot products, the same bits on every run |
+//! | [`min`]: [`min_f32`], [`min_f64`]; [`max`]: [`max_f32`], [`max_f64`] | least and greatest elements |
 //! | [`histogram_u8`], [`histogram_f32`] | counts of bytes, and of floats in bins |
 //! | [`transpose`], [`matmul`] | matrices transposed and multiplied |
 //! | [`stencil_3`], [`stencil_5`], [`jacobi`] | weighted sums of neighbours, and a step to the solution of Laplace's equation |
-//! | [`blur_rows_f32`], [`blur_rows_u8`], [`blur_columns_f32`], [`blur_columns_u8`] | separable filters, such as a Gaussian blur with the weights of [`gaussian`] |
+//! | [`blur_rows`]: [`blur_rows_f32`], [`blur_rows_u8`]; [`blur_columns_f32`], [`blur_columns_u8`] | separable filters, such as a Gaussian blur with the weights of [`gaussian`] |
 //! | [`box_rows_u8`], [`box_columns_u8`] | box blur of bytes |
 //! | [`sobel_f32`], [`sobel_u8`] | edges |
 //! | [`grayscale`] | luma of RGB pixels |
@@ -63,13 +63,12 @@
 //!
 //! | argument | of | counts | in a pipeline, mostly |
 //! | --- | --- | --- | --- |
-//! | `n` | [`saxpy`], reductions, histograms | elements | `c.len as u32`, an item being an element |
+//! | `n` | histograms | elements | `c.len as u32`, an item being an element |
 //! | `width`, `rows` | [`gather`] | elements of a row, rows of the table | |
-//! | `parts` | reductions | partial results, at most one a block | the grid's blocks |
 //! | `bins` | [`histogram_f32`] | bins from `low` to `high`, which are values of `x` | |
-//! | `images`, `rows`, `columns` | [`blur_rows_f32`], [`sobel_f32`] and the like | images, pixels of a column, pixels of a row | `c.len as u32` images, an item being an image |
+//! | `rows`, `columns` | [`blur_rows`], [`sobel_f32`] and the like | pixels of a column, pixels of a row | |
 //! | `radius` | blurs | pixels on each side | |
-//! | `images`, `pixels`, `channels` | [`normalize_chw`] and the like | images, pixels of one, values of a pixel | `c.len as u32` images or pixels |
+//! | `pixels`, `channels` | [`normalize_chw`], [`normalize_hwc`] | pixels of an image, values of a pixel | |
 //! | `columns`, `first`, `height` | [`jacobi`] | elements of a row, the first row's number in the grid, rows of the grid | `c.start as u32` the first |
 //! | `batch`, `rows`, `columns` | [`transpose`] | matrices, rows and columns of each of `x` | `c.len as u32` matrices |
 //! | `m`, `n`, `k` | [`matmul`] | rows of `a`, columns of `b`, columns of `a` | `c.len as u32` rows of `a` |
@@ -106,9 +105,9 @@
 //! # Promises
 //!
 //! No launch of these kernels touches memory outside its slices, whatever its grid, block and shared memory. A
-//! launch of a kernel in Rust with fewer threads than elements is refused. One of a kernel in CUDA C++ does less
-//! (if it asks for one thread an element, the threads along x count); matrices, blurs, edges and top-k are
-//! complete with any grid. `n` counts elements of this chunk, mostly `c.len as u32`.
+//! launch of a kernel in Rust with fewer threads than elements is refused, and so is one of a reduction with more
+//! blocks than results. Those in CUDA C++ are complete with any grid. `n` counts elements of this chunk, mostly
+//! `c.len as u32`.
 //!
 //! "The same bits" does not include the payload of a NaN, which differs from machine to machine.
 
@@ -135,7 +134,9 @@ pub use map::{
 
 // Reductions and histograms.
 pub use histogram::{histogram_f32, histogram_u8};
-pub use reduce::{dot_f32, dot_f64, max_f32, max_f64, min_f32, min_f64, sum_f32, sum_f64};
+pub use reduce::{
+    dot, dot_f32, dot_f64, max, max_f32, max_f64, min, min_f32, min_f64, sum, sum_f32, sum_f64,
+};
 
 // Matrices and stencils.
 pub use matrix::{matmul, transpose};
@@ -143,8 +144,8 @@ pub use stencil::{jacobi, stencil_3, stencil_5};
 
 // Images.
 pub use filter::{
-    blur_columns_f32, blur_columns_u8, blur_rows_f32, blur_rows_u8, box_columns_u8, box_rows_u8, gaussian,
-    sobel_f32, sobel_u8,
+    blur_columns_f32, blur_columns_u8, blur_rows, blur_rows_f32, blur_rows_u8, box_columns_u8, box_rows_u8,
+    gaussian, sobel_f32, sobel_u8,
 };
 pub use image::{grayscale, luma};
 pub use normalize::{normalize_chw, normalize_hwc};

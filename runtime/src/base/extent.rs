@@ -53,7 +53,7 @@ axis!(u8, u16, u32, u64, usize, i32, i64, isize);
 /// A launch over the columns and rows of an image, in blocks of 32 x 8 threads:
 ///
 /// ```
-/// use thalweg::kernel::blocks;
+/// use thalweg::kernel::{Shaped, blocks};
 /// use thalweg::sim::Simulation;
 /// use thalweg::streams::Stream;
 /// use thalweg::{Device, DeviceBuf};
@@ -66,7 +66,8 @@ axis!(u8, u16, u32, u64, usize, i32, i64, isize);
 /// let mut edges = DeviceBuf::zeroed(&device, rows * columns)?;
 ///
 /// let (grid, block) = ((blocks(columns, 32), blocks(rows, 8)), (32, 8));
-/// sobel.launch(stream.config(grid, block, 0), 1, rows as u32, columns as u32, &image, &mut edges)?;
+/// let written = Shaped::new(&mut edges, [1, rows, columns]);
+/// sobel.launch(stream.config(grid, block, 0), rows as u32, columns as u32, &image, written)?;
 /// assert_eq!(edges.to_vec()?, [0.0, 4.0, 4.0, 0.0, 0.0, 4.0, 4.0, 0.0]);
 /// # Ok::<(), thalweg::Error>(())
 /// ```

@@ -21,8 +21,8 @@ stream_pipeline! {
         chunk c = 1 << 20;
         stage load { copy x -> dx; }
         stage add {
-            sum_f32<<<264, 256>>>(c.len as u32, 264, &dx, out parts);
-            sum_f64<<<1, 256>>>(264, 1, &parts, out sum);
+            sum_f32<<<264, 256>>>(&dx, out parts);
+            sum_f64<<<1, 256>>>(&parts, out sum);
         }
         stage store { copy sum -> sums; }
     }

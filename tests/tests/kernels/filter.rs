@@ -9,15 +9,13 @@ use thalweg_kernels::{
 };
 use thalweg_tests::compare::{Tolerance, assert_close, on_gpu_and_simulated};
 use thalweg_tests::is;
-use thalweg_tests::launches::{Dim3, LAUNCHES, Launch};
+use thalweg_tests::launches::Dim3;
 use thalweg_tests::random::Random;
 
 stream_pipeline! {
     /// Every filter. An item is an image.
     pipeline Filters {
-        param grid: Dim3;
         param block: Dim3;
-        param shared: u32;
         param rows: u32;
         param columns: u32;
         param radius: u32;
@@ -40,17 +38,23 @@ stream_pipeline! {
         chunk c = 3;
         stage load { copy x -> dx; copy b -> db; }
         stage floats {
-            blur_rows_f32<<<grid, block, shared>>>(c.len as u32, rows, columns, radius, &weights, &dx, out t);
-            blur_columns_f32<<<grid, block, shared>>>(c.len as u32, rows, columns, radius, &weights, &t, out d_blurred);
-            sobel_f32<<<grid, block, shared>>>(c.len as u32, rows, columns, &dx, out d_edges);
+            blur_rows_f32<<<covering([c.len as u32, rows, columns], block), block>>>(
+                rows, columns, radius, &weights, &dx, out t as [c.len, rows as usize, columns as usize]);
+            blur_columns_f32<<<covering([c.len as u32, rows, columns], block), block>>>(
+                rows, columns, radius, &weights, &t, out d_blurred as [c.len, rows as usize, columns as usize]);
+            sobel_f32<<<covering([c.len as u32, rows, columns], block), block>>>(
+                rows, columns, &dx, out d_edges as [c.len, rows as usize, columns as usize]);
         }
         stage bytes {
-            blur_rows_u8<<<grid, block, shared>>>(c.len as u32, rows, columns, radius, &weights, &db, out bt);
-            blur_columns_u8<<<grid, block, shared>>>(
-                c.len as u32, rows, columns, radius, &weights, &bt, out d_b_blurred);
-            box_rows_u8<<<grid, block, shared>>>(c.len as u32, rows, columns, radius, &db, out sums);
-            box_columns_u8<<<grid, block, shared>>>(c.len as u32, rows, columns, radius, &sums, out d_b_boxed);
-            sobel_u8<<<grid, block, shared>>>(c.len as u32, rows, columns, &db, out d_b_edges);
+            blur_rows_u8<<<covering([c.len as u32, rows, columns], block), block>>>(
+                rows, columns, radius, &weights, &db, out bt as [c.len, rows as usize, columns as usize]);
+            blur_columns_u8<<<covering([c.len as u32, rows, columns], block), block>>>(
+                rows, columns, radius, &weights, &bt, out d_b_blurred as [c.len, rows as usize, columns as usize]);
+            box_rows_u8<<<covering([c.len as u32, rows, columns], block), block>>>(
+                rows, columns, radius, &db, out sums as [c.len, rows as usize, columns as usize]);
+            box_columns_u8<<<(1, 2, 1), block>>>(c.len as u32, rows, columns, radius, &sums, out d_b_boxed);
+            sobel_u8<<<covering([c.len as u32, rows, columns], block), block>>>(
+                rows, columns, &db, out d_b_edges as [c.len, rows as usize, columns as usize]);
         }
         stage store {
             copy d_blurred -> blurred;
@@ -61,6 +65,14 @@ stream_pipeline! {
         }
     }
 }
+
+/// A grid with a thread for each pixel.
+fn covering([images, rows, columns]: [u32; 3], (x, y, z): Dim3) -> Dim3 {
+    (columns.div_ceil(x), rows.div_ceil(y), images.div_ceil(z))
+}
+
+/// Blocks of one, two and three axes.
+const BLOCKS: [Dim3; 6] = [(32, 8, 1), (1, 1, 1), (16, 4, 4), (33, 1, 1), (5, 13, 3), (1, 1, 64)];
 
 /// Images and a filter of them.
 struct Images {
@@ -89,7 +101,7 @@ impl Images {
         Self { shape, radius, weights, x: random.any_floats(len), b: random.bytes(len) }
     }
 
-    fn filtered(&self, device: &Device, launch: Launch) -> thalweg::Result<Filtered> {
+    fn filtered(&self, device: &Device, block: Dim3) -> thalweg::Result<Filtered> {
         let Self { shape: [_, rows, columns], radius, weights, x, b } = self;
         let mut filtered = Filtered {
             blurred: vec![7.0; x.len()],
@@ -99,10 +111,8 @@ impl Images {
             b_edges: vec![7; x.len()],
         };
         let Filtered { blurred, edges, b_blurred, b_boxed, b_edges } = &mut filtered;
-        let (grid, block, shared) = launch;
         Filters::new(device)?.run(
-            grid, block, shared, *rows, *columns, *radius, weights, x, b, blurred, edges, b_blurred, b_boxed,
-            b_edges,
+            block, *rows, *columns, *radius, weights, x, b, blurred, edges, b_blurred, b_boxed, b_edges,
         )?;
         Ok(filtered)
     }
@@ -180,10 +190,10 @@ proptest! {
     #[test]
     fn filters_are_loops(
         images in 0..8_u32, rows in 1..20_u32, columns in 1..20_u32, radius in 0..12_u32,
-        launch in 0..LAUNCHES.len(), seed in any::<u64>(),
+        block in 0..BLOCKS.len(), seed in any::<u64>(),
     ) {
         let images = Images::random(&mut Random::new(seed), [images, rows, columns], radius);
-        let found = images.filtered(&Device::simulated(Simulation::default()), LAUNCHES[launch]).unwrap();
+        let found = images.filtered(&Device::simulated(Simulation::default()), BLOCKS[block]).unwrap();
         assert_filtered(&found, &images.by_loops(), &format!("{:?}, {radius}", images.shape));
     }
 
@@ -213,7 +223,7 @@ fn a_blur_of_images_that_are_all_alike_leaves_them() {
             x: vec![level.into(); 198],
             b: vec![level; 198],
         };
-        let found = images.filtered(&device, LAUNCHES[1]).unwrap();
+        let found = images.filtered(&device, BLOCKS[0]).unwrap();
         assert_close(&found.blurred, &images.x, Tolerance::Within { absolute: 0.0, relative: 1e-6 }, "blur");
         assert_eq!((&found.b_blurred, &found.b_boxed), (&images.b, &images.b));
         assert_eq!((found.edges, found.b_edges), (vec![0.0; 198], vec![0; 198]));
@@ -227,7 +237,7 @@ fn widest_box(device: &Device) {
         let weights = vec![0.0; 4095];
         let images =
             Images { shape: [1, rows, columns], radius: 2047, weights, x: vec![0.0; len], b: vec![255; len] };
-        assert_eq!(images.filtered(device, LAUNCHES[1]).unwrap().b_boxed, images.b);
+        assert_eq!(images.filtered(device, BLOCKS[0]).unwrap().b_boxed, images.b);
     }
 }
 
@@ -241,12 +251,15 @@ fn what_would_leave_the_slices_is_refused() {
     let device = Device::simulated(Simulation::default());
     let mut images = Images::random(&mut Random::new(1), [2, 3, 4], 5);
     images.weights.pop();
-    let error = images.filtered(&device, LAUNCHES[0]).err().unwrap();
-    is!(error, Requires { kernel: "blur_rows_f32", condition: "(2 * radius as usize) < weights.len()", .. });
+    let error = images.filtered(&device, BLOCKS[0]).err().unwrap();
+    is!(
+        error,
+        Requires { kernel: "blur_rows::<f32>", condition: "(2 * radius as usize) < weights.len()", .. }
+    );
     let mut images = Images::random(&mut Random::new(1), [2, 3, 4], 2047);
     images.radius = 2048;
     images.weights.extend([0.0; 2]);
-    is!(images.filtered(&device, LAUNCHES[0]).err().unwrap(), Requires { kernel: "box_rows_u8", .. });
+    is!(images.filtered(&device, BLOCKS[0]).err().unwrap(), Requires { kernel: "box_rows_u8", .. });
 }
 
 #[test]
@@ -264,15 +277,15 @@ fn filters_are_the_same_on_a_gpu() {
     let run = |device: &Device| {
         let (mut random, mut cases) = (Random::new(2), Vec::new());
         for (shape, radius) in shapes {
-            for launch in LAUNCHES {
+            for block in BLOCKS {
                 let images = Images::random(&mut random, shape, radius);
-                cases.push((format!("{shape:?}, {radius}, {launch:?}"), images.filtered(device, launch)?));
+                cases.push((format!("{shape:?}, {radius}, {block:?}"), images.filtered(device, block)?));
             }
         }
         Ok(cases)
     };
     let (gpu, simulated) = on_gpu_and_simulated(run);
-    assert_eq!(gpu.len(), shapes.len() * LAUNCHES.len());
+    assert_eq!(gpu.len(), shapes.len() * BLOCKS.len());
     for ((what, gpu), (_, simulated)) in gpu.iter().zip(&simulated) {
         assert_filtered(gpu, simulated, what);
     }

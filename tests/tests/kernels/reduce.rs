@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 use thalweg_kernels::{daxpy, dot_f32, dot_f64, max_f32, max_f64, min_f32, min_f64, sum_f32, sum_f64};
 use thalweg_tests::compare::{Tolerance, assert_close, on_gpu_and_simulated};
 use thalweg_tests::random::Random;
@@ -11,20 +12,18 @@ use thalweg_tests::random::Random;
 /// The free choices of a launch.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
-    /// The number of elements of each chunk that count.
-    n: u32,
+    /// Blocks, and parts of each result.
     parts: u32,
-    grid: (u32, u32, u32),
-    block: (u32, u32, u32),
+    /// Threads of a block.
+    block: u32,
 }
 
 impl Shape {
     /// The largest number of additions that an element goes through, in the launch and in the one that adds
     /// up its parts.
-    fn additions(&self) -> f64 {
-        let blocks = (self.grid.0 * self.grid.1 * self.grid.2).min(self.parts);
-        let threads = blocks * self.block.0 * self.block.1 * self.block.2;
-        f64::from(self.n.div_ceil(threads) + 10 + self.parts.div_ceil(256) + 10)
+    fn additions(&self, n: usize) -> f64 {
+        let threads = (self.parts * self.block) as usize;
+        (n.div_ceil(threads) + 10 + self.parts.div_ceil(256) as usize + 10) as f64
     }
 }
 
@@ -55,16 +54,16 @@ macro_rules! reductions {
                 chunk c = auto;
                 stage load { copy x -> dx; copy y -> dy; }
                 stage in_parts {
-                    $sum<<<shape.grid, shape.block>>>(shape.n.min(c.len as u32), shape.parts, &dx, out d_sums);
-                    $dot<<<shape.grid, shape.block>>>(shape.n.min(c.len as u32), shape.parts, &dx, &dy, out d_dots);
-                    $min<<<shape.grid, shape.block>>>(shape.n.min(c.len as u32), shape.parts, &dx, out d_least);
-                    $max<<<shape.grid, shape.block>>>(shape.n.min(c.len as u32), shape.parts, &dx, out d_greatest);
+                    $sum<<<shape.parts, shape.block>>>(&dx, out d_sums);
+                    $dot<<<shape.parts, shape.block>>>(&dx, &dy, out d_dots);
+                    $min<<<shape.parts, shape.block>>>(&dx, out d_least);
+                    $max<<<shape.parts, shape.block>>>(&dx, out d_greatest);
                 }
                 stage whole {
-                    sum_f64<<<1, 256>>>(shape.parts, 1, &d_sums, out d_sum);
-                    sum_f64<<<1, 256>>>(shape.parts, 1, &d_dots, out d_dot);
-                    $min<<<1, 256>>>(shape.parts, 1, &d_least, out d_first);
-                    $max<<<1, 256>>>(shape.parts, 1, &d_greatest, out d_last);
+                    sum_f64<<<1, 256>>>(&d_sums, out d_sum);
+                    sum_f64<<<1, 256>>>(&d_dots, out d_dot);
+                    $min<<<1, 256>>>(&d_least, out d_first);
+                    $max<<<1, 256>>>(&d_greatest, out d_last);
                 }
                 stage store {
                     copy d_sums -> sums;
@@ -115,24 +114,24 @@ macro_rules! reductions {
                 let count = shape.parts as usize;
                 for (c, (x, y)) in x.chunks(chunk).zip(y.chunks(chunk)).enumerate() {
                     let what = format!("chunk {c} of {chunk}, {shape:?}");
-                    let n = x.len().min(shape.n as usize);
+                    let n = x.len();
                     let ([sums, dots], [least, greatest]) = &found.parts;
                     let ([sum, dot], [first, last]) = &found.whole;
 
                     let product = |(&x, &y): (&$type, &$type)| f64::from(x) * f64::from(y);
                     let terms: [Vec<f64>; 2] =
-                        [x[..n].iter().map(|&x| x.into()).collect(), x[..n].iter().zip(y).map(product).collect()];
+                        [x.iter().map(|&x| x.into()).collect(), x.iter().zip(y).map(product).collect()];
                     for (terms, whole, parts) in [(&terms[0], sum, sums), (&terms[1], dot, dots)] {
                         // Each addition is off by half a unit in the last place; the half as much again is
                         // for the products of such errors, and for the loop's own error.
                         let size: f64 = terms.iter().filter(|term| term.is_finite()).map(|term| term.abs()).sum();
-                        let absolute = 1.5 * Shape { n: n as u32, ..shape }.additions() * 0.5 * f64::EPSILON * size;
+                        let absolute = 1.5 * shape.additions(n) * 0.5 * f64::EPSILON * size;
                         let tolerance = Tolerance::Within { absolute, relative: 0.0 };
                         assert_close(&whole[c..=c], &[total(terms)], tolerance, &what);
                         assert_close(&[total(&parts[c * count..][..count])], &whole[c..=c], tolerance, &what);
                     }
 
-                    let expected = bounds(&x[..n]);
+                    let expected = bounds(x);
                     assert_close(&[first[c], last[c]], &expected, Tolerance::Exact, &what);
                     let of_parts = [bounds(&least[c * count..][..count])[0], bounds(&greatest[c * count..][..count])[1]];
                     assert_close(&of_parts, &expected, Tolerance::Exact, &what);
@@ -182,12 +181,7 @@ fn widened(random: &mut Random, data: &[f32]) -> Vec<f64> {
 }
 
 fn any_shape() -> impl Strategy<Value = Shape> {
-    let grid = (1..5_u32, 1..4_u32, 1..3_u32);
-    let block = prop_oneof![
-        (1..=1024_u32).prop_map(|threads| (threads, 1, 1)),
-        (1..20_u32, 1..10_u32, 1..6_u32).prop_filter("1,024 threads", |(x, y, z)| x * y * z <= 1024),
-    ];
-    (0..5000_u32, 1..40_u32, grid, block).prop_map(|(n, parts, grid, block)| Shape { n, parts, grid, block })
+    (1..40_u32, 1..=1024_u32).prop_map(|(parts, block)| Shape { parts, block })
 }
 
 proptest! {
@@ -209,7 +203,7 @@ proptest! {
 #[test]
 fn corners_of_the_least_and_the_greatest() {
     let device = Device::simulated(Simulation::default());
-    let shape = Shape { n: u32::MAX, parts: 2, grid: (2, 1, 1), block: (32, 1, 1) };
+    let shape = Shape { parts: 2, block: 32 };
     let tiny = f32::from_bits(1);
     for (x, least, greatest) in [
         (&[0.0, -0.0][..], -0.0, 0.0),
@@ -224,15 +218,19 @@ fn corners_of_the_least_and_the_greatest() {
         let (_, [first, last]) = &found.whole;
         assert_close(&[first[0], last[0]], &[least, greatest], Tolerance::Exact, format_args!("{x:?}"));
     }
-    let nothing = Shape { n: 0, ..shape };
-    let found = singles::run(&device, 100, nothing, &[1.0], &[1.0]).unwrap();
-    assert_eq!(found.whole, ([vec![0.0], vec![0.0]], [vec![f32::INFINITY], vec![f32::NEG_INFINITY]]));
+    // There is no chunk of no elements, but a buffer of none.
+    let (stream, nothing) = (Stream::new(&device).unwrap(), DeviceBuf::<f32>::zeroed(&device, 0).unwrap());
+    let (mut sum, mut least) =
+        (DeviceBuf::zeroed(&device, 1).unwrap(), DeviceBuf::zeroed(&device, 1).unwrap());
+    sum_f32::load(&device).unwrap().launch(stream.config(1, 32, 0), &nothing, &mut sum).unwrap();
+    min_f32::load(&device).unwrap().launch(stream.config(1, 32, 0), &nothing, &mut least).unwrap();
+    assert_eq!((sum.to_vec().unwrap(), least.to_vec().unwrap()), (vec![0.0], vec![f32::INFINITY]));
 }
 
 /// Floats that would lose most of each other's digits in an accumulator of their own kind.
 #[test]
 fn a_sum_of_floats_is_added_in_doubles() {
-    let shape = Shape { n: u32::MAX, parts: 1, grid: (1, 1, 1), block: (1, 1, 1) };
+    let shape = Shape { parts: 1, block: 1 };
     let x: Vec<f32> = [16_777_216.0, 1.0].into_iter().cycle().take(2000).collect();
     let found = singles::run(&Device::simulated(Simulation::default()), 5000, shape, &x, &x).unwrap();
     assert_eq!(found.whole.0[0], [1000.0 * 16_777_217.0]);
@@ -242,38 +240,23 @@ fn a_sum_of_floats_is_added_in_doubles() {
 #[ignore = "needs a CUDA device"]
 fn reductions_are_the_same_on_a_gpu() {
     let mut random = Random::new(2);
-    let shapes = [
-        (1, (1, 1, 1), (1, 1, 1)),
-        (1, (1, 1, 1), (1024, 1, 1)),
-        (264, (264, 1, 1), (256, 1, 1)),
-        (7, (4, 1, 1), (31, 1, 1)),
-        (7, (20, 1, 1), (33, 1, 1)),
-        (100, (5, 3, 2), (10, 10, 10)),
-        (33, (33, 1, 1), (1000, 1, 1)),
-        (2, (1, 1, 3), (3, 2, 5)),
-    ];
+    let shapes = [(1, 1), (1, 1024), (264, 256), (7, 31), (20, 33), (100, 1000), (33, 1000), (2, 30)];
     for len in [0, 1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 67_584, 1_000_000_usize] {
-        for (parts, grid, block) in shapes {
-            let n = random.below(2 * len as u64 + 1) as u32;
-            for n in [n, u32::MAX] {
-                let shape = Shape { n, parts, grid, block };
-                let chunk = if len > 1000 { len.div_ceil(2) } else { len.max(1) };
-                let (x, y) = (data(&mut random, len), data(&mut random, len));
-                singles::check_both(chunk, shape, &x, &y);
-                let (x, y) = (widened(&mut random, &x), widened(&mut random, &y));
-                doubles::check_both(chunk, shape, &x, &y);
-            }
+        for (parts, block) in shapes {
+            let shape = Shape { parts, block };
+            let chunk = if len > 1000 { len.div_ceil(2) } else { len.max(1) };
+            let (x, y) = (data(&mut random, len), data(&mut random, len));
+            singles::check_both(chunk, shape, &x, &y);
+            let (x, y) = (widened(&mut random, &x), widened(&mut random, &y));
+            doubles::check_both(chunk, shape, &x, &y);
         }
     }
 }
 
 stream_pipeline! {
-    /// The sum of the whole run, in a carry, and the partial sums of each chunk. There is room for 8, all of
-    /// which the simulated device expects to be written.
-    #[allow(deprecated, reason = "the fill shows in what no part is")]
+    /// The sum of the whole run, in a carry, and the partial sums of each chunk.
     pipeline Total {
-        param n: u32;
-        param parts: u32;
+        param grid: u32;
         input x: [f32];
         carry total: [f64] = 0.0;
         output sums: [f64; 8] per chunk;
@@ -283,9 +266,8 @@ stream_pipeline! {
         depth = 3;
         stage load { copy x -> dx; }
         stage add {
-            fill d_sums = -1.0;
-            sum_f32<<<4, 64>>>(n, parts, &dx, out d_sums);
-            sum_f64<<<1, 64>>>(parts, 1, &d_sums, out d_sum);
+            sum_f32<<<grid, 64>>>(&dx, out d_sums);
+            sum_f64<<<1, 64>>>(&d_sums, out d_sum);
             daxpy<<<1, 1>>>(1.0, &d_sum, &mut total);
         }
         stage store { copy d_sums -> sums; }
@@ -293,29 +275,12 @@ stream_pipeline! {
 }
 
 fn a_total(device: &Device) {
-    let mut pipeline = Total::new(device).unwrap();
     let x: Vec<f32> = (0..5000_u16).map(f32::from).collect();
-    for parts in [0, 1, 3, 4, 5, 8] {
-        let (mut total, mut sums) = ([9.0], [0.0; 40]);
-        let result = pipeline.run(1000, parts, &x, &mut total, &mut sums);
-        if device.is_simulated() && parts < 8 {
-            let error = result.unwrap_err();
-            let &Detail::Unwritten { kernel: "sum_f32", elements: 8, unwritten, first, .. } = error.detail()
-            else {
-                panic!("{error}");
-            };
-            assert_eq!((first, unwritten), (parts as usize, 8 - parts as usize), "{error}");
-            continue;
-        }
-        result.unwrap();
-        assert_eq!(total, [if parts == 0 { 0.0 } else { 4999.0 * 2500.0 }], "{parts} parts");
-        let (working, parts) = (parts.min(4) as usize, parts as usize);
-        for sums in sums.chunks(8) {
-            assert!(sums[..working].iter().all(|&sum| sum > 0.0), "{sums:?}");
-            assert!(sums[working..parts].iter().all(|&sum| sum == 0.0), "{sums:?}");
-            assert!(sums[parts..].iter().all(|&sum| sum == -1.0), "{sums:?}");
-        }
-    }
+    let (mut total, mut sums) = ([9.0], [0.0; 40]);
+    Total::new(device).unwrap().run(8, &x, &mut total, &mut sums).unwrap();
+    assert_eq!(total, [4999.0 * 2500.0]);
+    assert!(sums.iter().all(|&sum| sum > 0.0), "{sums:?}");
+    assert_eq!(sums.iter().sum::<f64>(), 4999.0 * 2500.0);
 }
 
 #[test]
@@ -329,11 +294,20 @@ fn a_carry_totals_the_run_on_a_gpu() {
     a_total(&Device::cuda(0).expect("a GPU"));
 }
 
+/// A launch has as many blocks as there are parts.
 #[test]
-fn what_would_leave_the_slices_is_refused() {
-    let mut pipeline = Total::new(&Device::simulated(Simulation::default())).unwrap();
-    for (n, parts) in [(1001, 8), (u32::MAX, 1), (1000, 9), (0, u32::MAX)] {
-        let error = pipeline.run(n, parts, &[1.0; 1000], &mut [0.0], &mut [0.0; 8]).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Requires { kernel: "sum_f32", .. }), "{error}");
-    }
+fn blocks_without_a_part_and_parts_without_a_block() {
+    let device = Device::simulated(Simulation::default());
+    let run = |grid| Total::new(&device).unwrap().run(grid, &[1.0; 1000], &mut [0.0], &mut [0.0; 8]);
+    run(8).unwrap();
+    let error = run(7).unwrap_err();
+    assert!(
+        matches!(
+            error.detail(),
+            Detail::Unwritten { kernel: "sum::<f32>", elements: 8, unwritten: 1, first: 7, .. }
+        ),
+        "{error}"
+    );
+    let error = run(9).unwrap_err();
+    assert!(error.to_string().contains("index out of bounds: the len is 8 but the index is 8"), "{error}");
 }

@@ -1,8 +1,8 @@
 // A kernel is called as if it were a function.
 
-use thalweg_kernels::histogram_f32;
+use thalweg_kernels::top_k;
 
 fn main() {
-    let (x, mut counts) = ([1.0], [0; 4]);
-    histogram_f32(1, 4, 0.0, 1.0, &x, &mut counts);
+    let (x, mut values, mut indices) = ([1.0], [0.0], [0]);
+    top_k(1, 1, 1, &x, &mut values, &mut indices);
 }

@@ -9,7 +9,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = auto;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { thalweg_kernels::saxpi<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { thalweg_kernels::saxpi<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -5,7 +5,6 @@ mod gather;
 mod histograms;
 mod normalization;
 mod prices;
-mod small_grids;
 
 use proptest::prelude::ProptestConfig;
 use thalweg::prelude::*;

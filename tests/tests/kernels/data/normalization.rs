@@ -20,7 +20,7 @@ stream_pipeline! {
         stage load { copy x -> dx; }
         stage work {
             normalize_hwc<<<blocks(c.len * channels as usize, 256), 256>>>(
-                c.len as u32, channels, &mean, &deviation, &dx, out dy
+                channels, &mean, &deviation, &dx, out dy
             );
         }
         stage store { copy dy -> y; }
@@ -40,8 +40,9 @@ stream_pipeline! {
         chunk c = auto;
         stage load { copy x -> dx; }
         stage work {
-            normalize_chw<<<blocks(c.len * pixels as usize, 128), 128>>>(
-                c.len as u32, pixels, channels, &mean, &deviation, &dx, out dy
+            normalize_chw<<<(blocks(pixels as usize, 128), channels, c.len), 128>>>(
+                pixels, channels, &mean, &deviation, &dx,
+                out dy as [c.len, channels as usize, pixels as usize]
             );
         }
         stage store { copy dy -> y; }

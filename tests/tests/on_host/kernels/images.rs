@@ -6,74 +6,86 @@ use thalweg_kernels::{
     normalize_chw, normalize_hwc, sobel_f32, sobel_u8,
 };
 
+use thalweg_tests::launches::Dim3;
+
 use super::*;
 
 /// Images, rows and columns.
 const IMAGES: [[u32; 3]; 7] =
     [[0, 3, 3], [2, 0, 5], [1, 1, 1], [2, 5, 7], [3, 33, 2], [1, 70, 40], [1, 2, 300]];
 
-/// The kernels stride: any of these does all of the work.
-const GRIDS: [Launch; 4] = [
-    ((2, 3, 1), (32, 8, 1), 0),
-    ((1, 1, 1), (1, 1, 1), 0),
-    ((1, 2, 2), (5, 3, 2), 0),
-    ((3, 1, 1), (100, 1, 1), 0),
-];
+/// Blocks of one, two and three axes.
+const BLOCKS: [Dim3; 4] = [(32, 8, 1), (1, 1, 1), (5, 3, 2), (100, 1, 1)];
+
+/// A launch with a thread for each pixel, and at least one.
+fn covering_all([images, rows, columns]: [u32; 3], block: Dim3) -> Launch {
+    let [x, y, z] =
+        [(columns, block.0), (rows, block.1), (images, block.2)].map(|(of, by)| of.div_ceil(by).max(1));
+    ((x, y, z), block, 0)
+}
 
 #[test]
 fn blurs() {
-    let mut bench =
-        Bench::new("filter.cu", &["blur_rows_f32", "blur_rows_u8", "blur_columns_f32", "blur_columns_u8"]);
-    for [images, rows, columns] in IMAGES {
-        for (launch, radius) in GRIDS.into_iter().zip([0, 1, 3, 50_u32]) {
-            let len = (images * rows * columns) as usize;
-            let weights = bench.random.floats(2 * radius as usize + 1, -0.5, 1.0);
-            let (x, bytes) = (bench.random.floats(len, -300.0, 600.0), bench.random.bytes(len));
-            let special = bench.random.any_floats(len);
+    let (mut rows_f32, mut rows_u8) = (Bench::of::<blur_rows_f32>(), Bench::of::<blur_rows_u8>());
+    let (mut columns_f32, mut columns_u8) = (Bench::of::<blur_columns_f32>(), Bench::of::<blur_columns_u8>());
+    for sizes in IMAGES {
+        for (block, radius) in BLOCKS.into_iter().zip([0, 1, 3, 50_u32]) {
+            let (launch, shape) = (covering_all(sizes, block), sizes.map(|size| size as usize));
+            let ([_, rows, columns], len) = (sizes, shape.iter().product());
+            let random = &mut rows_f32.random;
+            let weights = random.floats(2 * radius as usize + 1, -0.5, 1.0);
+            let (x, bytes) = (random.floats(len, -300.0, 600.0), random.bytes(len));
+            let special = random.any_floats(len);
             let (old, old_bytes) = (vec![7.0; len], vec![7; len]);
-            let [images, rows, columns] = [images, rows, columns];
-            same!(bench, blur_rows_f32 as "blur_rows_f32", launch, Tolerance::Exact;
-                images = value(images), rows = value(rows), columns = value(columns), radius = value(radius),
-                weights = read(&weights), x = read(&special), y = write(&old));
-            same!(bench, blur_rows_u8 as "blur_rows_u8", launch, Tolerance::Exact;
-                images = value(images), rows = value(rows), columns = value(columns), radius = value(radius),
-                weights = read(&weights), x = read(&bytes), y = write(&old));
-            same!(bench, blur_columns_f32 as "blur_columns_f32", launch, Tolerance::Exact;
-                images = value(images), rows = value(rows), columns = value(columns), radius = value(radius),
-                weights = read(&weights), x = read(&special), y = write(&old));
-            same!(bench, blur_columns_u8 as "blur_columns_u8", launch, Tolerance::Exact;
-                images = value(images), rows = value(rows), columns = value(columns), radius = value(radius),
-                weights = read(&weights), x = read(&x), y = write(&old_bytes));
+            same!(rows_f32, blur_rows_f32, launch, Tolerance::Exact;
+                rows = value(rows), columns = value(columns), radius = value(radius), weights = read(&weights),
+                x = read(&special), y = formed((&old, shape)));
+            same!(rows_u8, blur_rows_u8, launch, Tolerance::Exact;
+                rows = value(rows), columns = value(columns), radius = value(radius), weights = read(&weights),
+                x = read(&bytes), y = formed((&old, shape)));
+            same!(columns_f32, blur_columns_f32, launch, Tolerance::Exact;
+                rows = value(rows), columns = value(columns), radius = value(radius), weights = read(&weights),
+                x = read(&special), y = formed((&old, shape)));
+            same!(columns_u8, blur_columns_u8, launch, Tolerance::Exact;
+                rows = value(rows), columns = value(columns), radius = value(radius), weights = read(&weights),
+                x = read(&x), y = formed((&old_bytes, shape)));
         }
     }
-    bench.finish(448, 480_000);
+    for bench in [rows_f32, rows_u8, columns_f32, columns_u8] {
+        bench.finish(112, 120_000);
+    }
 }
 
 #[test]
 fn box_blurs_and_edges() {
-    let mut bench = Bench::new("filter.cu", &["box_rows_u8", "box_columns_u8", "sobel_f32", "sobel_u8"]);
-    for [images, rows, columns] in IMAGES {
-        for (launch, radius) in GRIDS.into_iter().zip([0, 1, 3, 50_u32]) {
-            let len = (images * rows * columns) as usize;
-            let bytes = bench.random.bytes(len);
+    let (mut box_rows, mut by_hand) =
+        (Bench::of::<box_rows_u8>(), Bench::new("box_columns.cu", &["box_columns_u8"]));
+    let (mut edges, mut edges_of_bytes) = (Bench::of::<sobel_f32>(), Bench::of::<sobel_u8>());
+    for sizes in IMAGES {
+        for (block, radius) in BLOCKS.into_iter().zip([0, 1, 3, 50_u32]) {
+            let (launch, shape) = (covering_all(sizes, block), sizes.map(|size| size as usize));
+            let ([images, rows, columns], len) = (sizes, shape.iter().product());
+            let random = &mut edges.random;
+            let bytes = random.bytes(len);
             let most = 255 * (2 * radius + 1);
-            let sums: Vec<u32> = (0..len).map(|_| bench.random.below(u64::from(most) + 1) as u32).collect();
-            let x = bench.random.any_floats(len);
-            same!(bench, box_rows_u8 as "box_rows_u8", launch, Tolerance::Exact;
-                images = value(images), rows = value(rows), columns = value(columns), radius = value(radius),
-                x = read(&bytes), sums = write(&vec![7; len]));
-            same!(bench, box_columns_u8 as "box_columns_u8", launch, Tolerance::Exact;
+            let sums: Vec<u32> = (0..len).map(|_| random.below(u64::from(most) + 1) as u32).collect();
+            let x = random.any_floats(len);
+            same!(box_rows, box_rows_u8, launch, Tolerance::Exact;
+                rows = value(rows), columns = value(columns), radius = value(radius), x = read(&bytes),
+                sums = formed((&vec![7; len], shape)));
+            // It strides: any grid does all of the work.
+            same!(by_hand, box_columns_u8 as "box_columns_u8", ((1, 2, 1), block, 0), Tolerance::Exact;
                 images = value(images), rows = value(rows), columns = value(columns), radius = value(radius),
                 sums = read(&sums), y = write(&vec![7; len]));
-            same!(bench, sobel_f32 as "sobel_f32", launch, Tolerance::Exact;
-                images = value(images), rows = value(rows), columns = value(columns), x = read(&x),
-                y = write(&vec![7.0; len]));
-            same!(bench, sobel_u8 as "sobel_u8", launch, Tolerance::Exact;
-                images = value(images), rows = value(rows), columns = value(columns), x = read(&bytes),
-                y = write(&vec![7; len]));
+            same!(edges, sobel_f32, launch, Tolerance::Exact;
+                rows = value(rows), columns = value(columns), x = read(&x), y = formed((&vec![7.0; len], shape)));
+            same!(edges_of_bytes, sobel_u8, launch, Tolerance::Exact;
+                rows = value(rows), columns = value(columns), x = read(&bytes), y = formed((&vec![7; len], shape)));
         }
     }
-    bench.finish(448, 400_000);
+    for bench in [box_rows, by_hand, edges, edges_of_bytes] {
+        bench.finish(112, 100_000);
+    }
 }
 
 #[test]
@@ -102,26 +114,29 @@ fn luma_that_is_rounded_otherwise() {
 
 #[test]
 fn normalizations() {
-    let mut bench = Bench::new("normalize.cu", &["normalize_hwc", "normalize_chw"]);
+    let (mut hwc, mut chw) = (Bench::of::<normalize_hwc>(), Bench::of::<normalize_chw>());
     for [images, pixels, channels] in
         [[0, 3, 3], [4, 0, 1], [1, 1, 1], [2, 100, 3], [3, 33, 4], [5, 7, 0], [2, 9, 20]]
     {
         for block in [1, 64, 1024] {
             let (len, of_channels) = ((images * pixels * channels) as usize, channels as usize);
-            let (x, old) = (bench.random.bytes(len), vec![7.0; len]);
-            let mean = bench.random.floats(of_channels, -1.0, 1.0);
-            let mut deviation = bench.random.floats(of_channels, 0.1, 2.0);
+            let (x, old) = (hwc.random.bytes(len), vec![7.0; len]);
+            let mean = hwc.random.floats(of_channels, -1.0, 1.0);
+            let mut deviation = hwc.random.floats(of_channels, 0.1, 2.0);
             if let Some(first) = deviation.first_mut() {
                 *first = 0.0;
             }
-            same!(bench, normalize_hwc as "normalize_hwc", covering(len, block), Tolerance::Exact;
-                pixels = value(images * pixels), channels = value(channels), mean = read(&mean),
-                deviation = read(&deviation), x = read(&x), y = write(&old));
-            let launch = covering((images * pixels) as usize, block);
-            same!(bench, normalize_chw as "normalize_chw", launch, Tolerance::Exact;
-                images = value(images), pixels = value(pixels), channels = value(channels),
-                mean = read(&mean), deviation = read(&deviation), x = read(&x), y = write(&old));
+            same!(hwc, normalize_hwc, covering(len, block), Tolerance::Exact;
+                channels = value(channels), mean = read(&mean), deviation = read(&deviation), x = read(&x),
+                y = write(&old));
+            let shape = [images, channels, pixels];
+            same!(chw, normalize_chw, covering_all(shape, (block, 1, 1)), Tolerance::Exact;
+                pixels = value(pixels), channels = value(channels), mean = read(&mean),
+                deviation = read(&deviation), x = read(&x),
+                y = formed((&old, shape.map(|axis| axis as usize))));
         }
     }
-    bench.finish(168, 50_000);
+    for bench in [hwc, chw] {
+        bench.finish(84, 25_000);
+    }
 }

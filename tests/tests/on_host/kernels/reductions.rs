@@ -17,40 +17,60 @@ const SHAPES: [Launch; 7] = [
     ((4, 1, 1), (1024, 1, 1), 0),
 ];
 
-/// The order of the operations follows from the launch, on both sides alike.
-#[test]
-fn reductions() {
-    let kernels = ["sum_f32", "sum_f64", "dot_f32", "dot_f64", "min_f32", "min_f64", "max_f32", "max_f64"];
-    let mut bench = Bench::new("reduce.cu", &kernels);
-    for len in [0, 1, 33, 257, 3001] {
-        for (launch, parts) in SHAPES.into_iter().zip([6_u32, 4, 5, 1, 9, 3, 4]) {
-            let [x, y] = [(); 2].map(|()| bench.random.floats(len, -1e3, 1e3));
-            let [wide, other] = [&x, &y].map(|x| x.iter().map(|&x| f64::from(x) / 3.0).collect::<Vec<_>>());
-            let (n, old, narrow_old) = (len as u32, vec![7.0; parts as usize], vec![7.0; parts as usize]);
-            same!(bench, sum_f32 as "sum_f32", launch, Tolerance::Exact;
-                n = value(n), parts = value(parts), x = read(&x), sums = write(&old));
-            same!(bench, sum_f64 as "sum_f64", launch, Tolerance::Exact;
-                n = value(n), parts = value(parts), x = read(&wide), sums = write(&old));
-            same!(bench, dot_f32 as "dot_f32", launch, Tolerance::Exact;
-                n = value(n), parts = value(parts), x = read(&x), y = read(&y), sums = write(&old));
-            same!(bench, dot_f64 as "dot_f64", launch, Tolerance::Exact;
-                n = value(n), parts = value(parts), x = read(&wide), y = read(&other), sums = write(&old));
-            // Half of them with NaN and zeros of both signs.
-            let (x, wide) = match bench.random.below(2) {
-                0 => (bench.random.any_floats(len), any_doubles(&mut bench.random, len)),
-                _ => (x.iter().map(|x| x * 0.0).collect(), wide.iter().map(|x| x * 0.0).collect()),
-            };
-            same!(bench, min_f32 as "min_f32", launch, Tolerance::Exact;
-                n = value(n), parts = value(parts), x = read(&x), least = write(&narrow_old));
-            same!(bench, min_f64 as "min_f64", launch, Tolerance::Exact;
-                n = value(n), parts = value(parts), x = read(&wide), least = write(&old));
-            same!(bench, max_f32 as "max_f32", launch, Tolerance::Exact;
-                n = value(n), parts = value(parts), x = read(&x), greatest = write(&narrow_old));
-            same!(bench, max_f64 as "max_f64", launch, Tolerance::Exact;
-                n = value(n), parts = value(parts), x = read(&wide), greatest = write(&old));
+/// A reduction of one type, of finite numbers or of any. The order of the operations follows from the launch, on both
+/// sides alike.
+macro_rules! reductions {
+    ($(
+        $test:ident of $kernel:ident by $any:path:
+            |$data:ident: $ty:ty| $($argument:ident = read($value:expr)),*; $result:ident of $of:ty;
+    )*) => {$(
+        #[test]
+        fn $test() {
+            let mut bench = Bench::of::<$kernel>();
+            for len in [0, 1, 33, 257, 3001] {
+                for (parts, block) in [(6, 256), (1, 256), (8, 250), (1, 1), (7, 33), (15, 195), (4, 1024)] {
+                    let $data = [(); 2].map(|()| $any(&mut bench.random, len));
+                    same!(bench, $kernel, ((parts, 1, 1), (block, 1, 1), 0), Tolerance::Exact;
+                        $($argument = read($value),)* $result = write(&vec![7.0 as $of; parts as usize]));
+                }
+            }
+            bench.finish(140, 90_000);
         }
+    )*};
+}
+
+fn finite(random: &mut Random, len: usize) -> Vec<f32> {
+    random.floats(len, -1e3, 1e3)
+}
+
+fn finite_doubles(random: &mut Random, len: usize) -> Vec<f64> {
+    finite(random, len).into_iter().map(|x| f64::from(x) / 3.0).collect()
+}
+
+/// Floats of any bits, or zeros of both signs.
+fn any_or_zeros(random: &mut Random, len: usize) -> Vec<f32> {
+    match random.below(2) {
+        0 => random.any_floats(len),
+        _ => finite(random, len).into_iter().map(|x| x * 0.0).collect(),
     }
-    bench.finish(1120, 900_000);
+}
+
+fn any_doubles_or_zeros(random: &mut Random, len: usize) -> Vec<f64> {
+    match random.below(2) {
+        0 => any_doubles(random, len),
+        _ => finite_doubles(random, len).into_iter().map(|x| x * 0.0).collect(),
+    }
+}
+
+reductions! {
+    sums_of_floats of sum_f32 by finite: |d: f32| x = read(&d[0]); sums of f64;
+    sums_of_doubles of sum_f64 by finite_doubles: |d: f64| x = read(&d[0]); sums of f64;
+    dots_of_floats of dot_f32 by finite: |d: f32| x = read(&d[0]), y = read(&d[1]); sums of f64;
+    dots_of_doubles of dot_f64 by finite_doubles: |d: f64| x = read(&d[0]), y = read(&d[1]); sums of f64;
+    least_of_floats of min_f32 by any_or_zeros: |d: f32| x = read(&d[0]); least of f32;
+    least_of_doubles of min_f64 by any_doubles_or_zeros: |d: f64| x = read(&d[0]); least of f64;
+    greatest_of_floats of max_f32 by any_or_zeros: |d: f32| x = read(&d[0]); greatest of f32;
+    greatest_of_doubles of max_f64 by any_doubles_or_zeros: |d: f64| x = read(&d[0]); greatest of f64;
 }
 
 #[test]
