@@ -107,7 +107,7 @@ fn translated(
     if !errors.is_empty() {
         return Err(Vec::new());
     }
-    let Translated { function: mut body, types, suffixes, numbers, names } = lowered;
+    let Translated { function: mut body, types, suffixes, numbers, halves, names } = lowered;
     proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
     let name = instance.in_cpp(&function.sig.ident.to_string());
     let texts = [Build::Debug, Build::Release]
@@ -115,7 +115,8 @@ fn translated(
     write_suffixes(&mut function, &types, &suffixes);
     let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
     let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
-    Ok(quote!(#whole #numbers))
+    let halves = numbers::halves(arguments, &codegen::conditions(&function), &halves);
+    Ok(quote!(#whole #numbers #halves))
 }
 
 /// The error of an attribute on what cannot be read as a function.
@@ -188,6 +189,10 @@ fn write_suffixes(function: &mut ItemFn, types: &Types, suffixes: &[Suffix]) {
             let address = std::ptr::from_ref::<Lit>(literal).addr();
             let Some(suffix) = self.1.iter().find(|suffix| suffix.address == address) else { return };
             let Shape::Number(number) = *self.0.shape(suffix.ty) else { return };
+            // These have no literals, as rustc says.
+            if number.is_half() {
+                return;
+            }
             match literal {
                 Lit::Int(int) if !number.is_float() => {
                     *int = LitInt::new(&format!("{}{number}", int.base10_digits()), int.span());

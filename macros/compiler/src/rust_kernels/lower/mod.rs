@@ -25,7 +25,7 @@ use super::errors::{Errors, error};
 use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
-use super::types::{Literal, Shape, Ty, Types};
+use super::types::{Literal, Number, Shape, Ty, Types};
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
 pub(super) use structures::{Structure, structure};
@@ -52,6 +52,8 @@ pub(super) struct Translated {
     pub(super) suffixes: Vec<Suffix>,
     /// The types that must be numbers, and where they are used as such.
     pub(super) numbers: Vec<(Ty, Span)>,
+    /// The paths of types that must be those of the crate `half`.
+    pub(super) halves: Vec<(ExprPath, Number)>,
     /// The names that it uses in C++.
     pub(super) names: Names,
 }
@@ -88,7 +90,8 @@ pub(super) fn lower(
         lower.undecided();
     }
     let Lower { errors, types, locals, constants, callees, named, closures, suffixes, .. } = lower;
-    let (names, shared, numbers, orders) = (lower.names, lower.shared, lower.numbers, lower.orders);
+    let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
+    let (orders, halves) = (lower.orders, lower.halves);
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).chain(orders).collect()),
@@ -105,7 +108,7 @@ pub(super) fn lower(
         shared,
         same_lengths: Vec::new(),
     };
-    Ok(Translated { function, types, suffixes, numbers, names })
+    Ok(Translated { function, types, suffixes, numbers, halves, names })
 }
 
 struct Lower<'e> {
@@ -122,6 +125,7 @@ struct Lower<'e> {
     closures: Vec<Closure>,
     suffixes: Vec<Suffix>,
     numbers: Vec<(Ty, Span)>,
+    halves: Vec<(ExprPath, Number)>,
     /// The type that `return` gives; `None` in a closure's body until it is known.
     result: Option<Ty>,
     own_name: syn::Ident,
@@ -163,6 +167,7 @@ impl<'e> Lower<'e> {
             closures: Vec::new(),
             suffixes: Vec::new(),
             numbers: Vec::new(),
+            halves: Vec::new(),
             result: None,
             own_name: name.clone(),
             index_name: "i".to_owned(),
@@ -228,7 +233,7 @@ impl Lower<'_> {
         let last = path.path.segments.iter().rev().take(2).map(|segment| segment.ident.to_string());
         let mut last: Vec<_> = last.collect();
         // `f32::MAX` is more than a `MAX`.
-        if last.get(1).is_none_or(|ty| super::types::Number::named(ty).is_none()) {
+        if last.get(1).is_none_or(|ty| Number::named(ty).is_none()) {
             last.truncate(1);
         }
         last.reverse();
