@@ -30,7 +30,7 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     rust_kernels::expand(Role::Kernel, attribute.into(), item.into()).into()
 }
 
-/// Makes a Rust function one that kernels in Rust can call.
+/// Makes a Rust function one that kernels in Rust can call, and a struct one whose values they can have.
 ///
 /// See the book for the language.
 #[proc_macro_attribute]

@@ -7,8 +7,9 @@ pub use crate::base::chunk::Chunk;
 pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
-    Block, Callee, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource,
-    RustText, blocks, constant, indices,
+    Block, BlockValue, Callee, Define, DeviceFunction, FieldConstant, Index, KernelConstant, KernelFault,
+    KernelNumber, KernelType, Out, Own, RustSource, RustText, RustType, StructLayout, blocks, constant,
+    indices, number, sealed, struct_value,
 };
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};

@@ -25,6 +25,23 @@ pub struct Offset {
     pub y: f32,
 }
 
+/// A struct that kernels of other crates name.
+#[device]
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[bytemuck(crate = "thalweg::bytemuck")]
+#[repr(C)]
+#[allow(missing_docs, reason = "its fields say it")]
+pub struct Weighted {
+    pub value: f64,
+    pub weight: f64,
+}
+
+/// The one of the greater weight.
+#[device]
+pub fn heavier(a: Weighted, b: Weighted) -> Weighted {
+    if a.weight > b.weight { a } else { b }
+}
+
 #[kernels("../cu/elements.cu")]
 unsafe extern "CUDA" {
     /// `y[i] += a * x[i]`, with a host body for each thread.

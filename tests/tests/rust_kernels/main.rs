@@ -1,5 +1,6 @@
 //! Kernels in Rust: what they compute, what launches check, and how a fault is reported.
 
+mod both;
 mod elements;
 mod faults;
 mod gpu;
@@ -9,4 +10,5 @@ mod instances;
 mod launches;
 mod names;
 mod nvrtc;
+mod structs;
 mod tiles;

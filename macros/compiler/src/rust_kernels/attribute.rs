@@ -177,7 +177,7 @@ pub(super) fn others(function: &mut ItemFn, role: Role, errors: &mut Errors) {
     let requires: Vec<_> =
         function.attrs.iter().filter(|attribute| attribute.path().is_ident("requires")).collect();
     requires.into_iter().for_each(|attribute| requirement(attribute, &name, role, errors));
-    let mut inside = Inside(errors);
+    let mut inside = Inside(errors, "function");
     inside.visit_signature(&function.sig);
     inside.visit_block(&function.block);
 }
@@ -213,17 +213,17 @@ fn requirement(attribute: &Attribute, name: &Ident, role: Role, errors: &mut Err
     }
 }
 
-/// Reports `#[cfg]` within the function: rustc would leave out of it what the C++ has.
-struct Inside<'e>(&'e mut Errors);
+/// Reports `#[cfg]` within a function or a struct, as it is called: rustc would leave out of it what the C++ has.
+pub(super) struct Inside<'e>(pub(super) &'e mut Errors, pub(super) &'static str);
 
 impl<'ast> Visit<'ast> for Inside<'_> {
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let path = attribute.path();
         if path.is_ident("cfg") || path.is_ident("cfg_attr") {
             let name = path.to_token_stream();
-            let what = format!("`#[{name}]` inside of a function is not in the language of kernels");
+            let what = format!("`#[{name}]` inside of a {} is not in the language of kernels", self.1);
             let notes = ["the macro does not know which conditions hold".to_owned()];
-            let help = "put it on the whole function, and write one for each case".to_owned();
+            let help = format!("put it on the whole {}, and write one for each case", self.1);
             self.0.push(error(path, "TW0901", &what, &notes, Some(help)));
         }
         visit::visit_attribute(self, attribute);

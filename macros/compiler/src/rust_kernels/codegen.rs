@@ -78,8 +78,31 @@ pub(super) fn without_ours(item: &ItemFn) -> ItemFn {
     item
 }
 
+/// What defines constants in C++.
+pub(super) fn definitions(private: &TokenStream, constants: &[(ExprPath, String)]) -> Vec<TokenStream> {
+    let at = Span::mixed_site();
+    let definition = |(path, name): &(ExprPath, String)| {
+        // An error of the constant's type points at its name.
+        let constant = quote_spanned!(path.span().resolved_at(at)=> &#path);
+        quote_spanned!(at=> (#name, || #private::constant(#constant)))
+    };
+    constants.iter().map(definition).collect()
+}
+
+/// The types that rustc alone knows, under their names in C++.
+pub(super) fn named(private: &TokenStream, types: &[(ExprPath, String)]) -> Vec<TokenStream> {
+    let at = Span::mixed_site();
+    let named = |(path, name): &(ExprPath, String)| {
+        let ty = type_beside(path);
+        // An error of the type points at its name.
+        let source = quote_spanned!(path.span().resolved_at(at)=> <#ty as #private::KernelType>::TYPE);
+        quote_spanned!(at=> (#name, #source))
+    };
+    types.iter().map(named).collect()
+}
+
 /// The type beside a `#[device]` function: the function's path is its path, too.
-fn type_beside(path: &ExprPath) -> Type {
+pub(super) fn type_beside(path: &ExprPath) -> Type {
     Type::Path(syn::TypePath { attrs: Vec::new(), qself: path.qself.clone(), path: path.path.clone() })
 }
 
@@ -99,11 +122,7 @@ impl Generator<'_> {
         let private = &self.private;
         let at = Span::mixed_site();
         let name = self.instance.in_cpp(&self.item.sig.ident.to_string());
-        let constants = body.constants.iter().map(|(path, name)| {
-            // An error of the constant's type points at its name.
-            let constant = quote_spanned!(path.span().resolved_at(at)=> &#path);
-            quote_spanned!(at=> (#name, || #private::constant(#name, #constant)))
-        });
+        let (constants, types) = (definitions(private, &body.constants), named(private, &body.named));
         let callees = body.callees.iter().map(|(path, name)| {
             let ty = type_beside(path);
             quote_spanned!(at=> (#name, &|| <#ty as #private::DeviceFunction>::SOURCE))
@@ -125,7 +144,9 @@ impl Generator<'_> {
                 file: ::core::file!(),
                 text: if ::core::cfg!(debug_assertions) { #debug } else { #release },
                 constants: &[#(#constants),*],
+                types: &[#(#types),*],
                 callees: &[#(#callees),*],
+                layout: ::core::option::Option::None,
             }
         }
     }
@@ -429,7 +450,7 @@ impl Generator<'_> {
 }
 
 /// The text as a raw string, which stays readable where the code is shown.
-fn raw(text: &str) -> Literal {
+pub(super) fn raw(text: &str) -> Literal {
     let hashes = "#".repeat(1 + text.matches("\"#").count());
     Literal::from_str(&format!("r{hashes}\"{text}\"{hashes}")).unwrap_or_else(|_| Literal::string(text))
 }

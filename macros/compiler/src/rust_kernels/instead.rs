@@ -85,7 +85,6 @@ pub(super) fn of_call(path: &Path) -> (&'static [&'static str], String) {
         [.., "mem", "swap"] => "write `(a, b) = (b, a);`",
         [.., "mem", "size_of"] => "write the number, or a `const` outside of the kernel",
         [.., ty, "default"] if is_number(ty) => "write the number",
-        [_] => "use a tuple or an array",
         _ => "write a function with `#[device]` that does it, outside of any `impl`",
     };
     (&[], help.to_owned())
@@ -110,7 +109,7 @@ pub(super) fn of_type(ty: &Type) -> (&Type, String) {
                     "write an element for each thread, and combine them in another kernel or on the host"
                 }
                 _ if Number::named(&last.ident.to_string()).is_some() => "write its name alone",
-                _ => "if it is an alias, write its type; if it is a struct, use its fields by themselves",
+                _ => "kernels have structs without parameters: write one for each type, with `#[device]`",
             }
         }
         Type::Array(_) => "write the length as a number",

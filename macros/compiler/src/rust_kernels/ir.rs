@@ -34,6 +34,8 @@ pub(super) struct Function {
     pub(super) constants: Vec<(syn::ExprPath, String)>,
     /// The `#[device]` functions that it calls, and their names in C++.
     pub(super) callees: Vec<(syn::ExprPath, String)>,
+    /// The types of which only rustc knows more than the name, and their names in C++.
+    pub(super) named: Vec<(syn::ExprPath, String)>,
     pub(super) closures: Vec<Closure>,
     /// The types of the arrays in shared memory.
     pub(super) shared: Vec<syn::Type>,
@@ -78,6 +80,8 @@ pub(super) enum Pattern {
     Tuple(Vec<Pattern>),
     /// An array.
     Array(Vec<Pattern>),
+    /// The fields of a struct, under their names in C++.
+    Struct(Vec<(String, Pattern)>),
 }
 
 impl Pattern {
@@ -87,6 +91,7 @@ impl Pattern {
             Self::Name(name) => found(*name),
             Self::Wild => {}
             Self::Tuple(parts) | Self::Array(parts) => parts.iter().for_each(|part| part.names(found)),
+            Self::Struct(fields) => fields.iter().for_each(|(_, part)| part.names(found)),
         }
     }
 }
@@ -128,6 +133,8 @@ pub(super) enum Kind {
     Field(Box<Expr>, String),
     Tuple(Vec<Expr>),
     Array(Vec<Expr>),
+    /// The fields, under their names in C++, and what the others are taken of.
+    Struct(Vec<(String, Expr)>, Option<Box<Expr>>),
     /// The value, and the length in C++.
     Repeat(Box<Expr>, String),
     Ref(Box<Expr>),

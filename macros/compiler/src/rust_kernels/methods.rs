@@ -213,6 +213,7 @@ pub(super) fn number_method(types: &Types, receiver: Ty, name: &str) -> Option<&
             Some(super::types::Literal::Integer) => named.find(|method| method.of.has(Number::I32)),
             None => named.next(),
         },
+        Shape::Named(_) => named.next(),
         _ => None,
     }
 }

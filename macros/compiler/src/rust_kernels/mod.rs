@@ -1,4 +1,4 @@
-//! `#[kernel] fn` and `#[device] fn`: kernels in Rust.
+//! `#[kernel] fn`, `#[device] fn` and `#[device] struct`: kernels in Rust.
 //!
 //! The function stays as it is: rustc compiles it, and the simulated device runs it. Beside it stands the same
 //! in CUDA C++, for a GPU. `attribute`, `signature` and `written` read what the user wrote, `lower` resolves
@@ -14,10 +14,13 @@ mod instead;
 mod ir;
 mod lower;
 mod methods;
+mod named;
 mod names;
+mod numbers;
 mod role;
 mod shared_memory;
 mod signature;
+mod structure;
 mod stub;
 mod types;
 mod written;
@@ -45,6 +48,9 @@ pub fn expand(role: Role, attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(found) => {
+            if let (Role::Device, Ok(item)) = (role, syn::parse2(item.clone())) {
+                return structure::expand(&arguments, item, errors);
+            }
             errors.push(no_function(&item, role, &found));
             let errors = errors.iter().map(syn::Error::to_compile_error);
             return quote!(#(#errors)* #item);
@@ -92,15 +98,18 @@ fn translated(
         Vec::new()
     })?;
     let signature = signature::signature(&function, role, errors).ok_or_else(Vec::new)?;
-    let Translated { function: body, types, suffixes, names } = lower::lower(&function, &signature, errors)?;
+    let lowered = lower::lower(&function, &signature, errors)?;
     if !errors.is_empty() {
         return Err(Vec::new());
     }
+    let Translated { function: body, types, suffixes, numbers, names } = lowered;
     let name = instance.in_cpp(&function.sig.ident.to_string());
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
-    Ok(codegen::function(role, arguments, &function, instance, &signature, &body, &texts))
+    let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
+    let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
+    Ok(quote!(#whole #numbers))
 }
 
 /// The error of an attribute on what cannot be read as a function.
@@ -112,7 +121,18 @@ fn no_function(item: &TokenStream, role: Role, found: &syn::Error) -> syn::Error
             if syn::parse2::<syn::Item>(item.clone())
                 .is_ok_and(|item| !matches!(item, syn::Item::Verbatim(_))) =>
         {
-            (format!("`#[{attribute}]` is on an item that is not a function"), vec![], "put it on a `fn`")
+            match role {
+                Role::Kernel => (
+                    format!("`#[{attribute}]` is on an item that is not a function"),
+                    vec![],
+                    "put it on a `fn`",
+                ),
+                Role::Device => (
+                    format!("`#[{attribute}]` is on an item that is no function and no struct"),
+                    vec![],
+                    "put it on a `fn` or a `struct`",
+                ),
+            }
         }
         Err(_) => (
             format!("`#[{attribute}]` cannot read this function"),

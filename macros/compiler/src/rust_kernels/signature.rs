@@ -6,6 +6,7 @@ use syn::{FnArg, Ident, ItemFn, Pat, PathArguments, ReturnType, Safety, Type};
 
 use super::errors::{Errors, error};
 use super::instead;
+use super::named;
 use super::role::Role;
 use super::types::{Number, Shape, Ty};
 use super::written::{Alone, ReadsTypes, dimensions};
@@ -181,11 +182,11 @@ fn parameter(typed: &syn::PatType, index: usize, role: Role, errors: &mut Errors
             let (who, takes) = match role {
                 Role::Kernel => (
                     "kernel",
-                    "kernels take numbers and arrays by value, `&[T]`, `&mut Own<[T]>` and `&mut Out<[T]>`",
+                    "kernels take numbers, arrays and structs by value, `&[T]`, `&mut Own<[T]>` and `&mut Out<[T]>`",
                 ),
                 Role::Device => (
                     "`#[device]` function",
-                    "functions of kernels take numbers, tuples, arrays, references to them and `&[T]`",
+                    "functions of kernels take numbers, tuples, arrays, structs, references to them and `&[T]`",
                 ),
             };
             let what = match is_element {
@@ -265,6 +266,9 @@ fn own_or_out(element: &Type) -> String {
     )
 }
 
+/// In place of a tuple, whose parts rustc may put in any order.
+const OF_TUPLES: &str = "a tuple has no layout that a GPU knows: use a struct with `#[device]`, or an array";
+
 /// The elements of a slice or of a handle. Device memory has none whose bytes may be wrong.
 fn of_elements(element: &Type, role: Role) -> Result<Type, Refused<'_>> {
     if Alone::default().type_of(element).is_none() {
@@ -275,12 +279,12 @@ fn of_elements(element: &Type, role: Role) -> Result<Type, Refused<'_>> {
         return Ok(element.clone());
     }
     match innermost(element) {
-        Type::Path(path) if is_number(path) => Ok(element.clone()),
+        Type::Path(path) if is_number(path) || named::is_name(path) => Ok(element.clone()),
         part @ Type::Path(path) if path.path.is_ident("bool") => {
             Err(Refused::element(part, "use `u8`, and compare with 0: a byte in a buffer may have any value"))
         }
-        part @ Type::Tuple(_) => Err(Refused::element(part, "use an array, or a slice for each part")),
-        part => Err(Refused::element(part, "use numbers, or arrays of numbers")),
+        part @ Type::Tuple(_) => Err(Refused::element(part, OF_TUPLES)),
+        part => Err(Refused::element(part, "use numbers, arrays of numbers, or structs")),
     }
 }
 
@@ -305,13 +309,11 @@ fn by_value(ty: &Type, role: Role) -> Result<ParameterKind, Refused<'_>> {
         return Ok(ParameterKind::Value(ty.clone()));
     }
     match innermost(ty) {
-        Type::Path(path) if is_number(path) || path.path.is_ident("bool") => {
+        Type::Path(path) if is_number(path) || path.path.is_ident("bool") || named::is_name(path) => {
             Ok(ParameterKind::Value(ty.clone()))
         }
-        part @ Type::Tuple(_) => {
-            Err(Refused::whole(part, "take each part as a parameter of its own, or use an array"))
-        }
-        part => Err(Refused::whole(part, "use numbers, `bool`, or arrays of them")),
+        part @ Type::Tuple(_) => Err(Refused::whole(part, OF_TUPLES)),
+        part => Err(Refused::whole(part, "use numbers, `bool`, arrays of them, or structs")),
     }
 }
 

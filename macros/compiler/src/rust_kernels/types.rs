@@ -1,10 +1,13 @@
 //! The types of the language of kernels, and their unification over a whole function.
 //!
-//! rustc knows types that this crate cannot see: those of `#[device]` functions, of constants outside of the
-//! function and of the fields of structs. They are variables that came from [`Types::foreign`]. What follows
-//! for a literal is written into the Rust function as its suffix, so that rustc judges it at the user's token.
+//! rustc knows types that this crate cannot see: those of `#[device]` functions and of constants outside of the
+//! function. They are variables that came from [`Types::foreign`]. A struct and the fields of its values are
+//! [`Named`]. What follows for a literal is written into the Rust function as its suffix, so that rustc judges it
+//! at the user's token.
 
 use std::fmt;
+
+use super::named::{Named, Part};
 
 /// A number type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -119,6 +122,8 @@ pub(super) enum Shape {
     /// A variable of which each thread of a block has its own.
     Private(Ty),
     Closure(usize),
+    /// A type that rustc alone knows, but which C++ has by a name.
+    Named(Named),
     /// The type of an expression with an error, which was reported: nothing more is said of it.
     Reported,
 }
@@ -233,9 +238,24 @@ impl Types {
     }
 
     /// The type of the elements of an array or a slice.
-    pub(super) fn element(&self, ty: Ty) -> Option<Ty> {
-        match *self.shape(self.value(ty)) {
-            Shape::Array(of, _) | Shape::Slice(of) => Some(of),
+    pub(super) fn element(&mut self, ty: Ty) -> Option<Ty> {
+        match self.shape(self.value(ty)) {
+            Shape::Array(of, _) | Shape::Slice(of) => Some(*of),
+            Shape::Named(_) => self.part(ty, Part::Element),
+            _ => None,
+        }
+    }
+
+    /// A part of a type that rustc alone knows.
+    pub(super) fn part(&mut self, ty: Ty, part: Part) -> Option<Ty> {
+        let part = self.as_named(ty)?.part(part);
+        Some(self.add(Shape::Named(part)))
+    }
+
+    /// The type behind references, if rustc alone knows it.
+    pub(super) fn as_named(&self, ty: Ty) -> Option<&Named> {
+        match self.shape(self.value(ty)) {
+            Shape::Named(named) => Some(named),
             _ => None,
         }
     }
@@ -270,6 +290,11 @@ impl Types {
             (Shape::Array(a, _) | Shape::Slice(a), Shape::Array(b, _) | Shape::Slice(b))
             | (Shape::Option(a), Shape::Option(b))
             | (Shape::Private(a), Shape::Private(b)) => self.unify(a, b),
+            (Shape::Named(named), Shape::Array(of, _) | Shape::Slice(of))
+            | (Shape::Array(of, _) | Shape::Slice(of), Shape::Named(named)) => {
+                let element = self.add(Shape::Named(named.part(Part::Element)));
+                self.unify(element, of);
+            }
             (Shape::Tuple(a), Shape::Tuple(b)) => a.into_iter().zip(b).for_each(|(a, b)| self.unify(a, b)),
             _ => {}
         }
@@ -334,6 +359,7 @@ impl Types {
             Shape::Block => "tw::Block".to_owned(),
             Shape::Thread => "tw::BlockThread".to_owned(),
             Shape::Index(dimensions) => format!("tw::Array<usize, {dimensions}>"),
+            Shape::Named(named) => named.cpp(),
             Shape::Unknown(_) | Shape::Closure(_) | Shape::Reported => return None,
         })
     }

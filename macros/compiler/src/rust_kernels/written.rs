@@ -1,8 +1,9 @@
 //! The types that the user writes.
 
 use quote::ToTokens;
-use syn::{BinOp, Expr, ExprLit, GenericArgument, Lit, PathArguments, Type};
+use syn::{BinOp, Expr, ExprLit, GenericArgument, Lit, PathArguments, Type, TypePath};
 
+use super::named;
 use super::types::{Length, Number, Shape, Ty, Types};
 use crate::groups::peel;
 
@@ -12,6 +13,9 @@ pub(super) trait ReadsTypes {
 
     /// The length of an array in C++; `None` if it is none of the language.
     fn length_of(&mut self, length: &Expr) -> Option<String>;
+
+    /// The type of this name, which rustc alone knows.
+    fn type_named(&mut self, path: &TypePath) -> Ty;
 
     /// A type of the language; `None` for every other one.
     fn type_of(&mut self, ty: &Type) -> Option<Ty> {
@@ -51,6 +55,7 @@ pub(super) trait ReadsTypes {
                         let dimensions = dimensions(arguments)?;
                         self.types().add(Shape::Index(dimensions))
                     }
+                    _ if named::is_name(path) => self.type_named(path),
                     _ => return None,
                 }
             }
@@ -83,6 +88,10 @@ impl ReadsTypes for Alone {
             }
         }
         is_length(length).then(String::new)
+    }
+
+    fn type_named(&mut self, _: &TypePath) -> Ty {
+        self.0.foreign()
     }
 }
 

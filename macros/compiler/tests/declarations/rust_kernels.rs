@@ -52,8 +52,13 @@ fn what_is_not_in_the_language_is_named_with_what_to_write() {
         ("let c = 'x';", "a `char`", "write `b'x'`, which is a `u8`"),
         ("let c = 'é';", "a `char`", "use its number, a `u32`"),
         ("let v = x.get(3)?;", "`?`", "write `let Some(x) = … else { return };`"),
-        ("let p = P { a: 1.0 }; let b = p.a;", "a struct", "use a tuple or an array"),
-        ("let p = P(1.0);", "the struct or variant `P`", "use a tuple or an array"),
+        ("let p = P { a: 1.0, .. };", "a struct of defaults", "write all fields"),
+        (
+            "let p = P::new(1.0);",
+            "`P::new`",
+            "write a function with `#[device]` that does it, outside of any",
+        ),
+        ("let p = Shape::Round(1.0);", "`Shape::Round`", "write a function with `#[device]`"),
         ("let p = Shape::Round;", "the variant `Shape::Round`", "use numbers"),
         ("let p = Some(1.0);", "making an `Option`", "use a `bool` beside the value"),
         ("let p = None;", "making an `Option`", "use a `bool` beside the value"),
@@ -115,7 +120,7 @@ fn types_are_named_with_what_to_use() {
         ("&str", "str", "use numbers"),
         ("*const f32", "*const f32", "use a slice, `&[T]`, and indices"),
         ("half::f16", "half::f16", "use `f32`"),
-        ("Real", "Real", "if it is an alias, write its type; if it is a struct, use its fields"),
+        ("Pair<f32>", "Pair<f32>", "kernels have structs without parameters: write one for each type"),
         ("std::primitive::u8", "std::primitive::u8", "write its name alone"),
     ] {
         let fact = format!("TW0902]: a kernel cannot use the type `{part}`\n");
@@ -143,7 +148,10 @@ fn parameters_are_named_with_what_to_use() {
         ("&Out<[f32]>", "write `&mut Out<[f32]>`"),
         ("&Index", "write `Index`"),
         ("Index<4>", "write `Index`, `Index<2>` or `Index<3>`"),
-        ("(f32, f32)", "take each part as a parameter of its own, or use an array"),
+        ("(f32, f32)", "a tuple has no layout that a GPU knows: use a struct with `#[device]`, or an array"),
+        ("&Particle", "pass it by value: `Particle`"),
+        ("&mut Particle", "write `&mut Own<[Particle]>`, of which each thread has its own element"),
+        ("Pair<f32>", "kernels have structs without parameters"),
         ("char", "use `u8` or `u32`"),
         ("String", "use an array of a fixed length"),
         ("&dyn Shape", "call the function by its name; it needs `#[device]`"),
@@ -153,9 +161,9 @@ fn parameters_are_named_with_what_to_use() {
     for (ty, element, help) in [
         ("&[bool]", "bool", "use `u8`, and compare with 0"),
         ("&mut Out<[bool]>", "bool", "use `u8`, and compare with 0"),
-        ("&[(f32, f32)]", "(f32, f32)", "use an array, or a slice for each part"),
+        ("&[(f32, f32)]", "(f32, f32)", "a tuple has no layout that a GPU knows: use a struct"),
         ("&[AtomicU32]", "AtomicU32", "write an element for each thread"),
-        ("&[Real]", "Real", "if it is an alias, write its type"),
+        ("&[Pair<f32>]", "Pair<f32>", "kernels have structs without parameters"),
         ("&mut Own<[f16]>", "f16", "use `f32`"),
         ("&[[bool; 2]]", "bool", "use `u8`, and compare with 0"),
     ] {
@@ -168,6 +176,57 @@ fn parameters_are_named_with_what_to_use() {
         error.ends_with("\nhelp: pass the thread's element, such as a `&mut f32`, or its value"),
         "{error}"
     );
+}
+
+#[test]
+fn structs_have_a_layout_and_fields_that_a_gpu_knows() {
+    let error = |text: &str| error_of(Role::Device, "", text);
+    for (field, part, help) in [
+        ("bool", "bool", "use `u8`, and compare with 0: a byte in a buffer may have any value"),
+        ("[[bool; 2]; 3]", "bool", "use `u8`"),
+        ("(f32, u32)", "(f32, u32)", "a tuple has no layout that a GPU knows: use a struct"),
+        ("&'static [f32]", "&'static [f32]", "use an index into a slice that the kernel takes"),
+        ("Index", "Index", "use a number"),
+    ] {
+        let said = error(&format!("#[repr(C)] struct P {{ a: f32, b: {field} }}"));
+        let fact = format!("[TW0902]: a field of a kernel's struct cannot have the type `{part}`\n");
+        assert!(said.starts_with(&fact) && said.contains(&format!("\nhelp: {help}")), "{said}");
+    }
+    for (field, help) in [
+        ("char", "use `u8` or `u32`"),
+        ("*const f32", "use a slice, `&[T]`, and indices"),
+        ("Option<u32>", "use a `bool` beside the value"),
+        ("Vec<f32>", "use an array of a fixed length"),
+        ("u128", "use a number of up to 64 bits"),
+    ] {
+        let said = error(&format!("#[repr(C)] struct P {{ a: {field} }}"));
+        let fact = format!("[TW0902]: a kernel cannot use the type `{field}`\n");
+        assert!(said.starts_with(&fact) && said.contains(&format!("\nhelp: {help}")), "{said}");
+    }
+    for (item, fact, help) in [
+        ("struct P { a: f32 }", "`P` has no layout that a GPU knows", "write `#[repr(C)]` above it"),
+        ("#[repr(align(4))] struct P { a: f32 }", "`P` has no layout that a GPU knows", "write `#[repr(C)]`"),
+        ("#[repr(C, packed)] struct P { a: f32 }", "`P` is packed", "remove `packed`"),
+        ("#[repr(C)] struct P<T> { a: T }", "`P` is generic", "write a struct for each type"),
+        ("#[repr(C)] struct P;", "`P` has no fields", "give it a field, or leave it out"),
+        (
+            "#[repr(C)] #[device] struct P { a: f32 }",
+            "`P` has `#[device]` and `#[device]`",
+            "remove one of them",
+        ),
+        (
+            "enum P { A }",
+            "`#[device]` is on an item that is no function and no struct",
+            "put it on a `fn` or a",
+        ),
+        ("union P { a: f32 }", "`#[device]` is on an item that is no function and no struct", "put it on a"),
+    ] {
+        let said = error(item);
+        assert!(said.starts_with(&format!("[TW0910]: {fact}\n")), "{said}");
+        assert!(said.contains(&format!("\nhelp: {help}")), "{said}");
+    }
+    let said = error("#[repr(C)] struct P { #[cfg(test)] a: f32 }");
+    assert!(said.starts_with("[TW0901]: `#[cfg]` inside of a struct is not"), "{said}");
 }
 
 #[test]
@@ -211,6 +270,11 @@ fn methods_are_named_with_what_to_write() {
         ("let s = a.total_cmp(&a);", "total_cmp` of `f32", "compare by an operator"),
         ("let s = n.into();", "into` of `u32", "write the type"),
         ("let s = a.gamma();", "gamma` of `f32", "write it out with operators, `if` and loops"),
+        (
+            "let p: P = f(); let s = p.norm();",
+            "norm",
+            "write it as a function with `#[device]`, outside of any",
+        ),
     ] {
         let fact = format!("TW0908]: the method `{method}` is not in the language of kernels\n");
         assert_body(body, &fact, help);

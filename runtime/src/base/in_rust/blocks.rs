@@ -284,18 +284,24 @@ impl<T> fmt::Debug for Private<T> {
     }
 }
 
-mod sealed {
+#[doc(hidden)]
+pub mod sealed {
+    //! What `#[device]` implements for structs, too.
+
+    /// An element of an array in shared memory.
     pub trait Number: bytemuck::Pod {}
+    /// What may be a [`BlockValue`](super::BlockValue).
     pub trait Value {}
 }
 
-/// A value that the threads of a block may have from each other: a number, a `bool`, tuples and arrays of these.
+/// A value that the threads of a block may have from each other: a number, a `bool`, a struct with `#[device]`,
+/// tuples and arrays of these.
 ///
 /// No other is one: a thread's index would give a thread the element of another, and a reference may be to a
 /// thread's own memory.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value that a block's threads may have from each other",
-    label = "expected a number, a `bool`, or a tuple or array of these"
+    label = "expected a number, a `bool`, a struct with `#[device]`, or a tuple or array of these"
 )]
 pub trait BlockValue: Copy + sealed::Value {}
 
@@ -321,11 +327,11 @@ macro_rules! tuples {
 }
 tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F));
 
-/// An array that shared memory can hold: of numbers, or of arrays of numbers.
+/// An array that shared memory can hold: of numbers or structs, or of arrays of these.
 pub trait SharedArray: Pod {
     /// The place of an element: a number, or a row and a column.
     type At;
-    /// A number.
+    /// A number or a struct.
     type Element;
     /// The number of elements.
     #[doc(hidden)]

@@ -72,8 +72,16 @@ template <class T, usize N> struct Array {
         check(index, N, line);
         return a[index];
     }
+    TW_MEMBER usize len() const { return N; }
     TW_MEMBER Slice<T> all() const { return {a, N}; }
 };
+
+template <class T> struct OfArray {};
+template <class T, usize N> struct OfArray<Array<T, N>> {
+    typedef T Element;
+};
+/// The type of the elements of an array.
+template <class T> using Element = typename OfArray<T>::Element;
 
 /// `[value; N]`
 template <usize N, class T> TW_FN Array<T, N> filled(T value) {

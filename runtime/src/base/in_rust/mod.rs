@@ -12,13 +12,15 @@ mod launch;
 mod native;
 mod source;
 mod tiles;
+mod types;
 
 pub use fault::KernelFault;
 
-pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
-pub use constant::{KernelConstant, constant};
+pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks, sealed};
+pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
 pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
 pub use tiles::{Elements, Fill, OwnRow, OwnTile, Row, Rows, Tile, Tiles};
+pub use types::{KernelNumber, KernelType, RustType, StructLayout, number};

@@ -16,12 +16,15 @@
 #define TW_MEMBER __device__ __forceinline__
 #define TW_FN static __attribute__((unused)) __device__ __forceinline__
 #define TW_UNROLL _Pragma("unroll")
+// NVRTC has no `offsetof`.
+#define TW_OFFSET(type, field) __INTADDR__(&((type*)0)->field)
 #else
 #include <math.h>
 #define TW_DEVICE __attribute__((unused)) inline
 #define TW_MEMBER inline
 #define TW_FN static __attribute__((unused)) inline
 #define TW_UNROLL
+#define TW_OFFSET(type, field) __builtin_offsetof(type, field)
 #endif
 #define TW_UNLIKELY(condition) __builtin_expect(bool(condition), 0)
 

@@ -4,18 +4,19 @@ use std::fmt::{self, Write};
 use std::ptr;
 
 use super::fault::{FaultThread, KernelFault};
+use super::types::{RustType, StructLayout};
 
 /// Finds the source of a function that another calls. It is called when the sources are joined: constants
 /// that named each other, of functions that call each other, would have no end.
 #[doc(hidden)]
 pub type Callee = &'static (dyn Fn() -> &'static RustSource + Send + Sync);
 
-/// Writes the definition of a constant in C++, of a value that only rustc knows.
+/// The type of a constant, and its value in C++, which only rustc knows.
 #[doc(hidden)]
-pub type Define = fn() -> String;
+pub type Define = fn() -> (&'static RustType, String);
 
 // Note 61: the parts are joined when the program runs.
-/// A function in CUDA C++, but for what only rustc knows.
+/// A function or a struct in CUDA C++, but for what only rustc knows.
 #[doc(hidden)]
 pub struct RustSource {
     /// Its name in C++.
@@ -25,8 +26,12 @@ pub struct RustSource {
     pub text: RustText,
     /// The constants that it names, and what defines each.
     pub constants: &'static [(&'static str, Define)],
+    /// The types that only rustc knows, under the names that it gives them.
+    pub types: &'static [(&'static str, &'static RustType)],
     /// The functions that it calls, under the names by which it calls them.
     pub callees: &'static [(&'static str, Callee)],
+    /// The layout of a struct.
+    pub layout: Option<StructLayout>,
 }
 
 /// The text of a function, and the line of the Rust file that each of its lines comes from. A line of 0 comes
@@ -96,10 +101,10 @@ impl RustSource {
     /// The source of a function with errors, which is never joined.
     pub const fn none(name: &'static str) -> Self {
         let text = RustText { text: "", lines: &[] };
-        Self { name, file: "", text, constants: &[], callees: &[] }
+        Self { name, file: "", text, constants: &[], types: &[], callees: &[], layout: None }
     }
 
-    /// The whole program: the headers, the functions that the kernel calls, and the kernel.
+    /// The whole program: the headers, the structs and functions that the kernel calls, and the kernel.
     pub fn joined(&'static self) -> String {
         let mut program = String::from("#line 1 \"thalweg.cuh\"\n");
         for header in HEADERS {
@@ -134,18 +139,21 @@ impl RustSource {
         order
     }
 
-    /// Adds the functions that this one calls, and then this one, each once.
+    /// Adds the structs that this one names and the functions that it calls, and then this one, each once.
     fn collect(&'static self, order: &mut Vec<&'static Self>) {
         if order.iter().any(|known| ptr::eq(*known, self)) {
             return;
         }
+        let constants = self.constants.iter().map(|(_, define)| define().0);
+        let types = self.types.iter().map(|(_, ty)| *ty).chain(constants);
+        types.filter_map(RustType::source).for_each(|source| source.collect(order));
         for (_, callee) in self.callees {
             callee().collect(order);
         }
         order.push(self);
     }
 
-    /// Writes the function in a namespace of its own, so that names of different places do not meet.
+    /// Writes the function or struct in a namespace of its own, so that names of different places do not meet.
     fn write(&'static self, number: usize, order: &[&'static Self], program: &mut String) {
         let mut line = |text: &str| {
             program.push_str(text);
@@ -153,12 +161,18 @@ impl RustSource {
         };
         line(&format!("namespace in_rust_{number} {{"));
         let from_last = order.len() - 1 - number;
-        if from_last > 0 {
+        if from_last > 0 && self.layout.is_none() {
             line(&format!("TW_FN u32 line(u32 line) {{ return {from_last}u << {LINE_BITS} | line; }}"));
+        }
+        let place = |source: &'static Self| {
+            order.iter().position(|known| ptr::eq(*known, source)).unwrap_or_default()
+        };
+        for (alias, ty) in self.types {
+            line(&format!("using {alias} = {};", ty.in_cpp(&place)));
         }
         for (alias, callee) in self.callees {
             let callee = callee();
-            let of = order.iter().position(|known| ptr::eq(*known, callee)).unwrap_or_default();
+            let of = place(callee);
             let name = callee.name;
             if *alias == name {
                 line(&format!("using in_rust_{of}::{name};"));
@@ -166,8 +180,9 @@ impl RustSource {
                 line(&format!("static constexpr auto {alias} = in_rust_{of}::{name};"));
             }
         }
-        for (_, define) in self.constants {
-            line(&define());
+        for (name, define) in self.constants {
+            let (ty, value) = define();
+            line(&format!("constexpr {} {name} = {value};", ty.in_cpp(&place)));
         }
         let mut expected = 0;
         for (index, text) in self.text.text.lines().enumerate() {
@@ -179,6 +194,9 @@ impl RustSource {
             program.push_str(text);
             program.push('\n');
             expected += 1;
+        }
+        if let Some(layout) = &self.layout {
+            program.push_str(&layout.assertions(self.name));
         }
         let _ = writeln!(program, "}}  // namespace in_rust_{number}");
     }

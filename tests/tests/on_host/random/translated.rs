@@ -14,8 +14,7 @@ use super::module::{Module, Takes};
 macro_rules! constants {
     ($($ty:ident: $($name:ident)*;)*) => {
         &[$($((concat!(stringify!($ty), "_", stringify!($name)), {
-            const DEFINE: Define =
-                || constant(concat!(stringify!($ty), "_", stringify!($name)), &$ty::$name);
+            const DEFINE: Define = || constant(&$ty::$name);
             DEFINE
         }),)*)*]
     };
@@ -58,8 +57,7 @@ pub fn text(file: &str, modules: &[Module], build: Build) -> Result<(String, Vec
     let kernels: Vec<(&'static str, &'static RustSource)> =
         kernels.into_iter().map(|kernel| (kernel.name, kernel)).collect();
     let text = RustText { text: "", lines: &[] };
-    let all: &'static RustSource =
-        leak(RustSource { name: "all", file: "all", text, constants: &[], callees: named(kernels) });
+    let all = leak(RustSource { text, callees: named(kernels), ..RustSource::none("all") });
     let text = all.joined();
     let names = modules.iter().map(|module| {
         // The namespace that the kernel is in.
@@ -95,7 +93,8 @@ fn source(module: &Module, items: &[Item], build: Build) -> Result<&'static Rust
         let constants: &'static Vec<_> = leak(constants.collect());
         let callees = named(sources.clone());
         let text = RustText { text, lines: &[] };
-        sources.push((name, leak(RustSource { name, file: "random.rs", text, constants, callees })));
+        let source = RustSource { file: "random.rs", text, constants, callees, ..RustSource::none(name) };
+        sources.push((name, leak(source)));
     }
     Ok(sources.pop().expect("the kernel comes last").1)
 }

@@ -129,6 +129,11 @@ impl Emitter<'_> {
                     self.take_apart(part, &format!("{text}.a[{index}]"));
                 }
             }
+            Pattern::Struct(fields) => {
+                for (field, part) in fields {
+                    self.take_apart(part, &format!("{text}.{field}"));
+                }
+            }
         }
     }
 
@@ -138,6 +143,8 @@ impl Emitter<'_> {
         let ty = match self.types.shape(local.ty) {
             // A slice's parts, options and lambdas have types that C++ finds itself.
             Shape::Option(_) | Shape::Closure(_) => None,
+            // `decltype(…)` would say less than the value does.
+            Shape::Named(named) if !named.parts.is_empty() => None,
             _ => self.types.cpp(local.ty),
         };
         let ty = ty.unwrap_or_else(|| "auto".to_owned());
@@ -167,6 +174,10 @@ impl Emitter<'_> {
             let cpp = self.local(name).cpp.clone();
             self.write(&format!("{ty} {cpp};"));
             return self.deliver(value, &Sink::Variable(cpp));
+        }
+        if let Kind::Struct(fields, base) = &value.kind {
+            let (ty, cpp) = (self.types.cpp(value.ty).unwrap_or_default(), self.local(name).cpp.clone());
+            return self.structure(&ty, &cpp, fields, base.as_deref());
         }
         let closure_changes = matches!(value.kind, Kind::Closure(_));
         let text = self.value(value).text;

@@ -1,7 +1,6 @@
 //! Loops.
 
 use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Range};
-use super::super::types::Number;
 use super::{Emitter, Sink, Value};
 
 impl Emitter<'_> {
@@ -92,7 +91,10 @@ impl Emitter<'_> {
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
         let number = self.types.as_number(local.ty).or_else(|| self.types.as_number(from.ty));
-        let ty = number.map_or("auto", Number::name);
+        let ty = match number {
+            Some(number) => number.name().to_owned(),
+            None => self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned()),
+        };
         let mut ends: Vec<&Expr> = vec![from, to];
         ends.extend(step.as_ref());
         let waits = self.together && !ends.iter().all(|end| self.is_known(end));

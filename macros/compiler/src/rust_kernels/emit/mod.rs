@@ -13,7 +13,7 @@ use super::ir::{Function, Local, LocalId};
 use super::names::Names;
 use super::role::{Build, Role};
 use super::signature::{ParameterKind, Signature};
-use super::types::{Shape, Ty, Types};
+use super::types::{Shape, Types};
 
 /// A function's text, without what only rustc knows: the constants and functions that it names.
 pub(super) struct Text {

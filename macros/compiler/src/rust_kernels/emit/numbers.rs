@@ -1,14 +1,17 @@
 //! Literals, operators and casts of numbers.
 
 use super::super::ir::{Binary, Expr, Kind, Unary};
-use super::super::types::{Number, Shape};
+use super::super::types::{Number, Shape, Ty};
 use super::{Emitter, UNARY, Value};
 
 impl Emitter<'_> {
     /// An integer of a type, exactly: overloads of C++ must not see another.
-    pub(super) fn integer(&self, value: u128, negative: bool, number: Option<Number>) -> Value {
+    pub(super) fn integer(&self, value: u128, negative: bool, ty: Ty) -> Value {
         let sign = if negative { "-" } else { "" };
-        let text = match number {
+        if let Some(named) = self.types.as_named(ty) {
+            return Value::stable(format!("{}({sign}{value}ull)", named.cpp()));
+        }
+        let text = match self.types.as_number(ty) {
             Some(Number::U32) => format!("{value}u"),
             Some(Number::U64 | Number::Usize) => format!("{value}ull"),
             // C++ has no negative literals: the number without its sign would not fit.
@@ -28,7 +31,11 @@ impl Emitter<'_> {
         Value { text, binds, stable: true }
     }
 
-    pub(super) fn float(&self, digits: &str, number: Option<Number>) -> Value {
+    pub(super) fn float(&self, digits: &str, number: Option<Number>, ty: Ty) -> Value {
+        if let Some(named) = self.types.as_named(ty) {
+            let value: f64 = digits.parse().unwrap_or(f64::INFINITY);
+            return Value::stable(format!("{}({value:?})", named.cpp()));
+        }
         // Rust writes the shortest digits that C++ reads as the same number.
         let text = match number {
             Some(Number::F32) => match digits.parse::<f32>() {
@@ -46,9 +53,9 @@ impl Emitter<'_> {
     pub(super) fn unary(&mut self, op: Unary, of: &Expr) -> Value {
         let number = self.types.as_number(of.ty);
         match (op, &of.kind) {
-            (Unary::Negate, Kind::Integer(value)) => return self.integer(*value, true, number),
+            (Unary::Negate, Kind::Integer(value)) => return self.integer(*value, true, of.ty),
             (Unary::Negate, Kind::Float(digits)) => {
-                let Value { text, .. } = self.float(digits, number);
+                let Value { text, .. } = self.float(digits, number, of.ty);
                 return Value { text: format!("-{text}"), binds: UNARY, stable: true };
             }
             _ => {}
@@ -187,13 +194,18 @@ impl Emitter<'_> {
         matches!(self.types.shape(self.types.value(expr.ty)), Shape::Bool)
     }
 
-    pub(super) fn cast(&mut self, value: &Expr, to: super::Ty) -> Value {
+    pub(super) fn cast(&mut self, value: &Expr, to: Ty) -> Value {
         let from = self.types.as_number(value.ty);
         let from_bool = self.is_bool(value);
         let target = self.types.as_number(to);
         // A literal is of the type that the cast asks for.
         let text = self.operand(value);
-        let Some(to) = target else { return text };
+        let Some(to) = target else {
+            return match self.types.as_named(to) {
+                Some(named) => Value::of(format!("tw::cast<{}>({})", named.cpp(), text.text)),
+                None => text,
+            };
+        };
         match from {
             // C++ converts these as Rust does.
             Some(from) if !from.is_float() || to.is_float() => {

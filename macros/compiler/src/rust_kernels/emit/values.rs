@@ -127,6 +127,10 @@ impl Emitter<'_> {
             Kind::Call(_, parts) | Kind::Tuple(parts) | Kind::Array(parts) => {
                 parts.iter().any(|part| self.has_effects(part))
             }
+            Kind::Struct(fields, base) => {
+                fields.iter().any(|(_, value)| self.has_effects(value))
+                    || base.as_deref().is_some_and(|base| self.has_effects(base))
+            }
             Kind::Repeat(a, _) | Kind::Convert(_, _, a) => self.has_effects(a),
             _ => false,
         }
@@ -136,8 +140,8 @@ impl Emitter<'_> {
     pub(super) fn value(&mut self, expr: &Expr) -> Value {
         let number = self.types.as_number(expr.ty);
         match &expr.kind {
-            Kind::Integer(value) => self.integer(*value, false, number),
-            Kind::Float(digits) => self.float(digits, number),
+            Kind::Integer(value) => self.integer(*value, false, expr.ty),
+            Kind::Float(digits) => self.float(digits, number, expr.ty),
             Kind::Bool(value) => Value::stable(value.to_string()),
             Kind::Bare(text) => Value { text: text.clone(), binds: UNARY, stable: true },
             Kind::Unit => Value::stable("tw::Unit{}"),
@@ -196,6 +200,11 @@ impl Emitter<'_> {
                 let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "tw::Array".to_owned());
                 Value::of(format!("{ty}{{{{{}}}}}", values.join(", ")))
             }
+            Kind::Struct(fields, base) => {
+                let (ty, name) = (self.types.cpp(expr.ty).unwrap_or_default(), self.temporary("made"));
+                self.structure(&ty, &name, fields, base.as_deref());
+                Value::stable(name)
+            }
             Kind::Repeat(value, length) => {
                 let value = self.operand(value);
                 Value::of(format!("tw::filled<{length}>({})", value.text))
@@ -253,6 +262,19 @@ impl Emitter<'_> {
                 }
             }
             _ => self.hoisted(expr),
+        }
+    }
+
+    /// A variable with these fields. C++17 has no value whose fields are named.
+    pub(super) fn structure(&mut self, ty: &str, name: &str, fields: &[(String, Expr)], base: Option<&Expr>) {
+        let parts = fields.iter().map(|(_, value)| value).chain(base);
+        let values = self.in_order(parts, Self::value);
+        match values.get(fields.len()) {
+            Some(base) => self.write(&format!("{ty} {name} = {};", base.text)),
+            None => self.write(&format!("{ty} {name};")),
+        }
+        for ((field, _), value) in fields.iter().zip(&values) {
+            self.write(&format!("{name}.{field} = {};", value.text));
         }
     }
 
@@ -327,7 +349,7 @@ impl Emitter<'_> {
     /// The name of the data inside of a slice or an array.
     fn data(&self, base: &Expr) -> &'static str {
         match self.types.shape(self.types.value(base.ty)) {
-            Shape::Array(..) => "a",
+            Shape::Array(..) | Shape::Named(_) => "a",
             _ => "data",
         }
     }

@@ -33,6 +33,9 @@ impl Lower<'_> {
         if let Some(found) = self.associated(path, call)? {
             return Ok(found);
         }
+        if let Some(found) = self.tuple_struct(path, call)? {
+            return Ok(found);
+        }
         self.no_function_of_std(path)?;
         let mut arguments = Vec::new();
         for argument in &call.args {
@@ -142,7 +145,7 @@ impl Lower<'_> {
             Kind::Method(method, Box::new(receiver), arguments)
         };
         Ok(match (name.as_str(), shape, arguments.len()) {
-            ("len", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
+            ("len", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. } | Shape::Named(_), 0) => {
                 (one(Method::Len, receiver, arguments), usize)
             }
             ("is_empty", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
@@ -181,16 +184,17 @@ impl Lower<'_> {
                 return self.put(call, receiver, arguments);
             }
             ("is_some", Shape::Option(_), 0) => (one(Method::IsSome, receiver, arguments), self.types.bool()),
-            ("iter", Shape::Slice(_) | Shape::Array(..), 0) => (receiver.kind, receiver.ty),
-            ("clone" | "to_owned", Shape::Number(_) | Shape::Bool, 0) => {
+            ("iter", Shape::Slice(_) | Shape::Array(..) | Shape::Named(_), 0) => (receiver.kind, receiver.ty),
+            ("clone" | "to_owned", Shape::Number(_) | Shape::Bool | Shape::Named(_), 0) => {
                 let ty = self.types.value(receiver.ty);
                 (one(Method::Same, receiver, arguments), ty)
             }
             (_, Shape::Reported, _) => return Err(Reported),
             (_, Shape::Elements { .. }, _) => return Err(self.all_elements(&call.receiver, &call.method)),
-            (_, Shape::Number(_) | Shape::Unknown(_), count) => {
+            (_, Shape::Number(_) | Shape::Unknown(_) | Shape::Named(_), count) => {
                 match number_method(&self.types, receiver.ty, &name) {
                     Some(method) if method.arguments.len() == count => {
+                        self.number(receiver.ty, call.receiver.span());
                         self.number_call(method, receiver, arguments)
                     }
                     _ => return Err(self.no_method(call, &receiver)),
@@ -211,6 +215,9 @@ impl Lower<'_> {
         let help = match (instead::of_method(&name, number), similar(&name, methods::names(number))) {
             (Some(help), _) => help,
             (None, Some(meant)) => format!("a method with a similar name exists: `{meant}`"),
+            (None, None) if self.types.as_named(receiver.ty).is_some() => {
+                "write it as a function with `#[device]`, outside of any `impl`".to_owned()
+            }
             (None, None) => "write it out with operators, `if` and loops".to_owned(),
         };
         self.report(&call.method, "TW0908", &message, &notes, &help)

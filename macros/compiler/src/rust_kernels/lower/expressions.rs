@@ -1,8 +1,7 @@
 //! Expressions.
 
-use quote::ToTokens;
 use syn::spanned::Spanned;
-use syn::{BinOp, Expr, ExprLit, Lit, Member, RangeLimits, UnOp};
+use syn::{BinOp, Expr, ExprLit, Lit, RangeLimits, UnOp};
 
 use super::literals::literal_kind;
 use super::{Lower, Lowered, Reported};
@@ -29,6 +28,8 @@ impl Lower<'_> {
                 {
                     self.types.unify(value.ty, to);
                 }
+                self.number(value.ty, cast.expr.span());
+                self.number(to, cast.ty.span());
                 (Kind::Cast(Box::new(value)), to)
             }
             Expr::Assign(assign) => (self.assign(assign)?, self.types.unit()),
@@ -43,6 +44,7 @@ impl Lower<'_> {
                 let parts = self.values(&array.elems)?;
                 self.array(parts)
             }
+            Expr::Struct(found) => self.struct_value(found)?,
             Expr::Repeat(repeat) => {
                 let value = self.value(&repeat.expr)?;
                 let length = self.length(&repeat.len)?;
@@ -133,7 +135,6 @@ impl Lower<'_> {
                 let help = "write `let Some(x) = … else { return };`";
                 self.absent(found.question_token, "`?`", help)
             }
-            Expr::Struct(found) => self.absent(&found.path, "a struct", "use a tuple or an array"),
             Expr::Unsafe(found) => {
                 let help =
                     "write it in safe Rust: `x[i]` is checked, and numbers have `to_bits` and `from_bits`";
@@ -216,8 +217,11 @@ impl Lower<'_> {
                 };
                 (Kind::Deref(Box::new(value)), to)
             }
-            UnOp::Not(_) => (Kind::Unary(Unary::Not, Box::new(value)), of),
-            UnOp::Neg(_) => (Kind::Unary(Unary::Negate, Box::new(value)), of),
+            UnOp::Not(_) | UnOp::Neg(_) => {
+                self.number(of, unary.expr.span());
+                let op = if matches!(unary.op, UnOp::Not(_)) { Unary::Not } else { Unary::Negate };
+                (Kind::Unary(op, Box::new(value)), of)
+            }
             _ => return Err(self.absent(unary, "this operator", "use another")),
         })
     }
@@ -241,6 +245,8 @@ impl Lower<'_> {
                 if !shifts {
                     self.types.unify(of_left, of_right);
                 }
+                self.number(of_left, binary.left.span());
+                self.number(of_right, binary.right.span());
                 if let Some(compare) = comparison(op) {
                     if matches!(
                         self.types.shape(of_left),
@@ -296,23 +302,6 @@ impl Lower<'_> {
             None => self.types.foreign(),
         };
         Ok((Kind::Index(Box::new(base), Box::new(at)), element))
-    }
-
-    fn field(&mut self, field: &syn::ExprField) -> Lowered<(Kind, Ty)> {
-        let base = self.value(&field.base)?;
-        if let Shape::Reported = self.types.shape(self.types.value(base.ty)) {
-            return Err(Reported);
-        }
-        let Member::Unnamed(part) = &field.member else {
-            let what = format!("the field `{}`", field.member.to_token_stream());
-            return Err(self.absent(&field.member, &what, "use a tuple or an array in place of the struct"));
-        };
-        let ty = match self.types.shape(self.types.value(base.ty)) {
-            Shape::Tuple(parts) => parts.get(part.index as usize).copied(),
-            _ => None,
-        };
-        let ty = ty.unwrap_or_else(|| self.types.foreign());
-        Ok((Kind::Field(Box::new(base), format!("_{}", part.index)), ty))
     }
 
     fn reference(&mut self, reference: &syn::ExprReference) -> Lowered<(Kind, Ty)> {

@@ -114,7 +114,7 @@ impl Lower<'_> {
             return Err(self.absent(over, "this iterator", help));
         };
         // An array that is taken by value gives its elements by value.
-        let is_array = matches!(self.types.shape(elements.ty), Shape::Array(..));
+        let is_array = matches!(self.types.shape(elements.ty), Shape::Array(..) | Shape::Named(_));
         let by_value = is_array && !by_reference;
         if is_array && by_reference {
             let (ty, span) = (self.types.add(Shape::Ref(elements.ty, false)), over.span());

@@ -11,6 +11,7 @@ mod patterns;
 mod phases;
 mod scope;
 mod statements;
+mod structures;
 mod tiles;
 mod types;
 
@@ -23,6 +24,8 @@ use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
+pub(super) use structures::{Structure, structure};
+
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
 
@@ -45,6 +48,8 @@ pub(super) struct Translated {
     pub(super) function: Function,
     pub(super) types: Types,
     pub(super) suffixes: Vec<Suffix>,
+    /// The types that must be numbers, and where they are used as such.
+    pub(super) numbers: Vec<(Ty, Span)>,
     /// The names that it uses in C++.
     pub(super) names: Names,
 }
@@ -56,28 +61,13 @@ pub(super) fn lower(
     errors: &mut Errors,
 ) -> Result<Translated, Vec<ExprPath>> {
     let before = errors.len();
-    let mut lower = Lower {
-        errors,
-        types: Types::default(),
-        locals: Vec::new(),
-        scope: Vec::new(),
-        names: Names::default(),
-        constants: Vec::new(),
-        callees: Vec::new(),
-        closures: Vec::new(),
-        suffixes: Vec::new(),
-        result: None,
-        own_name: function.sig.ident.clone(),
-        index_name: signature.parameters.first().map_or("i".to_owned(), |first| first.name.to_string()),
-        loops: 0,
-        level: if signature.is_in_blocks() { Level::Block } else { Level::Thread },
-        parameters: signature.parameters.len(),
-        owners: Vec::new(),
-        shared: Vec::new(),
-        padded: Vec::new(),
-        axes: signature.dimensions,
-    };
-    lower.names.reserve(&function.sig.ident.to_string());
+    let mut lower = Lower::new(&function.sig.ident, errors);
+    if let Some(first) = signature.parameters.first() {
+        lower.index_name = first.name.to_string();
+    }
+    lower.level = if signature.is_in_blocks() { Level::Block } else { Level::Thread };
+    lower.parameters = signature.parameters.len();
+    lower.axes = signature.dimensions;
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
     let result = match &function.sig.output {
         syn::ReturnType::Default => lower.types.unit(),
@@ -95,13 +85,14 @@ pub(super) fn lower(
         lower.types.default_literals();
         lower.undecided();
     }
-    let Lower { errors, types, locals, constants, callees, closures, suffixes, names, shared, .. } = lower;
+    let Lower { errors, types, locals, constants, callees, named, closures, suffixes, .. } = lower;
+    let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
     };
-    let function = Function { parameters, locals, result, body, constants, callees, closures, shared };
-    Ok(Translated { function, types, suffixes, names })
+    let function = Function { parameters, locals, result, body, constants, callees, named, closures, shared };
+    Ok(Translated { function, types, suffixes, numbers, names })
 }
 
 struct Lower<'e> {
@@ -113,8 +104,11 @@ struct Lower<'e> {
     names: Names,
     constants: Vec<(ExprPath, String)>,
     callees: Vec<(ExprPath, String)>,
+    /// The types of which only rustc knows more than the name.
+    named: Vec<(ExprPath, String)>,
     closures: Vec<Closure>,
     suffixes: Vec<Suffix>,
+    numbers: Vec<(Ty, Span)>,
     /// The type that `return` gives; `None` in a closure's body until it is known.
     result: Option<Ty>,
     own_name: syn::Ident,
@@ -134,6 +128,36 @@ struct Lower<'e> {
     axes: usize,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
+}
+
+impl<'e> Lower<'e> {
+    fn new(name: &syn::Ident, errors: &'e mut Errors) -> Self {
+        let mut names = Names::default();
+        names.reserve(&name.to_string());
+        Self {
+            errors,
+            types: Types::default(),
+            locals: Vec::new(),
+            scope: Vec::new(),
+            names,
+            constants: Vec::new(),
+            callees: Vec::new(),
+            named: Vec::new(),
+            closures: Vec::new(),
+            suffixes: Vec::new(),
+            numbers: Vec::new(),
+            result: None,
+            own_name: name.clone(),
+            index_name: "i".to_owned(),
+            loops: 0,
+            level: Level::Thread,
+            parameters: 0,
+            owners: Vec::new(),
+            shared: Vec::new(),
+            padded: Vec::new(),
+            axes: 1,
+        }
+    }
 }
 
 impl Lower<'_> {
@@ -193,6 +217,11 @@ impl Lower<'_> {
         Item(items.len() - 1)
     }
 
+    /// Notes that a value is used as a number. Of a type that only rustc knows, it is rustc that sees to it.
+    fn number(&mut self, ty: Ty, span: Span) {
+        self.numbers.push((ty, span));
+    }
+
     fn expr(&self, kind: Kind, ty: Ty, span: Span) -> Expr {
         Expr { kind, ty, line: span.start().line }
     }
@@ -212,7 +241,12 @@ impl Lower<'_> {
         let mut unknown: Vec<&Suffix> = Vec::new();
         for suffix in &self.suffixes {
             let is_new = unknown.iter().all(|known| !self.types.are_same(known.ty, suffix.ty));
-            if is_new && matches!(self.types.shape(suffix.ty), Shape::Unknown(_)) {
+            let is_open = match self.types.shape(suffix.ty) {
+                Shape::Unknown(_) => true,
+                Shape::Named(_) => !literals::is_exact(&suffix.text),
+                _ => false,
+            };
+            if is_new && is_open {
                 unknown.push(suffix);
             }
         }

@@ -31,6 +31,8 @@ impl Lower<'_> {
                 let parts = tuple.elems.iter().zip(parts).map(|(part, ty)| self.pattern(part, ty));
                 Ok(Pattern::Tuple(parts.collect::<Lowered<_>>()?))
             }
+            Pat::Struct(found) => self.struct_pattern(found, ty),
+            Pat::TupleStruct(found) if !found.path.is_ident("Some") => self.tuple_struct_pattern(found, ty),
             Pat::Slice(slice) => {
                 let of = self.types.fresh();
                 let length = Length(slice.elems.len().to_string());
@@ -93,6 +95,7 @@ impl Lower<'_> {
             Pat::Tuple(tuple) => tuple.elems.iter().for_each(|part| self.declare_unknown(part)),
             Pat::TupleStruct(some) => some.elems.iter().for_each(|part| self.declare_unknown(part)),
             Pat::Slice(slice) => slice.elems.iter().for_each(|part| self.declare_unknown(part)),
+            Pat::Struct(found) => found.fields.iter().for_each(|field| self.declare_unknown(&field.pat)),
             _ => {}
         }
     }

@@ -1,10 +1,12 @@
 //! The types that the user writes.
 
-use syn::{Expr, Type};
+use syn::{Expr, ExprPath, Type, TypePath};
 
 use super::{Lower, Reported};
 use crate::rust_kernels::instead;
-use crate::rust_kernels::types::{Ty, Types};
+use crate::rust_kernels::ir::Item;
+use crate::rust_kernels::named::Named;
+use crate::rust_kernels::types::{Shape, Ty, Types};
 use crate::rust_kernels::written::ReadsTypes;
 
 impl ReadsTypes for Lower<'_> {
@@ -14,6 +16,14 @@ impl ReadsTypes for Lower<'_> {
 
     fn length_of(&mut self, length: &Expr) -> Option<String> {
         self.length(length).ok()
+    }
+
+    fn type_named(&mut self, path: &TypePath) -> Ty {
+        let path = ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() };
+        let path = self.outside(&path);
+        let Item(item) = Self::item(&mut self.named, &mut self.names, path);
+        let name = self.named[item].1.clone();
+        self.types.add(Shape::Named(Named { item, name, parts: Vec::new() }))
     }
 }
 
@@ -28,7 +38,8 @@ impl Lower<'_> {
             None => {
                 let (part, help) = instead::of_type(ty);
                 let message = format!("a kernel cannot use the type `{}`", crate::text::text(part));
-                let notes = ["kernels have numbers, `bool`, tuples, arrays, slices and references to them"];
+                let notes =
+                    ["kernels have numbers, `bool`, structs, tuples, arrays, slices and references to them"];
                 Err(self.report(part, "TW0902", &message, &notes, &help))
             }
         }

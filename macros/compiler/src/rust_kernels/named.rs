@@ -1,0 +1,146 @@
+//! Types that rustc alone knows: structs with `#[device]`, aliases, and what their parts are.
+//!
+//! The macro sees the name that the user has written and the fields that the body reads. C++ finds the types of
+//! those by `decltype`, and rustc by the expressions themselves, so that both have the same.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::{Member, PathArguments, TypePath};
+
+use super::names::in_cpp;
+use super::types::Number;
+
+/// A type that the user has named, or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The type that was named: an index into the function's list of them.
+    pub(super) item: usize,
+    /// Its name in C++.
+    pub(super) name: String,
+    /// The way from it to the part.
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Field(Member),
+    /// An element of an array.
+    Element,
+}
+
+impl Named {
+    pub(super) fn part(&self, part: Part) -> Self {
+        let mut named = self.clone();
+        named.parts.push(part);
+        named
+    }
+
+    /// The type in C++.
+    pub(super) fn cpp(&self) -> String {
+        self.parts.iter().fold(self.name.clone(), |text, part| match part {
+            Part::Field(member) => format!("decltype({text}::{})", field(member)),
+            Part::Element => format!("tw::Element<{text}>"),
+        })
+    }
+
+    /// The part of a value of the named type, as Rust reads it.
+    pub(super) fn read(&self, of: &TokenStream) -> TokenStream {
+        self.parts.iter().fold(of.clone(), |text, part| match part {
+            Part::Field(member) => quote!(#text.#member),
+            Part::Element => quote!(#text[0]),
+        })
+    }
+}
+
+/// Whether a path may be that of a struct or of an alias. Those that are known to be something else have an
+/// error of their own.
+pub(super) fn is_name(path: &TypePath) -> bool {
+    const OTHERS: &[&str] = &[
+        "i128",
+        "u128",
+        "f16",
+        "bf16",
+        "f128",
+        "char",
+        "str",
+        "bool",
+        "Self",
+        "String",
+        "Option",
+        "Result",
+        "Own",
+        "Out",
+        "Index",
+        "Block",
+        "BlockIndex",
+        "BlockThread",
+    ];
+    let has_arguments = path.path.segments.iter().any(|segment| segment.arguments != PathArguments::None);
+    let Some(last) = path.path.segments.last() else { return false };
+    let name = last.ident.to_string();
+    path.qself.is_none()
+        && !has_arguments
+        && Number::named(&name).is_none()
+        && !name.starts_with("Atomic")
+        && !OTHERS.contains(&name.as_str())
+}
+
+/// A field's name in C++: the same for all that name it, and another for each field.
+pub(super) fn field(member: &Member) -> String {
+    let name = match member {
+        Member::Unnamed(index) => return format!("_{}", index.index),
+        Member::Named(name) => name.unraw().to_string(),
+    };
+    let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
+    // A type's name cannot mean something else inside of a struct, nor can a field be in C++'s own words.
+    if begins && !name.starts_with("tw_") && in_cpp(&name) == name {
+        return name;
+    }
+    let mut text = String::from("tw_");
+    for letter in name.chars() {
+        match letter {
+            'Z' => text += "ZZ",
+            '_' => text += "Zu",
+            letter if letter.is_ascii_alphanumeric() => text.push(letter),
+            other => text += &format!("Z{:X}z", u32::from(other)),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::format_ident;
+
+    use super::*;
+
+    fn name(name: &str) -> String {
+        field(&Member::Named(format_ident!("{name}")))
+    }
+
+    #[test]
+    fn each_field_has_a_name_of_its_own() {
+        let names = [
+            "mass", "int", "int_", "_pad", "a__b", "a_ub", "größe", "grF6e", "ZF6z", "tw_int", "tw_Zupad",
+            "Inner", "inner", "f32", "_0", "__", "Z", "ZZ",
+        ];
+        let cpp: std::collections::BTreeSet<_> = names.iter().map(|of| name(of)).collect();
+        assert_eq!(cpp.len(), names.len(), "{cpp:?}");
+        assert!(cpp.iter().all(|name| in_cpp(name) == *name), "{cpp:?}");
+        assert_eq!(name("mass"), "mass");
+        assert_eq!(name("int"), "tw_int");
+        assert_eq!(field(&Member::Named(format_ident!("r#type"))), "type");
+        assert_eq!(field(&Member::Unnamed(1.into())), "_1");
+    }
+
+    #[test]
+    fn parts_are_found_by_both_languages() {
+        let named = Named { item: 0, name: "P".to_owned(), parts: Vec::new() };
+        let position = named.part(Part::Field(Member::Named(format_ident!("position"))));
+        let first = position.part(Part::Element);
+        assert_eq!(named.cpp(), "P");
+        assert_eq!(first.cpp(), "tw::Element<decltype(P::position)>");
+        assert_eq!(first.read(&quote!(of)).to_string(), quote!(of.position[0]).to_string());
+    }
+}
