@@ -161,7 +161,7 @@ fn shaped(
     side.length = side.length.sqrt() + 2.0;
     side.ends[1] = [4, -5];
     made.sides[2] = shapes::turned(&whole.best);
-    made.best = if at % 2 == 0 { Side { length: 0.5, ..made.best } } else { shapes::UNIT };
+    made.best = if at & 1 == 0 { Side { length: 0.5, ..made.best } } else { shapes::UNIT };
     let mut sum = 0.0;
     let mut counts = [0; 2];
     for side in &read.sides {
