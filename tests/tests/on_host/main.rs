@@ -4,11 +4,13 @@
 mod atomics;
 mod blocks;
 mod harness;
+mod jumps;
 mod kernels;
 mod order;
 mod proved;
 mod random;
 mod refused;
+mod sized;
 mod tiles;
 
 use thalweg::__private::{Kernel, KernelSource};

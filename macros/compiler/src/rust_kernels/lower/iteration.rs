@@ -1,11 +1,11 @@
 //! What a `for` goes over: ranges of numbers, and the elements of slices and arrays.
 
 use syn::spanned::Spanned;
-use syn::{Expr, ExprForLoop, ExprLoop, ExprMethodCall, ExprWhile, Pat, RangeLimits};
+use syn::{Expr, ExprForLoop, ExprMethodCall, Pat, RangeLimits};
 
 use super::{Lower, Lowered, Reported};
 use crate::rust_kernels::attribute::unrolled;
-use crate::rust_kernels::ir::{self, Block, Kind, LocalId, Pattern, Range, Statement, Unroll};
+use crate::rust_kernels::ir::{self, Block, Kind, LocalId, LoopId, Pattern, Range, Statement, Unroll};
 use crate::rust_kernels::methods::Method;
 use crate::rust_kernels::types::{Number, Shape};
 
@@ -20,27 +20,7 @@ struct Adapted<'a> {
 }
 
 impl Lower<'_> {
-    pub(super) fn endless_loop(&mut self, of: &ExprLoop) -> Lowered<Kind> {
-        let turns = self.turns;
-        let body = self.loop_body(&of.body)?;
-        self.no_waiting(of.loop_token, turns)?;
-        Ok(Kind::Loop(body))
-    }
-
-    pub(super) fn while_loop(&mut self, of: &ExprWhile) -> Lowered<Kind> {
-        let (outside, turns) = (self.scope.len(), self.turns);
-        let condition = self.condition(&of.cond)?;
-        let body = self.loop_body(&of.body);
-        self.scope.truncate(outside);
-        let body = body?;
-        self.no_waiting(of.while_token, turns)?;
-        Ok(Kind::While(Box::new(condition), body))
-    }
-
     pub(super) fn for_loop(&mut self, of: &ExprForLoop) -> Lowered<Kind> {
-        if let Some(label) = &of.label {
-            return Err(self.label(label));
-        }
         let outside = self.scope.len();
         let lowered = self.for_in_scope(of);
         self.scope.truncate(outside);
@@ -110,8 +90,9 @@ impl Lower<'_> {
             Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
             other => return Err(self.absent(other, "this pattern", "write a name")),
         };
-        let body = self.loop_body(&of.body)?;
-        Ok(Kind::For(name, Box::new(Range { from, to, inclusive, reversed, step, unroll: unroll(of) }), body))
+        let (id, body) = self.loop_body(of)?;
+        let range = Range { from, to, inclusive, reversed, step, unroll: unroll(of) };
+        Ok(Kind::For(id, name, Box::new(range), body))
     }
 
     /// `for x in slice`: a loop over the indices, each of which exists.
@@ -166,12 +147,12 @@ impl Lower<'_> {
         } else {
             vec![self.bind_element(&of.pat, found)?]
         };
-        let Block { mut statements, value } = self.loop_body(&of.body)?;
+        let (id, Block { mut statements, value }) = self.loop_body(of)?;
         statements.splice(0..0, pattern);
         let body = Block { statements, value };
         let range = Range { from, to, inclusive: false, reversed, step: None, unroll: unroll(of) };
         let unit = self.types.unit();
-        let turns = self.expr(Kind::For(at, Box::new(range), body), unit, span);
+        let turns = self.expr(Kind::For(id, at, Box::new(range), body), unit, span);
         Ok(Kind::Block(Block {
             statements: vec![Statement::Let(Pattern::Name(all), elements), Statement::Expr(turns)],
             value: None,
@@ -188,11 +169,11 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn loop_body(&mut self, body: &syn::Block) -> Lowered<Block> {
-        self.loops += 1;
-        let body = self.block(body);
-        self.loops -= 1;
-        body
+    pub(super) fn loop_body(&mut self, of: &ExprForLoop) -> Lowered<(LoopId, Block)> {
+        let id = self.enter(of.label.as_ref(), false);
+        let body = self.block(&of.body);
+        self.leave();
+        Ok((id, body?))
     }
 
     /// A local that the user has not named.

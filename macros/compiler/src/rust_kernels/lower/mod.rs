@@ -7,6 +7,7 @@ mod calls;
 mod elements;
 mod expressions;
 mod iteration;
+mod jumps;
 mod literals;
 mod patterns;
 mod phases;
@@ -22,10 +23,11 @@ use quote::ToTokens;
 use syn::{ExprPath, Lit};
 
 use super::errors::{Errors, error};
-use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
+use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Number, Shape, Ty, Types};
+use jumps::Around;
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
 pub(super) use structures::{Structure, structure};
@@ -72,6 +74,8 @@ pub(super) fn lower(
     lower.level = if signature.is_in_blocks() { Level::Block } else { Level::Thread };
     lower.parameters = signature.parameters.len();
     lower.axes = signature.dimensions;
+    let usize = lower.types.number(Number::Usize);
+    let generics = signature.constants.iter().map(|name| lower.declare(name, usize, false)).collect();
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
     let result = match &function.sig.output {
         syn::ReturnType::Default => lower.types.unit(),
@@ -89,7 +93,7 @@ pub(super) fn lower(
         lower.types.default_literals();
         lower.undecided();
     }
-    let Lower { errors, types, locals, constants, callees, named, closures, suffixes, .. } = lower;
+    let Lower { errors, types, locals, constants, callees, named, closures, loops, suffixes, .. } = lower;
     let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
     let (orders, halves) = (lower.orders, lower.halves);
     let body = match body {
@@ -97,6 +101,7 @@ pub(super) fn lower(
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).chain(orders).collect()),
     };
     let function = Function {
+        generics,
         parameters,
         locals,
         result,
@@ -105,6 +110,7 @@ pub(super) fn lower(
         callees,
         named,
         closures,
+        loops,
         shared,
         same_lengths: Vec::new(),
     };
@@ -131,8 +137,9 @@ struct Lower<'e> {
     own_name: syn::Ident,
     /// The first parameter's name, as the user writes it.
     index_name: String,
+    loops: Vec<Loop>,
     /// The loops around, within the innermost closure.
-    loops: usize,
+    around: Vec<Around>,
     /// The threads that run the code.
     level: Level,
     /// The number of parameters, which are the first locals.
@@ -171,7 +178,8 @@ impl<'e> Lower<'e> {
             result: None,
             own_name: name.clone(),
             index_name: "i".to_owned(),
-            loops: 0,
+            loops: Vec::new(),
+            around: Vec::new(),
             level: Level::Thread,
             parameters: 0,
             owners: Vec::new(),
