@@ -5,6 +5,7 @@ mod blocks;
 mod harness;
 mod kernels;
 mod order;
+mod proved;
 mod random;
 mod refused;
 mod tiles;

@@ -182,6 +182,12 @@ pub(super) fn others(function: &mut ItemFn, role: Role, errors: &mut Errors) {
     inside.visit_block(&function.block);
 }
 
+/// The conditions of `#[requires(…)]` that can be read.
+pub(super) fn conditions(function: &ItemFn) -> Vec<Expr> {
+    let requires = function.attrs.iter().filter(|attribute| attribute.path().is_ident("requires"));
+    requires.filter_map(|attribute| attribute.parse_args().ok()).collect()
+}
+
 fn requirement(attribute: &Attribute, name: &Ident, role: Role, errors: &mut Errors) {
     let mut report = |at: TokenStream, what: &str, note: &str, help: &str| {
         errors.push(error(at, "TW0910", what, &[note.to_owned()], Some(help.to_owned())));

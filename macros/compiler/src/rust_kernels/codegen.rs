@@ -5,9 +5,9 @@ use std::str::FromStr;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprPath, FnArg, ItemFn, Type};
+use syn::{Attribute, ExprPath, FnArg, ItemFn, Type};
 
-use super::attribute::Arguments;
+use super::attribute::{self, Arguments};
 use super::definition::{self, generics};
 use super::emit::Text;
 use super::instances::Instance;
@@ -327,8 +327,7 @@ impl Generator<'_> {
     /// The conditions of `#[requires(…)]`, checked at each launch.
     fn requires(&self, plain: &str, signature: &Signature) -> TokenStream {
         let at = Span::mixed_site();
-        let conditions = self.item.attrs.iter().filter(|attribute| attribute.path().is_ident("requires"));
-        let conditions: Vec<Expr> = conditions.filter_map(|attribute| attribute.parse_args().ok()).collect();
+        let conditions = attribute::conditions(self.item);
         if conditions.is_empty() {
             return TokenStream::new();
         }

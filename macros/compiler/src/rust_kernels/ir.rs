@@ -37,6 +37,8 @@ pub(super) struct Function {
     pub(super) closures: Vec<Closure>,
     /// The types of the arrays in shared memory.
     pub(super) shared: Vec<syn::Type>,
+    /// The parameters that have as many elements as one before them, and that one.
+    pub(super) same_lengths: Vec<(LocalId, LocalId)>,
 }
 
 #[derive(Debug)]

@@ -9,12 +9,14 @@ mod codegen;
 mod definition;
 mod emit;
 mod errors;
+mod hygiene;
 mod instances;
 mod instead;
 mod ir;
 mod lower;
 mod methods;
 mod names;
+mod proved;
 mod role;
 mod shared_memory;
 mod signature;
@@ -92,10 +94,12 @@ fn translated(
         Vec::new()
     })?;
     let signature = signature::signature(&function, role, errors).ok_or_else(Vec::new)?;
-    let Translated { function: body, types, suffixes, names } = lower::lower(&function, &signature, errors)?;
+    let Translated { function: mut body, types, suffixes, names } =
+        lower::lower(&function, &signature, errors)?;
     if !errors.is_empty() {
         return Err(Vec::new());
     }
+    proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
     let name = instance.in_cpp(&function.sig.ident.to_string());
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
@@ -131,7 +135,8 @@ pub fn translate(role: Role, function: &ItemFn, build: Build) -> Result<String, 
     let mut errors = Vec::new();
     let Some(signature) = signature::signature(function, role, &mut errors) else { return Err(errors) };
     match lower::lower(function, &signature, &mut errors) {
-        Ok(Translated { function: body, types, names, .. }) => {
+        Ok(Translated { function: mut body, types, names, .. }) => {
+            proved::prove(&mut body, &types, &signature, &attribute::conditions(function));
             let name = names::in_cpp(&function.sig.ident.to_string());
             let text = emit::emit(&name, role, &signature, &body, &types, names, build);
             Ok(text.lines.iter().map(|line| format!("{}\n", line.text)).collect())

@@ -56,6 +56,11 @@ impl Number {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64 | Self::Isize)
     }
 
+    /// Whether it is an integer without a sign.
+    pub(super) fn is_natural(self) -> bool {
+        !self.is_float() && !self.is_signed()
+    }
+
     /// The bits of an integer. `usize` and `isize` have 64 on a GPU.
     pub(super) fn bits(self) -> u32 {
         match self {

@@ -112,6 +112,7 @@ impl Emitter<'_> {
         let role = self.role;
         let mut parameters = Vec::new();
         let mut first = Vec::new();
+        let mut lengths = Vec::new();
         for (parameter, id) in signature.parameters.iter().zip(&self.function.parameters) {
             let local = &self.function.locals[id.0];
             let cpp = local.cpp.clone();
@@ -128,8 +129,9 @@ impl Emitter<'_> {
                 }
                 (ParameterKind::Slice(_), Role::Kernel) => {
                     let element = ty(self.element(local));
-                    let [data, len] = ["data", "len"].map(|part| self.names.unique(&format!("{cpp}_{part}")));
-                    parameters.push(format!("const {element}* __restrict__ {data}, usize {len}"));
+                    let data = self.names.unique(&format!("{cpp}_data"));
+                    let (parameter, len) = self.length_parameter(*id, &mut lengths);
+                    parameters.push(format!("const {element}* __restrict__ {data}, {parameter}"));
                     first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
                 }
                 (ParameterKind::Own(_) | ParameterKind::Out(_), Role::Kernel) => {
@@ -137,8 +139,8 @@ impl Emitter<'_> {
                     let data = self.names.unique(&format!("{cpp}_data"));
                     let dimensions = signature.dimensions;
                     if dimensions == 1 {
-                        let len = self.names.unique(&format!("{cpp}_len"));
-                        parameters.push(format!("{element}* __restrict__ {data}, usize {len}"));
+                        let (parameter, len) = self.length_parameter(*id, &mut lengths);
+                        parameters.push(format!("{element}* __restrict__ {data}, {parameter}"));
                         first.push(format!("const tw::Own<{element}> {cpp}{{{data}, {len}}};"));
                     } else {
                         let shape = self.names.unique(&format!("{cpp}_shape"));
@@ -172,6 +174,19 @@ impl Emitter<'_> {
         self.block(&function.body, &sink);
         self.depth = 0;
         self.write("}");
+    }
+
+    /// The parameter for a length, and the name of that length. One that each launch has found to be that of a
+    /// parameter before has no name of its own, so that C++ knows that they are the same.
+    fn length_parameter(&mut self, id: LocalId, known: &mut Vec<(LocalId, String)>) -> (String, String) {
+        let same = self.function.same_lengths.iter().find(|(other, _)| *other == id);
+        let same = same.and_then(|(_, first)| known.iter().find(|(other, _)| other == first));
+        if let Some((_, len)) = same {
+            return (format!("usize /* {len} */"), len.clone());
+        }
+        let len = self.names.unique(&format!("{}_len", self.local(id).cpp));
+        known.push((id, len.clone()));
+        (format!("usize {len}"), len)
     }
 
     /// The elements of a slice, in C++.

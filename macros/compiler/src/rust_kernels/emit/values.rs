@@ -175,7 +175,8 @@ impl Emitter<'_> {
             Kind::Element(base, at) => {
                 let values = self.base_and(base, vec![&**at]);
                 let dot = self.dot(base);
-                Value::of(format!("{}{dot}{}[{}]", values[0].atom(), self.data(base), values[1].text))
+                let at = self.referred(values[1].clone(), at);
+                Value::of(format!("{}{dot}{}[{}]", values[0].atom(), self.data(base), at.text))
             }
             Kind::Part(base, from, to, inclusive) => {
                 self.part(base, from.as_deref(), to.as_deref(), *inclusive, expr.line)

@@ -100,7 +100,17 @@ pub(super) fn lower(
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
     };
-    let function = Function { parameters, locals, result, body, constants, callees, closures, shared };
+    let function = Function {
+        parameters,
+        locals,
+        result,
+        body,
+        constants,
+        callees,
+        closures,
+        shared,
+        same_lengths: Vec::new(),
+    };
     Ok(Translated { function, types, suffixes, names })
 }
 

@@ -1,6 +1,5 @@
 //! The names of a function, and what they mean.
 
-use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprPath, Ident, ItemUse, Path, UseTree};
@@ -8,6 +7,7 @@ use syn::{Expr, ExprPath, Ident, ItemUse, Path, UseTree};
 use super::{Lower, Reported};
 use crate::diagnostics::similar;
 use crate::groups::peel_expr;
+use crate::rust_kernels::hygiene::origin;
 use crate::rust_kernels::ir::{Local, LocalId};
 use crate::rust_kernels::types::Ty;
 
@@ -30,13 +30,6 @@ impl Name {
     fn of(name: &Ident) -> Self {
         Self { text: name.unraw().to_string(), origin: origin(name.span()) }
     }
-}
-
-/// The mark of hygiene, which a stable compiler shows in the debug form of a span alone: `#7 bytes(1..2)`.
-/// Where there is none, letters decide.
-fn origin(span: Span) -> String {
-    let shown = format!("{span:?}");
-    shown.split_once(" bytes(").map(|(mark, _)| mark.to_owned()).unwrap_or_default()
 }
 
 impl Lower<'_> {

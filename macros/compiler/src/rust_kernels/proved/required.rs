@@ -1,0 +1,117 @@
+//! What `#[requires(…)]` says of the numbers that a kernel gets: each launch checks it.
+
+use syn::{BinOp, Expr, ExprLit, Lit, Type};
+
+use super::super::hygiene::is_same_name;
+use super::super::ir::{Function, LocalId};
+use super::super::signature::{ParameterKind, Signature};
+use super::super::types::Number;
+use super::terms::{Fact, Facts, Term};
+use crate::groups::peel_expr;
+
+/// The parameters that a condition may name.
+struct Parameters<'a> {
+    signature: &'a Signature,
+    function: &'a Function,
+}
+
+/// What holds in every launch.
+pub(super) fn facts(conditions: &[Expr], signature: &Signature, function: &Function) -> Facts {
+    let mut facts = Facts::default();
+    let parameters = Parameters { signature, function };
+    conditions.iter().for_each(|condition| parameters.assume(condition, &mut facts));
+    facts
+}
+
+/// The parameters whose length is that of one before them, and that one.
+pub(super) fn same_lengths(
+    facts: &Facts,
+    signature: &Signature,
+    function: &Function,
+) -> Vec<(LocalId, LocalId)> {
+    let has_length = |kind: &ParameterKind| match kind {
+        ParameterKind::Slice(_) => true,
+        ParameterKind::Own(_) | ParameterKind::Out(_) => signature.dimensions == 1,
+        _ => false,
+    };
+    let all = signature.parameters.iter().zip(&function.parameters);
+    let all: Vec<LocalId> = all.filter(|(of, _)| has_length(&of.kind)).map(|(_, &id)| id).collect();
+    let mut same = Vec::new();
+    for (place, &id) in all.iter().enumerate() {
+        let is_same = |other: LocalId| {
+            let [a, b] = [Term::Length(id), Term::Length(other)];
+            facts.is_at_most(&a, &b) && facts.is_at_most(&b, &a)
+        };
+        if let Some(&first) = all[..place].iter().find(|&&other| is_same(other)) {
+            same.push((id, first));
+        }
+    }
+    same
+}
+
+impl Parameters<'_> {
+    fn assume(&self, condition: &Expr, facts: &mut Facts) {
+        let Expr::Binary(binary) = peel_expr(condition) else { return };
+        if let BinOp::And(_) = binary.op {
+            self.assume(&binary.left, facts);
+            return self.assume(&binary.right, facts);
+        }
+        let (Some(left), Some(right)) = (self.term(&binary.left), self.term(&binary.right)) else { return };
+        match binary.op {
+            BinOp::Lt(_) => facts.add(Fact::below(left, right)),
+            BinOp::Le(_) => facts.add(Fact::at_most(left, right)),
+            BinOp::Gt(_) => facts.add(Fact::below(right, left)),
+            BinOp::Ge(_) => facts.add(Fact::at_most(right, left)),
+            BinOp::Eq(_) => {
+                facts.add(Fact::at_most(left.clone(), right.clone()));
+                facts.add(Fact::at_most(right, left));
+            }
+            _ => {}
+        }
+    }
+
+    /// A number that the body has, too. Sums are none: the host computes them by itself.
+    fn term(&self, expr: &Expr) -> Option<Term> {
+        match peel_expr(expr) {
+            Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) => {
+                let is_natural = matches!(literal.suffix(), "" | "usize" | "u64" | "u32" | "u16" | "u8");
+                is_natural.then(|| literal.base10_parse().ok()).flatten().map(Term::Integer)
+            }
+            Expr::MethodCall(call) if call.method == "len" && call.args.is_empty() => {
+                let (id, kind) = self.named(&call.receiver)?;
+                let has_length =
+                    matches!(kind, ParameterKind::Slice(_) | ParameterKind::Own(_) | ParameterKind::Out(_));
+                has_length.then_some(Term::Length(id))
+            }
+            // The number of a narrower type is the same one in the wider.
+            Expr::Cast(cast) => {
+                let to = natural(&cast.ty)?;
+                let (id, kind) = self.named(&cast.expr)?;
+                let ParameterKind::Value(from) = kind else { return None };
+                (natural(from)?.bits() <= to.bits()).then_some(Term::Local(id))
+            }
+            other => {
+                let (id, kind) = self.named(other)?;
+                let ParameterKind::Value(ty) = kind else { return None };
+                natural(ty).map(|_| Term::Local(id))
+            }
+        }
+    }
+
+    /// The parameter of which the expression is the name, unless the body may assign it.
+    fn named(&self, expr: &Expr) -> Option<(LocalId, &ParameterKind)> {
+        let Expr::Path(path) = peel_expr(expr) else { return None };
+        let name = path.path.get_ident()?;
+        let mut all = self.signature.parameters.iter().zip(&self.function.parameters);
+        let (parameter, &id) =
+            all.find(|(parameter, _)| is_same_name(&parameter.name, name) && !parameter.mutable)?;
+        Some((id, &parameter.kind))
+    }
+}
+
+/// The type of a natural number.
+fn natural(ty: &Type) -> Option<Number> {
+    let Type::Path(path) = crate::groups::peel(ty) else { return None };
+    let number = Number::named(&path.path.get_ident()?.to_string())?;
+    number.is_natural().then_some(number)
+}

@@ -1,0 +1,213 @@
+//! Which checks are left out, by the text in C++.
+
+use syn::ItemFn;
+
+use super::super::{Build, Role, translate};
+
+/// The accesses of a function's C++: those with a check, and those without.
+fn accesses(role: Role, function: &str) -> (Vec<String>, Vec<String>) {
+    let parsed: ItemFn = syn::parse_str(function).unwrap_or_else(|error| panic!("{function}: {error}"));
+    let texts = [Build::Debug, Build::Release].map(|build| {
+        translate(role, &parsed, build).unwrap_or_else(|errors| panic!("{function}: {}", errors[0]))
+    });
+    let of = |text: &str| {
+        let begins = |mark: &str| {
+            let parts: Vec<_> = text.match_indices(mark).map(|(at, _)| at).collect();
+            let name = |at: usize| text[..at].rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+            parts.into_iter().filter_map(name).map(str::to_owned).collect::<Vec<_>>()
+        };
+        (begins(".at("), begins(".data["))
+    };
+    let [debug, release] = texts.each_ref().map(|text| of(text));
+    assert_eq!(debug, release, "{function}");
+    release
+}
+
+const KERNEL: &str = "i: Index, n: usize, m: u32, x: &[f32], z: &[f32], at: &[u32], y: &mut Own<[f32]>";
+
+/// Expects that these arrays are read with a check, and those without one.
+#[track_caller]
+fn assert_kernel(requires: &str, body: &str, checked: &[&str], unchecked: &[&str]) {
+    let attribute = match requires {
+        "" => String::new(),
+        condition => format!("#[requires({condition})] "),
+    };
+    let function = format!("{attribute}fn k({KERNEL}) {{ {body} }}");
+    let found = accesses(Role::Kernel, &function);
+    assert_eq!(found.0, checked, "checked: {function}");
+    assert_eq!(found.1, unchecked, "unchecked: {function}");
+}
+
+const OWN: &str = "let Some(y) = y.get_mut(i) else { return };";
+
+#[test]
+fn lengths_that_are_required_equal_and_a_guard_leave_no_check() {
+    let body = format!("{OWN} *y += m as f32 * x[i] + z[i.get()];");
+    assert_kernel("x.len() == y.len() && z.len() == x.len()", &body, &[], &["x", "z"]);
+    assert_kernel("y.len() <= x.len()", &body, &["z"], &["x"]);
+    assert_kernel("x.len() == n && n >= y.len()", &body, &["z"], &["x"]);
+    assert_kernel("", &body, &["x", "z"], &[]);
+    // The other way round it says nothing.
+    assert_kernel("x.len() <= y.len()", &body, &["x", "z"], &[]);
+    assert_kernel("x.len() != y.len() || z.len() == y.len()", &body, &["x", "z"], &[]);
+    // A sum of the host's is not computed as the kernel's is.
+    assert_kernel("x.len() >= y.len() + 1", &body, &["x", "z"], &[]);
+    let later = format!("{OWN} let j = i; let k = j.get(); *y = x[k] + z[k + 1];");
+    assert_kernel("x.len() == y.len()", &later, &["z"], &["x"]);
+}
+
+#[test]
+fn equal_lengths_are_one_number() {
+    let function = "#[requires(x.len() == y.len())] #[requires(z.len() == y.len() && z.len() > 4)]
+        fn k(i: Index, x: &[f32], w: &[f32], y: &mut Own<[f32]>, z: &mut Out<[f32]>) { y.get_mut(i); }";
+    let text = translate(Role::Kernel, &syn::parse_str(function).expect("a function"), Build::Release);
+    let text = text.unwrap_or_else(|errors| panic!("{}", errors[0]));
+    for part in [
+        "(const f32* __restrict__ x_data, usize x_len, const f32* __restrict__ w_data, usize w_len, \
+         f32* __restrict__ y_data, usize /* x_len */, f32* __restrict__ z_data, usize /* x_len */)",
+        "y{y_data, x_len};",
+        "z{z_data, x_len};",
+        "w{w_data, w_len};",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    // Those of an `Own` with several axes are a shape.
+    let function = "#[requires(x.len() == y.len())]
+        fn k(at: Index<2>, x: &[f32], y: &mut Own<[f32]>) { y.get_mut(at); }";
+    let text = translate(Role::Kernel, &syn::parse_str(function).expect("a function"), Build::Release);
+    assert!(text.is_ok_and(|text| text.contains("y{y_data, y_shape}")));
+}
+
+#[test]
+fn conditions_are_guards_where_they_hold() {
+    for (body, checked, unchecked) in [
+        ("if i.get() < x.len() { let v = x[i]; } let w = x[i];", &["x"][..], &["x"][..]),
+        ("if n < x.len() && x[n] > 0.0 { let v = x[n]; }", &[], &["x", "x"]),
+        ("if x.len() <= n || x[n] > 0.0 { return; } let v = x[n];", &[], &["x", "x"]),
+        ("let b = n < x.len(); if b { let v = x[n]; }", &["x"], &[]),
+        ("if !(n < x.len()) { return; } let v = x[n];", &[], &["x"]),
+        ("if n >= x.len() { panic!(); } let v = x[n];", &[], &["x"]),
+        ("if n >= x.len() { let v = 1.0; } let v = x[n];", &["x"], &[]),
+        ("if n < x.len() { return; } let v = x[n];", &["x"], &[]),
+        ("assert!(n < x.len() && n < z.len()); let v = x[n] + z[n];", &[], &["x", "z"]),
+        ("assert!(n < x.len() || n < z.len()); let v = x[n] + z[n];", &["x", "z"], &[]),
+        ("if let Some(v) = x.get(n) { let w = x[n]; } else { let w = x[n]; }", &["x"], &["x"]),
+        ("if x.get(n).is_some() { let w = x[n]; }", &[], &["x"]),
+        ("if x.is_empty() { return; } let v = x[0];", &[], &["x"]),
+        ("if x.len() != 0 { let v = x[0] + x[1]; }", &["x"], &["x"]),
+        ("if x.len() > 1 { let v = x[0] + x[1]; }", &[], &["x", "x"]),
+        ("let v = if n < x.len() { x[n] } else { z[n] };", &["z"], &["x"]),
+        ("let v = match n { k if k < x.len() => x[k] + x[n], _ => x[n] };", &["x"], &["x", "x"]),
+        ("while n < x.len() { let v = x[n]; break; } let v = x[n];", &["x"], &["x"]),
+        ("if n < x.len() { let n = m as usize; let v = x[n]; }", &["x"], &[]),
+        ("if n < z.len() { let v = x[n]; }", &["x"], &[]),
+        ("if n <= x.len() { let v = x[n]; }", &["x"], &[]),
+        ("let mut k = n; if k < x.len() { k += 1; let v = x[k]; }", &["x"], &[]),
+        ("let mut k = n; if k < x.len() { let v = x[k]; }", &["x"], &[]),
+        ("if (m as usize) < x.len() { let v = x[m as usize]; }", &[], &["x"]),
+        // A narrower number is another one.
+        ("if (n as u32 as usize) < x.len() { let v = x[n]; }", &["x"], &[]),
+        ("if (n < x.len()) & (x[n] > 0.0) { let v = 1.0; }", &["x"], &[]),
+        ("let f = |n: usize| x[n]; if n < x.len() { let v = f(n); }", &["x"], &[]),
+        ("if n < x.len() { let f = |k: usize| x[n] + x[k]; let v = f(7); }", &["x"], &["x"]),
+    ] {
+        assert_kernel("", body, checked, unchecked);
+    }
+}
+
+#[test]
+fn loops_give_their_ranges() {
+    for (body, checked, unchecked) in [
+        ("for j in 0..x.len() { let v = x[j] + z[j]; }", &["z"][..], &["x"][..]),
+        ("let n = x.len(); for j in 0..n { let v = x[j]; }", &[], &["x"]),
+        ("let n = x.len().min(z.len()); for j in (0..n).rev() { let v = x[j] + z[j]; }", &[], &["x", "z"]),
+        ("for j in (0..x.len()).step_by(3) { let v = x[j]; }", &[], &["x"]),
+        ("for j in n..x.len() { let v = x[j] + x[n]; }", &[], &["x", "x"]),
+        ("for (j, v) in x.iter().enumerate() { let w = x[j] + z[j]; }", &["z"], &["all", "x"]),
+        ("let w = &x[..n]; for j in 0..n { let v = w[j]; }", &[], &["w"]),
+        ("let w = &x[n..n + 5]; for j in 0..5 { let v = w[j]; }", &[], &["w"]),
+        ("let w = &x[n..5 + n]; let v = w[4] + w[5];", &["w"], &["w"]),
+        ("let w = &x[n..n + 5]; let v = x[n + 5];", &["x"], &[]),
+        ("let w = &x[..=n]; let v = w[n] + x[n];", &[], &["w", "x"]),
+        ("let w = &x[2..=n]; let v = w[n];", &["w"], &[]),
+        ("let w = &x[..n]; for j in 0..=n { let v = w[j]; }", &["w"], &[]),
+        ("let w = &x[n..]; for j in 0..n { let v = w[j]; }", &["w"], &[]),
+        ("let w = &x[m as usize..n]; for j in 0..n { let v = w[j]; }", &["w"], &[]),
+        ("let mut w = &x[..n]; w = &x[..1]; for j in 0..n { let v = w[j]; }", &["w"], &[]),
+        ("for j in 0..=x.len() { let v = x[j]; }", &["x"], &[]),
+        ("for mut j in 0..x.len() { j += 1; let v = x[j]; }", &["x"], &[]),
+        ("for j in 0..x.len() { let j = j + 1; let v = x[j]; }", &["x"], &[]),
+        // The length less one may have wrapped, unless something says that it has not.
+        ("for j in 0..x.len() - 1 { let v = x[j]; }", &["x"], &[]),
+        ("if x.len() > 0 { for j in 0..x.len() - 1 { let v = x[j] + x[j + 1]; } }", &["x"], &["x"]),
+        ("for j in 0..x.len() { if j > 0 { let v = x[j - 1]; } let w = x[j - 1]; }", &["x"], &["x"]),
+        (
+            "for j in 0..x.len() { if j + 1 < x.len() { let v = x[j + 1]; } let w = x[j + 1]; }",
+            &["x"],
+            &["x"],
+        ),
+        ("for j in 0..x.len() { if j < 4 { continue; } let v = z[j]; }", &["z"], &[]),
+        ("for j in 0..n { if j >= z.len() { continue; } let v = z[j]; }", &[], &["z"]),
+        ("for j in 0..n { if j >= z.len() { break; } } let v = z[n];", &["z"], &[]),
+        ("let mut k = 0; while k < x.len() { let v = x[k]; k += 1; }", &["x"], &[]),
+        ("let v = x[n % x.len()] + x[m as usize & 7];", &["x"], &["x"]),
+        ("let t = [1.0_f32, 2.0, 3.0, 4.0]; let v = t[n & 3] + t[n % 5];", &["t"], &[]),
+        ("const N: usize = 4; let t = [0.0_f32; N]; for j in 0..N { let v = t[j]; }", &[], &[]),
+        ("let t = [0.0_f32; SIDE]; for j in 0..SIDE { let v = t[j]; }", &[], &[]),
+    ] {
+        assert_kernel("", body, checked, unchecked);
+    }
+}
+
+#[test]
+fn an_access_is_a_guard_of_the_next_statement() {
+    for (body, checked, unchecked) in [
+        ("let v = x[n]; let w = x[n];", &["x"][..], &["x"][..]),
+        // C++ may read the second first.
+        ("let v = x[n] + x[n];", &["x", "x"], &[]),
+        ("let v = if m > 1 { x[n] } else { 0.0 }; let w = x[n];", &["x", "x"], &[]),
+        ("let b = m > 1 && x[n] > 0.0; let w = x[n];", &["x", "x"], &[]),
+        ("for j in 0..m { let v = x[n]; } let w = x[n];", &["x", "x"], &[]),
+        ("let f = || x[n]; let w = x[n];", &["x", "x"], &[]),
+    ] {
+        assert_kernel("", body, checked, unchecked);
+    }
+    assert_kernel("x.len() == z.len()", "let v = x[n]; let w = z[n];", &["x"], &["z"]);
+}
+
+#[test]
+fn threads_of_a_block_know_their_shares() {
+    let kernel = |requires: &str, body: &str| {
+        let function = format!(
+            "#[requires({requires})] fn k(block: Block, x: &[f32], z: &[f32], y: &mut Own<[f32]>) {{ {body} }}"
+        );
+        accesses(Role::Kernel, &function)
+    };
+    let dot =
+        "let s = block.reduce(|t| { let mut s = 0.0; for i in t.of_grid(x.len()) { s += x[i] * z[i]; } s },
+        |a, b| a + b); y.put(block.index(), s);";
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(kernel("x.len() == z.len()", dot), (names(&[]), names(&["x", "z"])));
+    assert_eq!(kernel("x.len() >= z.len()", dot), (names(&["z"]), names(&["x"])));
+    let own = "block.each(|t| { let Some(y) = y.get_mut(t.index()) else { return }; *y = x[t.index()]; });";
+    assert_eq!(kernel("x.len() == y.len()", own), (names(&[]), names(&["x"])));
+    // What one phase has tested is no fact of another.
+    let two = "block.each(|t| { assert!(t.rank() < x.len()); }); block.each(|t| { let v = x[t.rank()]; });";
+    assert_eq!(kernel("x.len() == y.len()", two), (names(&["x"]), names(&[])));
+    let fill = "let mut tile = block.shared::<[f32; 64]>(); let mut next = block.shared::<[f32; 64]>();
+        block.fill(&mut tile, |i| x[i]); block.fill(&mut next, |i| tile[i] + tile[i + 1]);";
+    assert_eq!(kernel("x.len() >= 64", fill), (names(&["tile"]), names(&["x"])));
+}
+
+#[test]
+fn functions_have_facts_of_their_own() {
+    let found = accesses(
+        Role::Device,
+        "fn f(x: &[f32], t: [f32; 3], k: usize) -> f32 {
+            let mut sum = 0.0;
+            for j in 0..x.len() { sum += x[j] * t[j % 3] * t[k]; }
+            sum
+        }",
+    );
+    assert_eq!(found, (vec!["t".to_owned()], vec!["x".to_owned()]));
+}
