@@ -3,11 +3,13 @@
 
 mod blocks;
 mod harness;
+mod jumps;
 mod kernels;
 mod order;
 mod proved;
 mod random;
 mod refused;
+mod sized;
 mod tiles;
 
 use thalweg::__private::{Kernel, KernelSource};

@@ -22,7 +22,8 @@ pub(crate) fn without_checks(i: Index, x: &[u32], z: &[u32], y: &mut Own<[u32]>)
     for (j, v) in first.iter().enumerate() {
         sum = sum.wrapping_add(*v ^ x[j]);
     }
-    *y = sum.wrapping_add(z[sum as usize % x.len()]);
+    let place = sum as usize;
+    *y = sum.wrapping_add(z[place % x.len()]);
 }
 
 /// Guards that are none: of another slice, of a name before it was shadowed or changed, and of ends that are

@@ -2,14 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::parse::{ParseStream, Parser};
+use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, Meta, Path, Token, Type};
 
 use super::errors::{Errors, error};
-use super::instances::Parameter;
+use super::instances::{Parameter, Values};
 use super::role::Role;
 use super::types::Number;
 use crate::diagnostics::similar;
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     /// Products and sums may be fused, and division and square roots be approximate.
     pub(super) fast: bool,
     pub(super) krate: Option<Path>,
-    /// The parameters for which the kernel has a type each time.
+    /// The parameters for which the kernel has a type or a number each time.
     pub(super) parameters: Vec<Parameter>,
 }
 
@@ -107,7 +107,7 @@ fn argument(
     Ok(())
 }
 
-/// `T in [f32, f64]`. Types that cannot be are left out, so that the kernel is read for the others.
+/// `T in [f32, f64]`, or `N in [3, 5]`. What cannot be is left out, so that the kernel is read for the rest.
 fn parameter(input: ParseStream<'_>, role: Role, errors: &mut Errors) -> syn::Result<Parameter> {
     let name: Ident = input.parse()?;
     input.parse::<Token![in]>()?;
@@ -115,43 +115,89 @@ fn parameter(input: ParseStream<'_>, role: Role, errors: &mut Errors) -> syn::Re
     let list = |input: ParseStream<'_>| {
         let content;
         syn::bracketed!(content in input);
-        Punctuated::<Type, Token![,]>::parse_terminated(&content)
+        Punctuated::<Listed, Token![,]>::parse_terminated(&content)
     };
-    let whole = "write the types for which there is a kernel: `T in [f32, f64]`";
-    let mut types: Vec<Type> = Vec::new();
+    let whole =
+        "write the types or the numbers for which there is a kernel: `T in [f32, f64]`, `N in [3, 5]`";
+    let (mut types, mut numbers): (Vec<Type>, Vec<u64>) = (Vec::new(), Vec::new());
     match list(input) {
         Ok(listed) if listed.is_empty() => {
-            report(name.span(), &format!("`{name}` stands for no type"), whole);
+            report(name.span(), &format!("`{name}` stands for nothing"), whole);
         }
         Ok(listed) => {
-            for ty in listed {
-                let said = text(&ty);
-                if Number::named(&said).is_none() {
-                    let what = format!("`{name}` cannot be `{said}`");
-                    report(ty.span(), &what, "write types of numbers, such as `f32` and `u64`");
-                } else if types.iter().any(|before| text(before) == said) {
-                    report(ty.span(), &format!("`{said}` stands twice"), "remove one of them");
-                } else {
-                    types.push(ty);
+            let is_number = matches!(listed.first(), Some(Listed::Number(_)));
+            for one in listed {
+                match one {
+                    Listed::Type(ty) => {
+                        let said = text(&ty);
+                        if is_number || Number::named(&said).is_none() {
+                            let what = format!("`{name}` cannot be `{said}`");
+                            let help = match is_number {
+                                true => "write numbers alone, such as `3` and `5`",
+                                false => "write types of numbers, such as `f32` and `u64`",
+                            };
+                            report(ty.span(), &what, help);
+                        } else if types.iter().any(|before| text(before) == said) {
+                            report(ty.span(), &format!("`{said}` stands twice"), "remove one of them");
+                        } else {
+                            types.push(ty);
+                        }
+                    }
+                    Listed::Number(literal) => match literal.base10_parse::<u64>() {
+                        Ok(number) if numbers.contains(&number) => {
+                            report(
+                                literal.span(),
+                                &format!("`{literal}` stands twice"),
+                                "remove one of them",
+                            );
+                        }
+                        Ok(number) if is_number && matches!(literal.suffix(), "" | "usize") => {
+                            numbers.push(number);
+                        }
+                        _ => {
+                            let what = format!("`{name}` cannot be `{literal}`");
+                            let help = match is_number {
+                                true => "write numbers of the type `usize`, such as `3` and `5`",
+                                false => "write types alone, such as `f32` and `u64`",
+                            };
+                            report(literal.span(), &what, help);
+                        }
+                    },
                 }
             }
         }
         Err(found) => {
-            report(found.span(), "this is no list of types", whole);
+            report(found.span(), "this is no list of types or numbers", whole);
             while !input.is_empty() && !input.peek(Token![,]) {
                 input.parse::<proc_macro2::TokenTree>()?;
             }
         }
     }
-    if types.is_empty() {
+    if types.is_empty() && numbers.is_empty() {
         types.push(syn::parse_quote!(f32));
     }
-    Ok(Parameter { name, types })
+    let values = match numbers.is_empty() {
+        true => Values::Types(types.iter().map(Type::to_token_stream).collect()),
+        false => Values::Numbers(numbers),
+    };
+    Ok(Parameter { name, values })
+}
+
+/// A type or a number between the brackets.
+enum Listed {
+    Type(Type),
+    Number(LitInt),
+}
+
+impl Parse for Listed {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.peek(LitInt) { input.parse().map(Self::Number) } else { input.parse().map(Self::Type) }
+    }
 }
 
 fn wrong(at: proc_macro2::Span, role: Role, what: &str, help: &str) -> syn::Error {
     let takes = match role {
-        Role::Kernel => "`threads = 256`, `fast`, `T in [f32, f64]` and `crate = …`",
+        Role::Kernel => "`threads = 256`, `fast`, `T in [f32, f64]`, `N in [3, 5]` and `crate = …`",
         Role::Device => "`crate = …`",
     };
     let notes = [format!("`#[{}]` takes {takes}", role.attribute())];

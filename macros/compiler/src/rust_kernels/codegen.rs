@@ -37,7 +37,7 @@ pub(super) fn function(
     };
     let mut function = without_ours(item);
     let many = many_arguments(item.sig.inputs.len());
-    if instance.0.is_empty() {
+    if instance.is_the_only_one() {
         return quote!(#many #function #beside);
     }
     // Each instance has a function of the kernel's name.
@@ -49,9 +49,16 @@ pub(super) fn function(
             #many
             #[allow(dead_code, reason = "not every instance is launched")]
             #[allow(
+                arithmetic_overflow,
+                unconditional_panic,
                 clippy::unnecessary_cast,
                 clippy::useless_conversion,
-                reason = "another type may need what this one does not"
+                clippy::identity_op,
+                clippy::erasing_op,
+                clippy::absurd_extreme_comparisons,
+                clippy::reversed_empty_ranges,
+                unused_comparisons,
+                reason = "another type or number may need what this one does not"
             )]
             #function
             #beside
@@ -156,7 +163,7 @@ impl Generator<'_> {
         let at = Span::mixed_site();
         let conditions = self.conditions();
         let plain = self.instance.named(&unraw(&self.item.sig.ident));
-        let generics = generics(self.instance.0.iter().map(|(_, ty)| ty));
+        let generics = generics(self.instance.arguments().into_iter());
         let of = quote_spanned!(at=> #name #generics);
         let made = definition::made(self.arguments);
         let parameters = signature.parameters.iter().filter(|of| !of.kind.is_position());

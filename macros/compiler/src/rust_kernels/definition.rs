@@ -1,22 +1,23 @@
 //! The type of a kernel, which pipelines hold and launches name.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::ItemFn;
 
 use super::attribute::Arguments;
 use super::codegen::{conditions, type_name};
+use super::instances::{Parameter, Values};
 use crate::codegen::launches::private;
 
-/// The struct. That of a kernel for several types has a parameter for each list of types.
+/// The struct. That of a kernel for several types or numbers has a parameter for each list.
 pub(super) fn definition(arguments: &Arguments, item: &ItemFn) -> TokenStream {
     let (private, name, vis) = (private(arguments.krate.as_ref()), type_name(item), &item.vis);
     let conditions = conditions(item);
     let docs = item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
-    let generics = parameters(arguments);
-    let parameters = arguments.parameters.iter().map(|parameter| &parameter.name);
-    let of = (!arguments.parameters.is_empty())
-        .then(|| quote_spanned!(Span::mixed_site()=> of: ::core::marker::PhantomData<(#(#parameters,)*)>,));
+    let generics = declared(arguments);
+    let types = types(arguments);
+    let of = (!types.is_empty())
+        .then(|| quote_spanned!(Span::mixed_site()=> of: ::core::marker::PhantomData<(#(#types,)*)>,));
     quote_spanned! {Span::mixed_site()=>
         #(#conditions)*
         #(#docs)*
@@ -31,13 +32,21 @@ pub(super) fn definition(arguments: &Arguments, item: &ItemFn) -> TokenStream {
 
 /// A value of the type, of the local `function`.
 pub(super) fn made(arguments: &Arguments) -> TokenStream {
-    match arguments.parameters.is_empty() {
+    match types(arguments).is_empty() {
         true => quote_spanned!(Span::mixed_site()=> Self { function }),
         false => quote_spanned!(Span::mixed_site()=> Self { function, of: ::core::marker::PhantomData }),
     }
 }
 
-/// `<T>`, or nothing.
+/// `<T, const N: usize>`, or nothing.
+pub(super) fn declared(arguments: &Arguments) -> TokenStream {
+    generics(arguments.parameters.iter().map(|Parameter { name, values }| match values {
+        Values::Types(_) => name.to_token_stream(),
+        Values::Numbers(_) => quote_spanned!(Span::mixed_site()=> const #name: ::core::primitive::usize),
+    }))
+}
+
+/// `<T, N>`, or nothing.
 pub(super) fn parameters(arguments: &Arguments) -> TokenStream {
     generics(arguments.parameters.iter().map(|parameter| &parameter.name))
 }
@@ -49,4 +58,10 @@ pub(super) fn generics<T: ToTokens>(of: impl Iterator<Item = T>) -> TokenStream 
         true => TokenStream::new(),
         false => quote_spanned!(Span::mixed_site()=> <#(#of),*>),
     }
+}
+
+/// The names of the parameters that stand for types.
+fn types(arguments: &Arguments) -> Vec<&Ident> {
+    let types = arguments.parameters.iter().filter(|parameter| matches!(parameter.values, Values::Types(_)));
+    types.map(|parameter| &parameter.name).collect()
 }

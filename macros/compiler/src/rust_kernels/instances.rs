@@ -1,31 +1,51 @@
-//! `#[kernel(T in [f32, f64])]`: a kernel for each type.
+//! `#[kernel(T in [f32, f64])]`, `#[kernel(N in [3, 5])]`: a kernel for each type and each number.
 
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use std::str::FromStr;
+
+use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{ItemFn, Type};
+use syn::ItemFn;
 
 use super::names;
 use crate::text::text;
 
-/// `T in [f32, f64]`
+/// `T in [f32, f64]`, or `N in [3, 5]`
 pub(super) struct Parameter {
     pub(super) name: Ident,
-    pub(super) types: Vec<Type>,
+    pub(super) values: Values,
 }
 
-/// The types that the parameters stand for, in their order.
+/// What a parameter stands for.
+pub(super) enum Values {
+    Types(Vec<TokenStream>),
+    /// Of `usize`.
+    Numbers(Vec<u64>),
+}
+
+/// What one parameter stands for.
 #[derive(Clone)]
-pub(super) struct Instance(pub(super) Vec<(Ident, Type)>);
+enum Value {
+    Type(TokenStream),
+    Number(u64),
+}
+
+/// What the parameters stand for, in their order.
+#[derive(Clone)]
+pub(super) struct Instance(Vec<(Ident, Value)>);
 
 impl Instance {
-    /// One for each combination of types; a kernel without parameters has one.
+    /// One for each combination; a kernel without parameters has one.
     pub(super) fn all(parameters: &[Parameter]) -> Vec<Self> {
         let mut all = vec![Self(Vec::new())];
-        for Parameter { name, types } in parameters {
+        for Parameter { name, values } in parameters {
+            let values: Vec<Value> = match values {
+                Values::Types(types) => types.iter().cloned().map(Value::Type).collect(),
+                Values::Numbers(numbers) => numbers.iter().copied().map(Value::Number).collect(),
+            };
             let with = |instance: Self| {
-                types.iter().map(move |ty| {
+                values.iter().map(move |value| {
                     let mut more = instance.clone();
-                    more.0.push((name.clone(), ty.clone()));
+                    more.0.push((name.clone(), value.clone()));
                     more
                 })
             };
@@ -34,25 +54,39 @@ impl Instance {
         all
     }
 
+    /// Whether the kernel has no parameters.
+    pub(super) fn is_the_only_one(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What launches write between `<` and `>`.
+    pub(super) fn arguments(&self) -> Vec<TokenStream> {
+        let arguments = self.0.iter().map(|(_, value)| match value {
+            Value::Type(ty) => ty.clone(),
+            Value::Number(number) => Literal::u64_unsuffixed(*number).into_token_stream(),
+        });
+        arguments.collect()
+    }
+
     /// `dot::<f32>`, as launches name it.
     pub(super) fn named(&self, kernel: &str) -> String {
-        if self.0.is_empty() {
+        if self.is_the_only_one() {
             return kernel.to_owned();
         }
-        let types: Vec<_> = self.0.iter().map(|(_, ty)| text(ty)).collect();
-        format!("{kernel}::<{}>", types.join(", "))
+        let arguments: Vec<_> = self.arguments().iter().map(text).collect();
+        format!("{kernel}::<{}>", arguments.join(", "))
     }
 
     /// `dot_f32`, the name in C++.
     pub(super) fn in_cpp(&self, kernel: &str) -> String {
-        let parts = self.0.iter().map(|(_, ty)| text(ty));
+        let parts = self.arguments().into_iter().map(|argument| text(&argument));
         let all: Vec<_> = std::iter::once(kernel.to_owned()).chain(parts).collect();
         names::in_cpp(&all.join("_"))
     }
 
-    /// The function with the types in place of the parameters.
+    /// The function with what they stand for in place of the parameters.
     pub(super) fn of(&self, function: &ItemFn) -> syn::Result<ItemFn> {
-        if self.0.is_empty() {
+        if self.is_the_only_one() {
             return Ok(function.clone());
         }
         syn::parse2(self.put_in(function.to_token_stream()))
@@ -68,7 +102,14 @@ impl Instance {
             match &token {
                 TokenTree::Ident(name) if !is_part => match self.0.iter().find(|(known, _)| known == name) {
                     // The user's mark, so that errors point at it.
-                    Some((_, ty)) => spanned(ty.to_token_stream(), name),
+                    Some((_, Value::Type(ty))) => spanned(ty.clone(), name),
+                    Some((_, Value::Number(number))) => {
+                        // As a `usize` it gives other numbers their type.
+                        match Literal::from_str(&format!("{number}usize")) {
+                            Ok(number) => spanned(number.into_token_stream(), name),
+                            Err(_) => token.into(),
+                        }
+                    }
                     None => token.into(),
                 },
                 TokenTree::Group(group) => {

@@ -24,8 +24,23 @@ pub(super) struct LocalId(pub(super) usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Item(pub(super) usize);
 
+/// A loop, or a block with a label: an index into [`Function::loops`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LoopId(pub(super) usize);
+
+/// What `break` and `continue` may name.
+#[derive(Debug)]
+pub(super) struct Loop {
+    /// Its label, without the mark.
+    pub(super) label: String,
+    /// A `continue` of a loop inside of it names it.
+    pub(super) is_continued: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct Function {
+    /// `const N: usize`
+    pub(super) generics: Vec<LocalId>,
     pub(super) parameters: Vec<LocalId>,
     pub(super) locals: Vec<Local>,
     pub(super) result: Ty,
@@ -35,6 +50,7 @@ pub(super) struct Function {
     /// The `#[device]` functions that it calls, and their names in C++.
     pub(super) callees: Vec<(syn::ExprPath, String)>,
     pub(super) closures: Vec<Closure>,
+    pub(super) loops: Vec<Loop>,
     /// The types of the arrays in shared memory.
     pub(super) shared: Vec<syn::Type>,
     /// The parameters that have as many elements as one before them, and that one.
@@ -137,16 +153,19 @@ pub(super) enum Kind {
     If(Box<Condition>, Block, Option<Box<Expr>>),
     Match(Box<Expr>, Vec<Arm>),
     Block(Block),
-    Loop(Block),
-    While(Box<Condition>, Block),
-    For(LocalId, Box<Range>, Block),
+    /// `'a: { … }`
+    Labelled(LoopId, Block),
+    Loop(LoopId, Block),
+    While(LoopId, Box<Condition>, Block),
+    For(LoopId, LocalId, Box<Range>, Block),
     /// A loop over a block's tiles of a parameter's data.
-    ForTiles(LocalId, Box<Expr>, Block),
-    Break,
-    Continue,
+    ForTiles(LoopId, LocalId, Box<Expr>, Block),
+    /// What is left, and the value that it has then.
+    Break(LoopId, Option<Box<Expr>>),
+    Continue(LoopId),
     Return(Option<Box<Expr>>),
-    /// A call of a `#[device]` function.
-    Call(Item, Vec<Expr>),
+    /// A call of a `#[device]` function, with the generic arguments in C++ that are written.
+    Call(Item, Vec<String>, Vec<Expr>),
     /// A call of a closure that a `let` has named.
     CallClosure(LocalId, Vec<Expr>),
     Closure(usize),
@@ -203,6 +222,10 @@ pub(super) enum Binary {
     Multiply,
     Divide,
     Remainder,
+    /// A division of natural numbers by one that is known not to be 0.
+    Quotient,
+    /// Its remainder.
+    Rest,
     And,
     Or,
     Xor,
@@ -215,6 +238,25 @@ pub(super) enum Condition {
     Is(Expr),
     /// `let Some(x) = value`
     Some(LocalId, Expr),
+    /// Several, with `&&` between them.
+    All(Vec<Condition>),
+}
+
+impl Condition {
+    /// The conditions that it consists of, in the order in which they are asked.
+    pub(super) fn parts(&self) -> &[Self] {
+        match self {
+            Self::All(parts) => parts,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    pub(super) fn parts_mut(&mut self) -> &mut [Self] {
+        match self {
+            Self::All(parts) => parts,
+            one => std::slice::from_mut(one),
+        }
+    }
 }
 
 #[derive(Debug)]

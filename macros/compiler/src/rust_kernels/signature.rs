@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{FnArg, Ident, ItemFn, Pat, PathArguments, ReturnType, Safety, Type};
+use syn::{ConstParam, FnArg, GenericParam, Ident, ItemFn, Pat, PathArguments, ReturnType, Safety, Type};
 
 use super::errors::{Errors, error};
 use super::instead;
@@ -16,6 +16,8 @@ pub(super) struct Signature {
     pub(super) parameters: Vec<Parameter>,
     /// The dimensions of a kernel's `Index` or `Block`.
     pub(super) dimensions: usize,
+    /// The names of `const N: usize` of a `#[device]` function.
+    pub(super) constants: Vec<Ident>,
 }
 
 impl Signature {
@@ -76,10 +78,7 @@ impl ParameterKind {
 pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> Option<Signature> {
     let before = errors.len();
     words(function, role, errors);
-    if is_generic(function) {
-        // The types of the parameters are not known.
-        return None;
-    }
+    let constants = constants(function, role)?;
     let mut parameters: Vec<Parameter> = Vec::new();
     for input in &function.sig.inputs {
         match input {
@@ -116,12 +115,25 @@ pub(super) fn signature(function: &ItemFn, role: Role, errors: &mut Errors) -> O
         }
         _ => 1,
     };
-    (errors.len() == before).then_some(Signature { parameters, dimensions })
+    (errors.len() == before).then_some(Signature { parameters, dimensions, constants })
 }
 
-fn is_generic(function: &ItemFn) -> bool {
+/// The names of `const N: usize`; `None` if the types of the parameters are not known, or the kernel is one of
+/// many.
+fn constants(function: &ItemFn, role: Role) -> Option<Vec<Ident>> {
     let generics = &function.sig.generics;
-    !generics.params.is_empty() || generics.where_clause.is_some()
+    if generics.where_clause.is_some() || (role == Role::Kernel && !generics.params.is_empty()) {
+        return None;
+    }
+    let constant = |parameter: &GenericParam| match parameter {
+        GenericParam::Const(constant) if is_usize(&constant.ty) => Some(constant.ident.clone()),
+        _ => None,
+    };
+    generics.params.iter().map(constant).collect()
+}
+
+fn is_usize(ty: &Type) -> bool {
+    matches!(peel(ty), Type::Path(path) if path.path.is_ident("usize"))
 }
 
 /// Reports the words that a kernel may not have.
@@ -143,10 +155,26 @@ fn words(function: &ItemFn, role: Role, errors: &mut Errors) {
     if let Safety::Unsafe(word) = &sig.safety {
         wrong(word.to_token_stream(), "is declared `unsafe`", "remove it");
     }
-    if sig.generics.type_params().next().is_some() || sig.generics.const_params().next().is_some() {
-        let help = "write a function for each type, by a `macro_rules` if there are many";
-        wrong(sig.generics.to_token_stream(), "is generic", help);
-    } else if !sig.generics.params.is_empty() {
+    let is_of_usize = |parameter: &ConstParam| role == Role::Device && is_usize(&parameter.ty);
+    if sig.generics.type_params().next().is_some() || !sig.generics.const_params().all(is_of_usize) {
+        let help = match (role, sig.generics.type_params().next()) {
+            (Role::Kernel, Some(ty)) => {
+                format!("write the types that it is for: `#[kernel({} in [f32, f64])]`", ty.ident)
+            }
+            (Role::Kernel, None) => {
+                let name = sig.generics.const_params().next().map(|constant| constant.ident.to_string());
+                format!(
+                    "write the numbers that it is for: `#[kernel({} in [3, 5])]`",
+                    name.unwrap_or_default()
+                )
+            }
+            (Role::Device, Some(_)) => {
+                "write a function for each type, by a `macro_rules` if there are many".to_owned()
+            }
+            (Role::Device, None) => "write a constant of the type `usize`, or pass the value".to_owned(),
+        };
+        wrong(sig.generics.to_token_stream(), "is generic", &help);
+    } else if sig.generics.lifetimes().next().is_some() {
         wrong(sig.generics.to_token_stream(), "has lifetimes", "remove them, here and in the types");
     } else if let Some(clause) = &sig.generics.where_clause {
         wrong(clause.to_token_stream(), "has a `where` clause", "remove it");

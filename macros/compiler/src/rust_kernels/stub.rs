@@ -7,7 +7,7 @@ use syn::{ExprPath, FnArg, ItemFn, ReturnType, Type};
 
 use super::attribute::Arguments;
 use super::codegen::{type_name, without_ours};
-use super::definition::{definition, made, parameters};
+use super::definition::{declared, definition, made, parameters};
 use super::role::Role;
 use crate::codegen::launches::private;
 use crate::codegen::many_arguments;
@@ -103,11 +103,12 @@ fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
     let taken: Vec<_> = names.map(|(index, _)| Ident::new(&format!("argument_{index}"), at)).collect();
     let plain = unraw(&item.sig.ident);
     let many = many_arguments(2 + taken.len());
-    let (definition, generics, made) = (definition(arguments, item), parameters(arguments), made(arguments));
+    let (definition, made) = (definition(arguments, item), made(arguments));
+    let (declared, generics) = (declared(arguments), parameters(arguments));
     quote_spanned! {at=>
         #definition
 
-        impl #generics #name #generics {
+        impl #declared #name #generics {
             #many
             #[allow(unused_variables, reason = "a stub, in place of code with errors")]
             pub fn launch(
@@ -122,7 +123,7 @@ fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
         const _: () = {
             static MODULE: #private::KernelModule = #private::KernelModule::cuda("", "");
 
-            impl #generics #private::Kernel for #name #generics {
+            impl #declared #private::Kernel for #name #generics {
                 const INFO: &'static #private::KernelInfo =
                     &#private::KernelInfo::new(#plain, &MODULE).on_host();
 

@@ -162,6 +162,11 @@ impl RustSource {
             let name = callee.name;
             if *alias == name {
                 line(&format!("using in_rust_{of}::{name};"));
+            } else if callee.text.text.starts_with("template") {
+                // One for all constants has no address.
+                line(&format!(
+                    "template <auto... N, class... T> TW_FN auto {alias}(T... x) {{ return in_rust_{of}::{name}<N...>(x...); }}"
+                ));
             } else {
                 line(&format!("static constexpr auto {alias} = in_rust_{of}::{name};"));
             }

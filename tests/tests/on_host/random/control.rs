@@ -242,7 +242,7 @@ impl Generator {
         }
         self.count("a closure");
         let result = std::mem::replace(&mut self.result, Return::Absent);
-        let loops = std::mem::take(&mut self.loops);
+        let (loops, labels) = (std::mem::take(&mut self.loops), std::mem::take(&mut self.labels));
         let body = self.while_frozen(|this| {
             this.scoped(|this| {
                 let mut list = Vec::new();
@@ -263,7 +263,7 @@ impl Generator {
                 format!("|{}|{arrow} {body}", list.join(", "))
             })
         });
-        (self.result, self.loops) = (result, loops);
+        (self.result, self.loops, self.labels) = (result, loops, labels);
         *text += &format!("let {name} = {body};");
         let call = |this: &mut Self| {
             let arguments: Vec<_> = parameters.iter().map(|ty| this.expression(ty, 1, false).text).collect();

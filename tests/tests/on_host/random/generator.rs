@@ -114,6 +114,8 @@ pub struct Generator {
     pub wild: bool,
     /// The loops around, within the innermost closure.
     pub loops: usize,
+    /// Their labels, and those of blocks which have no value.
+    pub labels: Vec<String>,
     pub result: Return,
     pub dimensions: usize,
     pub devices: Vec<Device>,
@@ -131,6 +133,7 @@ impl Generator {
             frozen: 0,
             wild: false,
             loops: 0,
+            labels: Vec::new(),
             result: Return::Nothing,
             dimensions: 1,
             devices: Vec::new(),

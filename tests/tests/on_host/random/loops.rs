@@ -4,8 +4,19 @@ use super::generator::{Access, Generator, binds};
 use super::types::{Number, Ty};
 
 impl Generator {
+    /// What stands before a loop: a label, or nothing.
+    fn label(&mut self) -> String {
+        if !self.chance(30) {
+            return String::new();
+        }
+        self.count("a loop with a label");
+        self.own_name("'l") + ": "
+    }
+
     /// The body of a loop, which may leave it.
-    fn body(&mut self, depth: usize, first: &str) -> String {
+    fn body(&mut self, label: &str, depth: usize, first: &str) -> String {
+        let around = self.labels.len();
+        self.labels.extend(label.strip_suffix(": ").map(str::to_owned));
         self.loops += 1;
         self.indent += 1;
         let text = self.scoped(|this| {
@@ -18,7 +29,66 @@ impl Generator {
         });
         self.indent -= 1;
         self.loops -= 1;
+        self.labels.truncate(around);
         text + &self.line() + "}"
+    }
+
+    /// A value that a loop, or a block with a label, is left with.
+    pub fn left_with(&mut self, ty: &Ty, depth: usize) -> String {
+        let is_block = self.chance(40);
+        let (most, counter) = (1 + self.below(4), self.own_name("c"));
+        let label = match is_block || self.chance(40) {
+            true => self.own_name("'v"),
+            false => String::new(),
+        };
+        // A `break` without a value does not leave it, and rustc wants labels in a block that has one.
+        let loops = std::mem::take(&mut self.loops);
+        self.indent += 1;
+        let text = self.scoped(|this| {
+            let line = this.line();
+            let leave = |this: &mut Self| {
+                let value = this.expression(ty, 1, true).text;
+                let name = if label.is_empty() { String::new() } else { format!(" {label}") };
+                // A label before a block would be a block with a label.
+                format!("break{name} ({value});")
+            };
+            let mut text = String::new();
+            if !is_block {
+                let last = leave(this);
+                text += &format!("{line}if {counter} >= {most} {{ {last} }}{line}{counter} += 1;");
+            }
+            for _ in 0..=this.below(2) {
+                text += &line;
+                text += &this.statement(depth - 1);
+                if this.chance(60) {
+                    let condition = this.condition(1);
+                    let leave = match this.chance(30) && !label.is_empty() {
+                        // Out of another loop.
+                        true => format!("for _ in 0..2 {{ {} }}", leave(this)),
+                        false => leave(this),
+                    };
+                    text += &format!("{line}if {condition} {{ {leave} }}");
+                }
+            }
+            if is_block {
+                text += &format!("{line}({})", this.expression(ty, 1, false).text);
+            }
+            text
+        });
+        self.indent -= 1;
+        self.loops = loops;
+        let (line, label) =
+            (self.line(), if label.is_empty() { String::new() } else { format!("{label}: ") });
+        match is_block {
+            true => {
+                self.count("a block with a label");
+                format!("{label}{{{text}{line}}}")
+            }
+            false => {
+                self.count("a loop with a value");
+                format!("{{ let mut {counter} = 0; {label}loop {{{text}{line}}} }}")
+            }
+        }
     }
 
     /// `for k in a..b`, with the adapters.
@@ -76,7 +146,7 @@ impl Generator {
                 range
             }
         };
-        let (name, mutable) = (self.own_name("k"), self.chance(12));
+        let (label, name, mutable) = (self.label(), self.own_name("k"), self.chance(12));
         let is_used = !self.chance(12);
         self.scoped(|this| {
             let mut first = String::new();
@@ -98,8 +168,8 @@ impl Generator {
                 (true, true) => format!("mut {name}"),
                 (true, false) => name.clone(),
             };
-            let body = this.body(depth, &first);
-            format!("for {pattern} in {adapted} {body}")
+            let body = this.body(&label, depth, &first);
+            format!("{label}for {pattern} in {adapted} {body}")
         })
     }
 
@@ -134,12 +204,12 @@ impl Generator {
     fn for_of_array(&mut self, depth: usize, array: &str, of: Ty) -> String {
         if self.chance(50) {
             self.count("for: an array by value");
-            let (name, mutable) = (self.own_name("e"), self.chance(20));
+            let (label, name, mutable) = (self.label(), self.own_name("e"), self.chance(20));
             return self.scoped(|this| {
                 this.declare(&name, of, mutable, Access::Value);
                 let word = if mutable { "mut " } else { "" };
-                let body = this.body(depth, "");
-                format!("for {word}{name} in {array} {body}")
+                let body = this.body(&label, depth, "");
+                format!("{label}for {word}{name} in {array} {body}")
             });
         }
         // The array stays borrowed as long as the loop goes on.
@@ -171,7 +241,7 @@ impl Generator {
                 (slice.to_owned(), false)
             }
         };
-        let (name, by_value) = (self.own_name("e"), self.chance(40));
+        let (label, name, by_value) = (self.label(), self.own_name("e"), self.chance(40));
         self.scoped(|this| {
             let access = if by_value { Access::Value } else { Access::Ref };
             this.declare(&name, of, false, access);
@@ -181,23 +251,23 @@ impl Generator {
                 this.declare(&index, Ty::Number(Number::Usize), false, Access::Kept);
                 pattern = format!("({index}, {pattern})");
             }
-            let body = this.body(depth, "");
-            format!("for {pattern} in {iterator} {body}")
+            let body = this.body(&label, depth, "");
+            format!("{label}for {pattern} in {iterator} {body}")
         })
     }
 
     /// `while`, `while let` and `loop`, with a number of turns at most.
     pub fn counted_loop(&mut self, depth: usize) -> String {
         let most = 1 + self.below(5);
-        let counter = self.own_name("c");
+        let (label, counter) = (self.label(), self.own_name("c"));
         let slices = self.slices();
         let line = self.line();
         match self.below(4) {
             0 => {
                 self.count("loop");
                 let first = format!("if {counter} >= {most} {{ break; }}{line}    {counter} += 1;");
-                let body = self.body(depth, &first);
-                format!("let mut {counter} = 0;{line}loop {body}")
+                let body = self.body(&label, depth, &first);
+                format!("let mut {counter} = 0;{line}{label}loop {body}")
             }
             1 if !slices.is_empty() => {
                 self.count("while let");
@@ -207,8 +277,9 @@ impl Generator {
                 let name = self.own_name("o");
                 let loop_ = self.scoped(|this| {
                     this.declare(&name, of, false, Access::Ref);
-                    let body = this.body(depth, &format!("{counter} += 1;"));
-                    format!("while let Some({name}) = {part}.get({counter}) {body}")
+                    let and = this.more_conditions();
+                    let body = this.body(&label, depth, &format!("{counter} += 1;"));
+                    format!("{label}while let Some({name}) = {part}.get({counter}){and} {body}")
                 });
                 format!("let {part} = {slice};{line}let mut {counter} = 0;{line}{loop_}")
             }
@@ -217,15 +288,48 @@ impl Generator {
                 let number = self.integer();
                 self.declare(&counter, Ty::Number(number), false, Access::Kept);
                 // Rust has no `break` in the condition of a `while`.
-                let loops = std::mem::take(&mut self.loops);
                 let and = match self.chance(50) {
-                    true => format!(" && {}", self.of_bool(2).within(binds::AND - 1)),
+                    true => self.while_not_left(|this| this.and_condition(2)),
                     false => String::new(),
                 };
-                self.loops = loops;
-                let body = self.body(depth, &format!("{counter} += 1;"));
-                format!("let mut {counter}: {} = 0;{line}while {counter} < {most}{and} {body}", number.name())
+                let body = self.body(&label, depth, &format!("{counter} += 1;"));
+                format!(
+                    "let mut {counter}: {} = 0;{line}{label}while {counter} < {most}{and} {body}",
+                    number.name()
+                )
             }
         }
+    }
+
+    /// Writes where no loop can be left: in the condition of a `while`.
+    fn while_not_left<R>(&mut self, write: impl FnOnce(&mut Self) -> R) -> R {
+        let around = (std::mem::take(&mut self.loops), std::mem::take(&mut self.labels));
+        let written = write(self);
+        (self.loops, self.labels) = around;
+        written
+    }
+
+    fn and_condition(&mut self, depth: usize) -> String {
+        format!(" && {}", self.of_bool(depth).within(binds::AND - 1))
+    }
+
+    /// What may follow a `let` in a condition: further conditions, some with a `let`.
+    pub fn more_conditions(&mut self) -> String {
+        let mut text = String::new();
+        while self.chance(35) {
+            let slices = self.slices();
+            if slices.is_empty() || self.chance(50) {
+                self.count("a condition beside a let");
+                text += &self.while_not_left(|this| this.and_condition(1));
+                continue;
+            }
+            self.count("a let beside a let");
+            let (slice, of) = self.pick(&slices);
+            let at = self.while_not_left(|this| this.number_below(&format!("{slice}.len()"), 1));
+            let name = self.own_name("o");
+            self.declare(&name, of, false, Access::Ref);
+            text += &format!(" && let Some({name}) = {slice}.get({at})");
+        }
+        text
     }
 }

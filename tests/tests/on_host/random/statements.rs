@@ -70,7 +70,13 @@ impl Generator {
         let ty = self.ty(2);
         let annotated = self.chance(45);
         let mutable = self.chance(55);
-        match self.below(12) {
+        match self.below(13) {
+            12 => {
+                let value = self.left_with(&ty, 2);
+                let name = self.own_name("d");
+                self.declare(&name, ty.clone(), mutable, Access::Value);
+                format!("let {}{name}: {ty} = {value};", if mutable { "mut " } else { "" })
+            }
             0 => {
                 self.count("let, and a value in two branches");
                 let name = self.own_name("d");
@@ -289,16 +295,21 @@ impl Generator {
         let name = self.own_name("o");
         if self.chance(50) {
             self.count("if let");
-            let then = self.scoped(|this| {
+            let before = match self.chance(20) {
+                true => format!("{} && ", self.of_bool(1).within(binds::AND - 1)),
+                false => String::new(),
+            };
+            let (more, then) = self.scoped(|this| {
                 this.declare(&name, of.clone(), false, Access::Ref);
+                let more = this.more_conditions();
                 let count = 1 + this.below(2);
-                this.block(depth - 1, count)
+                (more, this.block(depth - 1, count))
             });
             let otherwise = match self.chance(40) {
                 true => format!(" else {}", self.block(depth - 1, 1)),
                 false => String::new(),
             };
-            return format!("if let Some({name}) = {slice}.get({at}) {then}{otherwise}");
+            return format!("if {before}let Some({name}) = {slice}.get({at}){more} {then}{otherwise}");
         }
         self.count("let else");
         let leave = self.leaving();
@@ -310,6 +321,11 @@ impl Generator {
     fn leaving(&mut self) -> String {
         if self.loops > 0 && self.chance(70) {
             let word = self.pick(&["break", "continue"]);
+            if !self.labels.is_empty() && self.chance(60) {
+                self.count(if word == "break" { "break of a label" } else { "continue of a label" });
+                let labels = self.labels.clone();
+                return format!("{word} {};", self.pick(&labels));
+            }
             self.count(word);
             return format!("{word};");
         }

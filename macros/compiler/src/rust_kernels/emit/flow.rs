@@ -1,6 +1,6 @@
 //! Blocks, statements and branches.
 
-use super::super::ir::{Arm, Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Test};
+use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Pattern, Statement};
 use super::super::types::Shape;
 use super::{Emitter, Sink, UNARY, Value};
 
@@ -45,7 +45,10 @@ impl Emitter<'_> {
             }
             Statement::Const(name, value) => {
                 self.line = value.line;
+                // rustc has found that it does not overflow.
+                let checked = std::mem::replace(&mut self.checked, false);
                 let text = self.value(value).text;
+                self.checked = checked;
                 let local = self.local(*name);
                 let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
                 self.write(&format!("constexpr {ty} {} = {text};", self.local(*name).cpp));
@@ -133,7 +136,7 @@ impl Emitter<'_> {
     }
 
     /// The C++ type of a new local, `const` if it does not change, and its name.
-    fn declared(&self, name: LocalId) -> (String, String) {
+    pub(super) fn declared(&self, name: LocalId) -> (String, String) {
         let local = self.local(name);
         let ty = match self.types.shape(local.ty) {
             // A slice's parts, options and lambdas have types that C++ finds itself.
@@ -159,7 +162,7 @@ impl Emitter<'_> {
                 let is_plain = matches!(**condition, Condition::Is(_)) && then.statements.is_empty();
                 !is_plain || otherwise.is_none()
             }
-            Kind::Match(..) => true,
+            Kind::Match(..) | Kind::Loop(..) | Kind::Labelled(..) => true,
             Kind::Block(block) => !block.statements.is_empty(),
             _ => false,
         };
@@ -186,17 +189,18 @@ impl Emitter<'_> {
                 // Names are unique, so a block needs no braces of its own.
                 self.block(block, sink);
             }
-            Kind::Loop(body) => {
+            Kind::Labelled(id, block) => self.labelled(*id, block, sink),
+            Kind::Loop(id, body) => {
+                self.enter(*id, sink);
                 self.write("while (true) {");
                 self.end_after_fault();
-                self.inside(body, &Sink::Drop);
-                self.write("}");
+                self.turn(body);
             }
-            Kind::While(condition, body) => self.while_loop(condition, body),
-            Kind::For(name, range, body) => self.for_loop(*name, range, body),
-            Kind::ForTiles(name, of, body) => self.for_tiles(*name, of, body),
-            Kind::Break => self.write("break;"),
-            Kind::Continue => self.write("continue;"),
+            Kind::While(id, condition, body) => self.while_loop(*id, condition, body),
+            Kind::For(id, name, range, body) => self.for_loop(*id, *name, range, body),
+            Kind::ForTiles(id, name, of, body) => self.for_tiles(*id, *name, of, body),
+            Kind::Break(id, value) => self.break_of(*id, value.as_deref()),
+            Kind::Continue(id) => self.continue_of(*id),
             Kind::Return(value) => match value {
                 Some(value) if !matches!(self.types.shape(value.ty), Shape::Unit) => {
                     self.deliver(value, &Sink::Return);
@@ -330,10 +334,44 @@ impl Emitter<'_> {
                 let value = self.value(value);
                 format!("const auto {} = {}", self.local(*name).cpp, value.text)
             }
+            // Those of several are written one by one.
+            Condition::All(_) => String::new(),
+        }
+    }
+
+    /// Each condition in the `if` of the one before. What follows otherwise stands once, behind them, and is
+    /// jumped over.
+    fn chain(&mut self, parts: &[Condition], then: &Block, otherwise: Option<&Expr>, sink: &Sink) {
+        for part in parts {
+            let text = self.condition(part);
+            self.write(&format!("if ({text}) {{"));
+            self.depth += 1;
+        }
+        self.block(then, sink);
+        // A value that is returned has left already.
+        let over = otherwise.filter(|_| !matches!(sink, Sink::Return)).map(|_| self.temporary("done"));
+        if let Some(over) = &over {
+            self.write(&format!("goto {over};"));
+        }
+        for _ in parts {
+            self.depth -= 1;
+            self.write("}");
+        }
+        let Some(otherwise) = otherwise else { return };
+        self.write("{");
+        self.depth += 1;
+        self.deliver(otherwise, sink);
+        self.depth -= 1;
+        self.write("}");
+        if let Some(over) = over {
+            self.write(&format!("{over}:;"));
         }
     }
 
     fn branch(&mut self, condition: &Condition, then: &Block, otherwise: Option<&Expr>, sink: &Sink) {
+        if let Condition::All(parts) = condition {
+            return self.chain(parts, then, otherwise, sink);
+        }
         let condition = self.condition(condition);
         self.write(&format!("if ({condition}) {{"));
         self.inside(then, sink);
@@ -342,7 +380,7 @@ impl Emitter<'_> {
             match otherwise.map(|otherwise| &otherwise.kind) {
                 None => break,
                 // `else if`, as long as its condition needs no statement before it.
-                Some(Kind::If(condition, then, next)) => {
+                Some(Kind::If(condition, then, next)) if !matches!(**condition, Condition::All(_)) => {
                     let before = self.lines.len();
                     let text = self.condition(condition);
                     if self.lines.len() > before {
@@ -369,100 +407,5 @@ impl Emitter<'_> {
             }
         }
         self.write("}");
-    }
-
-    fn choice(&mut self, value: &Expr, arms: &[Arm], sink: &Sink) {
-        let text = self.operand(value);
-        let name = if text.stable {
-            text.atom()
-        } else {
-            let name = self.temporary("of");
-            self.write(&format!("const auto {name} = {};", text.text));
-            name
-        };
-        // Each arm is in the `else` of the one before, since a guard may need statements.
-        let mut open = 0;
-        for (index, arm) in arms.iter().enumerate() {
-            if let Some(local) = arm.name {
-                let (ty, cpp) = self.declared(local);
-                self.write(&format!("{ty} {cpp} = {name};"));
-            }
-            let test = self.test(&arm.test, &name);
-            let test = match &arm.guard {
-                Some(guard) => Some(self.guarded(test, guard)),
-                None => test,
-            };
-            match test {
-                Some(test) => {
-                    self.write(&format!("if ({test}) {{"));
-                    self.depth += 1;
-                    self.deliver(&arm.body, sink);
-                    self.depth -= 1;
-                    if index + 1 == arms.len() {
-                        self.write("}");
-                    } else {
-                        self.write("} else {");
-                        self.depth += 1;
-                        open += 1;
-                    }
-                }
-                None => {
-                    self.deliver(&arm.body, sink);
-                    break;
-                }
-            }
-        }
-        for _ in 0..open {
-            self.depth -= 1;
-            self.write("}");
-        }
-    }
-
-    /// The comparison of an arm's pattern and its guard, which is evaluated only if the pattern matches.
-    fn guarded(&mut self, test: Option<String>, guard: &Expr) -> String {
-        let Some(test) = test else { return self.operand(guard).text };
-        let before = self.lines.len();
-        self.depth += 1;
-        let guard = self.operand(guard);
-        self.depth -= 1;
-        if self.lines.len() == before {
-            return format!("({test}) && {}", guard.within(13));
-        }
-        let after = self.lines.split_off(before);
-        let name = self.temporary("holds");
-        self.write(&format!("bool {name} = {test};"));
-        self.write(&format!("if ({name}) {{"));
-        self.lines.extend(after);
-        self.depth += 1;
-        self.write(&format!("{name} = {};", guard.text));
-        self.depth -= 1;
-        self.write("}");
-        name
-    }
-
-    /// The comparison of a pattern; `None` if it always matches.
-    fn test(&mut self, test: &Test, name: &str) -> Option<String> {
-        match test {
-            Test::Always => None,
-            Test::Equal(value) => {
-                let value = self.operand(value);
-                Some(format!("{name} == {}", value.within(8)))
-            }
-            Test::Within(from, to, inclusive) => {
-                let from = from.as_ref().map(|from| format!("{name} >= {}", self.operand(from).within(8)));
-                let symbol = if *inclusive { "<=" } else { "<" };
-                let to = to.as_ref().map(|to| format!("{name} {symbol} {}", self.operand(to).within(8)));
-                let both: Vec<_> = [from, to].into_iter().flatten().collect();
-                (!both.is_empty()).then(|| both.join(" && "))
-            }
-            Test::Any(cases) => {
-                let tests: Option<Vec<_>> = cases.iter().map(|case| self.test(case, name)).collect();
-                let tests = tests?;
-                Some(match &tests[..] {
-                    [one] => one.clone(),
-                    several => several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" || "),
-                })
-            }
-        }
     }
 }

@@ -1,44 +1,45 @@
 //! Loops.
 
-use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Range};
+use super::super::ir::{Block, Condition, Expr, Kind, LocalId, LoopId, Range};
 use super::super::types::Number;
 use super::{Emitter, Sink, Value};
 
 impl Emitter<'_> {
-    pub(super) fn while_loop(&mut self, condition: &Condition, body: &Block) {
-        let before = self.lines.len();
-        let text = self.condition(condition);
-        if self.lines.len() == before && matches!(condition, Condition::Is(_)) {
-            self.write(&format!("while ({text}) {{"));
-            self.end_after_fault();
-            self.inside(body, &Sink::Drop);
-            self.write("}");
-            return;
+    pub(super) fn while_loop(&mut self, id: LoopId, condition: &Condition, body: &Block) {
+        self.enter(id, &Sink::Drop);
+        if let Condition::Is(value) = condition {
+            let before = self.lines.len();
+            let text = self.operand(value).text;
+            if self.lines.len() == before {
+                self.write(&format!("while ({text}) {{"));
+                self.end_after_fault();
+                return self.turn(body);
+            }
+            // The condition needs statements, which belong into the loop.
+            self.lines.truncate(before);
         }
-        // The condition needs statements, which belong into the loop.
-        self.lines.truncate(before);
         self.write("while (true) {");
         self.end_after_fault();
         self.depth += 1;
-        match condition {
-            Condition::Is(condition) => {
-                let value = self.operand(condition);
-                self.write(&format!("if (!{}) {{", value.within(2)));
-            }
-            Condition::Some(name, value) => {
-                let value = self.value(value);
-                let cpp = self.local(*name).cpp.clone();
-                self.write(&format!("const auto {cpp} = {};", value.text));
-                self.write(&format!("if (!{cpp}) {{"));
-            }
+        for part in condition.parts() {
+            let holds = match part {
+                Condition::Is(condition) => self.operand(condition).within(2),
+                Condition::Some(name, value) => {
+                    let value = self.value(value);
+                    let cpp = self.local(*name).cpp.clone();
+                    self.write(&format!("const auto {cpp} = {};", value.text));
+                    cpp
+                }
+                Condition::All(_) => continue,
+            };
+            self.write(&format!("if (!{holds}) {{"));
+            self.depth += 1;
+            self.write("break;");
+            self.depth -= 1;
+            self.write("}");
         }
-        self.depth += 1;
-        self.write("break;");
         self.depth -= 1;
-        self.write("}");
-        self.block(body, &Sink::Drop);
-        self.depth -= 1;
-        self.write("}");
+        self.turn(body);
     }
 
     /// Ends a block of which a thread has failed: the loop might wait for what that thread would have written.
@@ -61,12 +62,12 @@ impl Emitter<'_> {
                 self.is_known(a)
             }
             Kind::Method(_, a, others) => self.is_known(a) && others.iter().all(|other| self.is_known(other)),
-            Kind::Call(_, parts) => parts.iter().all(|part| self.is_known(part)),
+            Kind::Call(_, _, parts) => parts.iter().all(|part| self.is_known(part)),
             _ => false,
         }
     }
 
-    pub(super) fn for_tiles(&mut self, name: LocalId, of: &Expr, body: &Block) {
+    pub(super) fn for_tiles(&mut self, id: LoopId, name: LocalId, of: &Expr, body: &Block) {
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
         let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
@@ -83,11 +84,11 @@ impl Emitter<'_> {
         if self.together {
             self.known.push(name);
         }
-        self.inside(body, &Sink::Drop);
-        self.write("}");
+        self.enter(id, &Sink::Drop);
+        self.turn(body);
     }
 
-    pub(super) fn for_loop(&mut self, name: LocalId, range: &Range, body: &Block) {
+    pub(super) fn for_loop(&mut self, id: LoopId, name: LocalId, range: &Range, body: &Block) {
         let Range { from, to, inclusive, reversed, step } = range;
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
@@ -97,6 +98,7 @@ impl Emitter<'_> {
         ends.extend(step.as_ref());
         let waits = self.together && !ends.iter().all(|end| self.is_known(end));
         let values = self.operands(ends);
+        self.enter(id, &Sink::Drop);
         // The body may change a variable of the user's, and the range stays as it was.
         let counter = if mutable { self.temporary("turn") } else { cpp.clone() };
         let fixed = |emitter: &mut Self, value: &Value, of: &Expr| {
@@ -156,9 +158,7 @@ impl Emitter<'_> {
                 if waits {
                     self.end_after_fault();
                 }
-                self.inside(body, &Sink::Drop);
-                self.write("}");
-                return;
+                return self.turn(body);
             }
         }
         if mutable {
@@ -169,8 +169,7 @@ impl Emitter<'_> {
         if waits {
             self.end_after_fault();
         }
-        self.inside(body, &Sink::Drop);
-        self.write("}");
+        self.turn(body);
     }
 }
 

@@ -3,7 +3,9 @@
 //! An expression of Rust may hold statements; where it does, they are written before the statement that the
 //! expression stands in, and what Rust evaluates before them is kept in a constant first.
 
+mod choice;
 mod flow;
+mod jumps;
 mod loops;
 mod numbers;
 mod phases;
@@ -14,6 +16,7 @@ use super::names::Names;
 use super::role::{Build, Role};
 use super::signature::{ParameterKind, Signature};
 use super::types::{Shape, Ty, Types};
+use jumps::Around;
 
 /// A function's text, without what only rustc knows: the constants and functions that it names.
 pub(super) struct Text {
@@ -85,6 +88,8 @@ struct Emitter<'a> {
     together: bool,
     /// The locals of a block whose values come from no thread.
     known: Vec<LocalId>,
+    /// The loops around, within the innermost lambda.
+    around: Vec<Around>,
 }
 
 /// The text of a function whose types are known.
@@ -101,8 +106,19 @@ pub(super) fn emit(
     let together = signature.is_in_blocks();
     let lines = Vec::new();
     let known = function.parameters.clone();
-    let mut emitter =
-        Emitter { function, types, names, role, checked, lines, depth: 0, line: 0, together, known };
+    let mut emitter = Emitter {
+        function,
+        types,
+        names,
+        role,
+        checked,
+        lines,
+        depth: 0,
+        line: 0,
+        together,
+        known,
+        around: Vec::new(),
+    };
     emitter.function(name, signature);
     Text { lines: emitter.lines }
 }
@@ -159,6 +175,12 @@ impl Emitter<'_> {
                 self.write(&format!("extern \"C\" __global__ void {name}({parameters})"));
             }
             Role::Device => {
+                let generics =
+                    self.function.generics.iter().map(|id| format!("usize {}", self.local(*id).cpp));
+                let generics: Vec<_> = generics.collect();
+                if !generics.is_empty() {
+                    self.write(&format!("template <{}>", generics.join(", ")));
+                }
                 let result = self.types.cpp(self.function.result).unwrap_or_else(|| "auto".to_owned());
                 self.write(&format!("TW_FN {result} {name}({parameters})"));
             }

@@ -117,8 +117,8 @@ impl Emitter<'_> {
                 Binary::Add => call("add", self.checked),
                 Binary::Subtract => call("sub", self.checked),
                 Binary::Multiply => call("mul", self.checked),
-                Binary::Divide => call("div", true),
-                Binary::Remainder => call("rem", true),
+                Binary::Divide | Binary::Quotient => call("div", true),
+                Binary::Remainder | Binary::Rest => call("rem", true),
                 Binary::ShiftLeft | Binary::ShiftRight => unreachable!("written above"),
             };
         };
@@ -141,6 +141,10 @@ impl Emitter<'_> {
             Binary::Remainder if is_wide && !number.is_signed() && literal.is_some_and(|by| by > 0) => {
                 infix("%", 5)
             }
+            Binary::Quotient if is_wide => infix("/", 5),
+            Binary::Rest if is_wide => infix("%", 5),
+            Binary::Quotient => Value::of(format!("{number}({})", infix("/", 5).text)),
+            Binary::Rest => Value::of(format!("{number}({})", infix("%", 5).text)),
             Binary::Divide => call("div", true),
             Binary::Remainder => call("rem", true),
             Binary::And if is_wide => infix("&", 11),

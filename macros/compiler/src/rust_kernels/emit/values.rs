@@ -114,9 +114,10 @@ impl Emitter<'_> {
             | Kind::Element(a, b) => self.has_effects(a) || self.has_effects(b),
             // Those with statements are written before.
             Kind::If(condition, then, otherwise) => {
-                let of_condition = match &**condition {
+                let of_condition = condition.parts().iter().any(|part| match part {
                     Condition::Is(value) | Condition::Some(_, value) => self.has_effects(value),
-                };
+                    Condition::All(_) => false,
+                });
                 let of_then = then.value.as_deref().is_some_and(|value| self.has_effects(value));
                 of_condition || of_then || otherwise.as_deref().is_some_and(|value| self.has_effects(value))
             }
@@ -124,7 +125,7 @@ impl Emitter<'_> {
             Kind::Method(_, a, others) => {
                 self.has_effects(a) || others.iter().any(|other| self.has_effects(other))
             }
-            Kind::Call(_, parts) | Kind::Tuple(parts) | Kind::Array(parts) => {
+            Kind::Call(_, _, parts) | Kind::Tuple(parts) | Kind::Array(parts) => {
                 parts.iter().any(|part| self.has_effects(part))
             }
             Kind::Repeat(a, _) | Kind::Convert(_, _, a) => self.has_effects(a),
@@ -231,10 +232,15 @@ impl Emitter<'_> {
                 Some(value) => self.value(value),
                 None => Value::stable("tw::Unit{}"),
             },
-            Kind::Call(item, arguments) => {
+            Kind::Call(item, generics, arguments) => {
                 let values = self.in_order(arguments, |emitter, expr| emitter.value(expr));
                 let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
-                Value::of(format!("{}({})", self.function.callees[item.0].1, values.join(", ")))
+                let generics = match generics.is_empty() {
+                    true => String::new(),
+                    false => format!("<{}>", generics.join(", ")),
+                };
+                let name = &self.function.callees[item.0].1;
+                Value::of(format!("{name}{generics}({})", values.join(", ")))
             }
             Kind::CallClosure(local, arguments) => {
                 let values = self.in_order(arguments, |emitter, expr| emitter.value(expr));
@@ -423,8 +429,9 @@ impl Emitter<'_> {
     /// A lambda. Its body is written as lines of the same text.
     pub(super) fn closure(&mut self, id: usize) -> Value {
         let together = std::mem::replace(&mut self.together, false);
+        let around = std::mem::take(&mut self.around);
         let value = self.lambda(id);
-        self.together = together;
+        (self.together, self.around) = (together, around);
         value
     }
 

@@ -2,7 +2,8 @@
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Lit, Macro, Pat};
+use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, ExprPath, GenericArgument, Lit, Macro, Pat};
+use syn::{PathArguments, Stmt, Type};
 
 use super::literals::bare;
 use super::phases::{Level, Owner};
@@ -49,12 +50,39 @@ impl Lower<'_> {
                 }
             });
         }
-        let item = self.callee(path);
-        Ok((Kind::Call(item, arguments), self.types.foreign()))
+        let mut plain = path.clone();
+        let generics = match plain.path.segments.last_mut() {
+            Some(last) => self.generic_arguments(&std::mem::take(&mut last.arguments))?,
+            None => Vec::new(),
+        };
+        let item = self.callee(&plain);
+        Ok((Kind::Call(item, generics, arguments), self.types.foreign()))
+    }
+
+    /// The constants of `f::<N, 5>(x)` in C++.
+    fn generic_arguments(&mut self, arguments: &PathArguments) -> Lowered<Vec<String>> {
+        let PathArguments::AngleBracketed(arguments) = arguments else { return Ok(Vec::new()) };
+        let mut generics = Vec::new();
+        for argument in &arguments.args {
+            let constant = match argument {
+                GenericArgument::Const(Expr::Block(block)) => match &block.block.stmts[..] {
+                    [Stmt::Expr(value, None)] => value.clone(),
+                    _ => return Err(self.absent(block, "this constant", "name it by a `const`")),
+                },
+                GenericArgument::Const(constant) => constant.clone(),
+                // A name may be a type's, as far as the syntax tells.
+                GenericArgument::Type(Type::Path(name)) if name.qself.is_none() => {
+                    Expr::Path(ExprPath { attrs: Vec::new(), qself: None, path: name.path.clone() })
+                }
+                other => return Err(self.absent(other, "this generic argument", "leave it out")),
+            };
+            generics.push(format!("({})", self.length(&constant)?));
+        }
+        Ok(generics)
     }
 
     /// Refuses what can have no `#[device]`: functions of types and of the standard library, and constructors.
-    fn no_function_of_std(&mut self, path: &syn::ExprPath) -> Lowered<()> {
+    fn no_function_of_std(&mut self, path: &ExprPath) -> Lowered<()> {
         let outside = self.outside(path);
         let names: Vec<_> = outside.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         let is_type = |name: &String| name.starts_with(char::is_uppercase) || Number::named(name).is_some();
@@ -79,7 +107,7 @@ impl Lower<'_> {
     }
 
     /// `f32::from_bits(x)`, `u64::from(x)`, `f32::max(a, b)`.
-    fn associated(&mut self, path: &syn::ExprPath, call: &ExprCall) -> Lowered<Option<(Kind, Ty)>> {
+    fn associated(&mut self, path: &ExprPath, call: &ExprCall) -> Lowered<Option<(Kind, Ty)>> {
         let names: Vec<_> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         let [ty, name] = &names[..] else { return Ok(None) };
         let Some(number) = Number::named(ty) else { return Ok(None) };
@@ -219,7 +247,7 @@ impl Lower<'_> {
     pub(super) fn closure(&mut self, closure: &ExprClosure) -> Lowered<(Kind, Ty)> {
         let outside = self.scope.len();
         let result = self.types.fresh();
-        let (result_outside, loops) = (self.result.replace(result), std::mem::take(&mut self.loops));
+        let (result_outside, around) = (self.result.replace(result), std::mem::take(&mut self.around));
         let level = self.level;
         if level == Level::Block {
             // A phase may call it.
@@ -228,7 +256,7 @@ impl Lower<'_> {
         let lowered = self.closure_in_scope(closure, result);
         self.level = level;
         self.scope.truncate(outside);
-        (self.result, self.loops) = (result_outside, loops);
+        (self.result, self.around) = (result_outside, around);
         let closure = lowered?;
         self.closures.push(closure);
         let id = self.closures.len() - 1;

@@ -52,26 +52,19 @@ impl Lower<'_> {
             Expr::Reference(reference) => self.reference(reference)?,
             Expr::If(branch) => self.branch(branch)?,
             Expr::Match(choice) => self.choice(choice)?,
-            Expr::Block(block) if block.label.is_none() => {
-                let block = self.block(&block.block)?;
-                let ty = self.type_of_block(&block);
-                (Kind::Block(block), ty)
-            }
-            Expr::Loop(of) if of.label.is_none() => {
-                (Kind::Loop(self.loop_body(&of.body)?), self.types.unit())
-            }
-            Expr::While(of) if of.label.is_none() => {
-                let outside = self.scope.len();
-                let condition = self.condition(&of.cond)?;
-                let body = self.loop_body(&of.body);
-                self.scope.truncate(outside);
-                (Kind::While(Box::new(condition), body?), self.types.unit())
-            }
+            Expr::Block(block) => match &block.label {
+                Some(label) => self.labelled(label, &block.block)?,
+                None => {
+                    let block = self.block(&block.block)?;
+                    let ty = self.type_of_block(&block);
+                    (Kind::Block(block), ty)
+                }
+            },
+            Expr::Loop(of) => self.endless(of)?,
+            Expr::While(of) => (self.while_loop(of)?, self.types.unit()),
             Expr::ForLoop(of) => (self.for_loop(of)?, self.types.unit()),
-            Expr::Break(found) if found.label.is_none() && found.expr.is_none() => {
-                (Kind::Break, self.types.add(Shape::Never))
-            }
-            Expr::Continue(found) if found.label.is_none() => (Kind::Continue, self.types.add(Shape::Never)),
+            Expr::Break(found) => (self.break_of(found)?, self.types.add(Shape::Never)),
+            Expr::Continue(found) => (self.continue_of(found), self.types.add(Shape::Never)),
             Expr::Return(found) => {
                 let value = match &found.expr {
                     Some(value) => Some(Box::new(self.value(value)?)),
@@ -115,20 +108,7 @@ impl Lower<'_> {
     }
 
     fn not_an_expression(&mut self, expr: &Expr) -> Reported {
-        let label = match expr {
-            Expr::Loop(of) => of.label.as_ref(),
-            Expr::While(of) => of.label.as_ref(),
-            Expr::Block(of) => of.label.as_ref(),
-            _ => None,
-        };
-        if let Some(label) = label {
-            return self.label(label);
-        }
         match expr {
-            Expr::Break(syn::ExprBreak { expr: Some(value), .. }) => {
-                let help = "assign it to a variable, and `break` after it";
-                self.absent(value, "a `break` with a value", help)
-            }
             Expr::Try(found) => {
                 let help = "write `let Some(x) = … else { return };`";
                 self.absent(found.question_token, "`?`", help)
@@ -148,16 +128,11 @@ impl Lower<'_> {
             }
             Expr::Let(found) => self.absent(
                 found.let_token,
-                "`let` among other conditions",
-                "write an `if` inside of the other",
+                "`let` in this place",
+                "write it in the condition of an `if` or a `while`, alone or with `&&`",
             ),
             _ => self.absent(expr, "this expression", "write it with numbers, arrays, `if` and loops"),
         }
-    }
-
-    pub(super) fn label(&mut self, label: &syn::Label) -> Reported {
-        let help = "leave the outer loop by a `bool`, or by `return` from a `#[device]` function";
-        self.absent(&label.name, &format!("the label `{}`", label.name), help)
     }
 
     pub(super) fn path(&mut self, path: &syn::ExprPath) -> Lowered {

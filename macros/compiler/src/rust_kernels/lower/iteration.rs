@@ -4,7 +4,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, Pat, RangeLimits};
 
 use super::{Lower, Lowered, Reported};
-use crate::rust_kernels::ir::{self, Block, Kind, LocalId, Pattern, Range, Statement};
+use crate::rust_kernels::ir::{self, Block, Kind, LocalId, LoopId, Pattern, Range, Statement};
 use crate::rust_kernels::methods::Method;
 use crate::rust_kernels::types::{Number, Shape};
 
@@ -20,9 +20,6 @@ struct Adapted<'a> {
 
 impl Lower<'_> {
     pub(super) fn for_loop(&mut self, of: &ExprForLoop) -> Lowered<Kind> {
-        if let Some(label) = &of.label {
-            return Err(self.label(label));
-        }
         let outside = self.scope.len();
         let lowered = self.for_in_scope(of);
         self.scope.truncate(outside);
@@ -92,8 +89,8 @@ impl Lower<'_> {
             Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
             other => return Err(self.absent(other, "this pattern", "write a name")),
         };
-        let body = self.loop_body(&of.body)?;
-        Ok(Kind::For(name, Box::new(Range { from, to, inclusive, reversed, step }), body))
+        let (id, body) = self.loop_body(of)?;
+        Ok(Kind::For(id, name, Box::new(Range { from, to, inclusive, reversed, step }), body))
     }
 
     /// `for x in slice`: a loop over the indices, each of which exists.
@@ -148,12 +145,12 @@ impl Lower<'_> {
         } else {
             vec![self.bind_element(&of.pat, found)?]
         };
-        let Block { mut statements, value } = self.loop_body(&of.body)?;
+        let (id, Block { mut statements, value }) = self.loop_body(of)?;
         statements.splice(0..0, pattern);
         let body = Block { statements, value };
         let range = Range { from, to, inclusive: false, reversed, step: None };
         let unit = self.types.unit();
-        let turns = self.expr(Kind::For(at, Box::new(range), body), unit, span);
+        let turns = self.expr(Kind::For(id, at, Box::new(range), body), unit, span);
         Ok(Kind::Block(Block {
             statements: vec![Statement::Let(Pattern::Name(all), elements), Statement::Expr(turns)],
             value: None,
@@ -170,11 +167,11 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn loop_body(&mut self, body: &syn::Block) -> Lowered<Block> {
-        self.loops += 1;
-        let body = self.block(body);
-        self.loops -= 1;
-        body
+    pub(super) fn loop_body(&mut self, of: &ExprForLoop) -> Lowered<(LoopId, Block)> {
+        let id = self.enter(of.label.as_ref(), false);
+        let body = self.block(&of.body);
+        self.leave();
+        Ok((id, body?))
     }
 
     /// A local that the user has not named.

@@ -6,6 +6,7 @@ mod calls;
 mod elements;
 mod expressions;
 mod iteration;
+mod jumps;
 mod literals;
 mod patterns;
 mod phases;
@@ -19,10 +20,11 @@ use quote::ToTokens;
 use syn::{ExprPath, Lit};
 
 use super::errors::{Errors, error};
-use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
+use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
-use super::types::{Literal, Shape, Ty, Types};
+use super::types::{Literal, Number, Shape, Ty, Types};
+use jumps::Around;
 use phases::{Level, Owner};
 use scope::{Meaning, Name};
 
@@ -69,7 +71,8 @@ pub(super) fn lower(
         result: None,
         own_name: function.sig.ident.clone(),
         index_name: signature.parameters.first().map_or("i".to_owned(), |first| first.name.to_string()),
-        loops: 0,
+        loops: Vec::new(),
+        around: Vec::new(),
         level: if signature.is_in_blocks() { Level::Block } else { Level::Thread },
         parameters: signature.parameters.len(),
         owners: Vec::new(),
@@ -78,6 +81,8 @@ pub(super) fn lower(
         axes: signature.dimensions,
     };
     lower.names.reserve(&function.sig.ident.to_string());
+    let usize = lower.types.number(Number::Usize);
+    let generics = signature.constants.iter().map(|name| lower.declare(name, usize, false)).collect();
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
     let result = match &function.sig.output {
         syn::ReturnType::Default => lower.types.unit(),
@@ -95,12 +100,14 @@ pub(super) fn lower(
         lower.types.default_literals();
         lower.undecided();
     }
-    let Lower { errors, types, locals, constants, callees, closures, suffixes, names, shared, .. } = lower;
+    let Lower { errors, types, locals, constants, callees, closures, loops, suffixes, names, shared, .. } =
+        lower;
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
     };
     let function = Function {
+        generics,
         parameters,
         locals,
         result,
@@ -108,6 +115,7 @@ pub(super) fn lower(
         constants,
         callees,
         closures,
+        loops,
         shared,
         same_lengths: Vec::new(),
     };
@@ -130,8 +138,9 @@ struct Lower<'e> {
     own_name: syn::Ident,
     /// The first parameter's name, as the user writes it.
     index_name: String,
+    loops: Vec<Loop>,
     /// The loops around, within the innermost closure.
-    loops: usize,
+    around: Vec<Around>,
     /// The threads that run the code.
     level: Level,
     /// The number of parameters, which are the first locals.
@@ -195,7 +204,7 @@ impl Lower<'_> {
         let last = path.path.segments.iter().rev().take(2).map(|segment| segment.ident.to_string());
         let mut last: Vec<_> = last.collect();
         // `f32::MAX` is more than a `MAX`.
-        if last.get(1).is_none_or(|ty| super::types::Number::named(ty).is_none()) {
+        if last.get(1).is_none_or(|ty| Number::named(ty).is_none()) {
             last.truncate(1);
         }
         last.reverse();

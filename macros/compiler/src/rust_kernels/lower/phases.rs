@@ -246,12 +246,12 @@ impl Lower<'_> {
         };
         let outside = self.scope.len();
         let result = self.types.fresh();
-        let (result_outside, loops) = (self.result.replace(result), std::mem::take(&mut self.loops));
+        let (result_outside, around) = (self.result.replace(result), std::mem::take(&mut self.around));
         let level = std::mem::replace(&mut self.level, Level::Phase(self.locals.len()));
         let lowered = self.phase_in_scope(closure, takes, result);
         self.level = level;
         self.scope.truncate(outside);
-        (self.result, self.loops) = (result_outside, loops);
+        (self.result, self.around) = (result_outside, around);
         let closure = lowered?;
         if !matches!(self.types.shape(gives), Shape::Unit) {
             self.types.unify(result, gives);
@@ -357,8 +357,8 @@ impl Lower<'_> {
             Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
             other => return Err(self.absent(other, "this pattern", "write a name")),
         };
-        let body = self.loop_body(&of.body)?;
-        Ok(Some(Kind::For(name, Box::new(range), body)))
+        let (id, body) = self.loop_body(of)?;
+        Ok(Some(Kind::For(id, name, Box::new(range), body)))
     }
 
     /// `sums.put(block.index(), sum)`

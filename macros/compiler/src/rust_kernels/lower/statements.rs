@@ -118,8 +118,36 @@ impl Lower<'_> {
         Ok(Statement::Let(pattern, value))
     }
 
-    /// A condition, which may declare a name for the block that follows.
+    /// A condition, which may declare names for the block that follows.
     pub(super) fn condition(&mut self, condition: &syn::Expr) -> Lowered<Condition> {
+        let mut parts = Vec::new();
+        parts_of(condition, &mut parts);
+        if parts.iter().all(|part| !matches!(part, syn::Expr::Let(_))) {
+            return self.one_condition(condition);
+        }
+        let mut lowered: Vec<Condition> = Vec::new();
+        let mut failed = None;
+        for part in parts {
+            match (self.one_condition(part), lowered.last_mut()) {
+                (Ok(Condition::Is(next)), Some(Condition::Is(before))) => {
+                    let bool = self.types.bool();
+                    let both = |before, next| Kind::And(Box::new(before), Box::new(next));
+                    let line = before.line;
+                    let first = std::mem::replace(before, ir::Expr { kind: Kind::Unit, ty: bool, line });
+                    before.kind = both(first, next);
+                }
+                (Ok(part), _) => lowered.push(part),
+                (Err(reported), _) => failed = Some(reported),
+            }
+        }
+        match (failed, lowered.len()) {
+            (Some(reported), _) => Err(reported),
+            (None, 1) => Ok(lowered.remove(0)),
+            (None, _) => Ok(Condition::All(lowered)),
+        }
+    }
+
+    fn one_condition(&mut self, condition: &syn::Expr) -> Lowered<Condition> {
         if let syn::Expr::Let(bound) = condition {
             let value = self.value(&bound.expr).inspect_err(|_| self.declare_unknown(&bound.pat))?;
             let name = self.some(&bound.pat, value.ty)?;
@@ -139,10 +167,21 @@ impl Lower<'_> {
         let diverges = block.statements.iter().any(|statement| match statement {
             Statement::Expr(expr) => {
                 matches!(self.types.shape(expr.ty), Shape::Never)
-                    || matches!(expr.kind, Kind::Return(_) | Kind::Break | Kind::Continue)
+                    || matches!(expr.kind, Kind::Return(_) | Kind::Break(..) | Kind::Continue(_))
             }
             _ => false,
         });
         if diverges { self.types.add(Shape::Never) } else { self.types.unit() }
+    }
+}
+
+/// The conditions between `&&`.
+fn parts_of<'x>(condition: &'x syn::Expr, parts: &mut Vec<&'x syn::Expr>) {
+    match condition {
+        syn::Expr::Binary(syn::ExprBinary { left, op: syn::BinOp::And(_), right, .. }) => {
+            parts_of(left, parts);
+            parts_of(right, parts);
+        }
+        one => parts.push(one),
     }
 }

@@ -7,7 +7,7 @@ use syn::{Expr, ExprForLoop, ExprMethodCall, GenericArgument, Pat, Type};
 use super::phases::Owner;
 use super::{Lower, Lowered, Reported};
 use crate::groups::peel_expr;
-use crate::rust_kernels::ir::{self, Block, Filled, Kind, LocalId, Range};
+use crate::rust_kernels::ir::{self, Block, Filled, Kind, LocalId, LoopId, Range};
 use crate::rust_kernels::methods::Method;
 use crate::rust_kernels::types::{Length, Number, Shape, Ty};
 use crate::text::text;
@@ -62,15 +62,22 @@ impl Lower<'_> {
             Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
             other => return Err(self.absent(other, "this pattern", "write a name")),
         };
-        let body = self.loop_body(&of.body)?;
+        let (id, body) = self.loop_body(of)?;
         Ok(Some(if is_tiles {
-            Kind::ForTiles(name, Box::new(handle), body)
+            Kind::ForTiles(id, name, Box::new(handle), body)
         } else {
-            self.for_rows(name, handle, body, call)
+            self.for_rows(id, name, handle, body, call)
         }))
     }
 
-    fn for_rows(&mut self, name: LocalId, handle: ir::Expr, body: Block, call: &ExprMethodCall) -> Kind {
+    fn for_rows(
+        &mut self,
+        id: LoopId,
+        name: LocalId,
+        handle: ir::Expr,
+        body: Block,
+        call: &ExprMethodCall,
+    ) -> Kind {
         let (usize, span) = (self.types.number(Number::Usize), call.method.span());
         let count = Kind::Method(Method::Rows, Box::new(handle), Vec::new());
         let range = Range {
@@ -80,7 +87,7 @@ impl Lower<'_> {
             reversed: false,
             step: Some(self.expr(Kind::Builtin("tw::blocks_of_grid()"), usize, span)),
         };
-        Kind::For(name, Box::new(range), body)
+        Kind::For(id, name, Box::new(range), body)
     }
 
     /// The type of a tile, whose sizes the user has written: `tiles::<32, 32>`.

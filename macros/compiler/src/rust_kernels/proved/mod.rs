@@ -1,17 +1,21 @@
-//! Which indices are within their arrays and slices whatever the data are: C++ gets these without a check.
+//! Which indices are within their arrays and slices whatever the data are, and which divisors are not 0: C++
+//! gets these without a check.
 //!
-//! The function is walked once, in the order in which Rust evaluates it. At each place [`Facts`] holds what is
-//! known of numbers that do not change there: what `#[requires]` says, what the conditions around ask, what
+//! The function is walked once, in the order in which Rust evaluates it. At each place [`Facts`] holds what
+//! is known of numbers that do not change there: what `#[requires]` says, what the conditions around ask, what
 //! the ranges of loops give, and what has ended the thread otherwise. An index for which `index < length`
-//! follows from them becomes an element that is known to exist; every other one keeps its check.
+//! follows from them becomes an element that is known to exist, and a division by what is more than 0 a quotient;
+//! all others keep their checks.
 //!
 //! Three rules keep this sound:
-//! - A [`Term`] is made of names that are never assigned: of those without `mut`. A name in a loop's body stands
-//!   for another number in each turn, so facts end with the block in which they were learned.
+//! - A [`Term`] is made of names that are never assigned: of those without `mut`. A name in a loop's body
+//!   stands for another number in each turn, so facts end with the block in which they were learned.
 //! - Terms are compared as they stand. Of sums nothing is concluded, since they may have wrapped.
 //! - What an access has shown, since it would have failed otherwise, is known from the next statement on: C++
 //!   leaves open in which order one statement reads its operands.
 
+mod conditions;
+mod numbers;
 mod required;
 mod terms;
 #[cfg(test)]
@@ -19,22 +23,12 @@ mod tests;
 
 use std::mem;
 
-use super::ir::{Block, Closure, Condition, Expr, Function, Kind, Local, LocalId, Pattern, Phase, Range};
-use super::ir::{Statement, Unary};
-use super::methods::Method;
+use super::ir::{Binary, Block, Closure, Condition, Expr, Filled, Function, Kind, Local, LocalId, Pattern};
+use super::ir::{Phase, Range, Statement};
 use super::signature::Signature;
-use super::types::{Length, Shape, Ty, Types};
+use super::types::{Shape, Ty, Types};
+use conditions::{diverges, ends};
 use terms::{Fact, Facts, Term};
-
-/// What the launch gives a thread, which is the same number each time.
-const OF_THE_LAUNCH: [&str; 6] = [
-    "tw::index()",
-    "tw::rank()",
-    "tw::threads()",
-    "tw::block_index()",
-    "tw::blocks()",
-    "tw::threads_of_grid()",
-];
 
 /// Takes the checks off that cannot fail if the conditions hold, and notes which lengths are the same.
 pub(super) fn prove(function: &mut Function, types: &Types, signature: &Signature, conditions: &[syn::Expr]) {
@@ -79,14 +73,19 @@ impl Walk<'_> {
         self.shown.truncate(shown);
     }
 
+    /// What accesses have shown since then is known from here on.
+    fn settle(&mut self, since: usize) {
+        for fact in self.shown.split_off(since) {
+            self.facts.add(fact);
+        }
+    }
+
     fn block(&mut self, block: &mut Block) {
         self.apart(|walk| {
             let shown = walk.shown.len();
             for statement in &mut block.statements {
                 walk.statement(statement);
-                for fact in walk.shown.split_off(shown) {
-                    walk.facts.add(fact);
-                }
+                walk.settle(shown);
             }
             if let Some(value) = &mut block.value {
                 walk.expr(value);
@@ -98,7 +97,17 @@ impl Walk<'_> {
         match statement {
             Statement::Declare(_) => {}
             Statement::Let(pattern, value) => {
-                self.expr(value);
+                match (&*pattern, &mut value.kind) {
+                    // Each part is a statement of its own.
+                    (Pattern::Tuple(_), Kind::Tuple(parts)) => {
+                        for part in parts {
+                            let shown = self.shown.len();
+                            self.expr(part);
+                            self.settle(shown);
+                        }
+                    }
+                    _ => self.expr(value),
+                }
                 self.bind(pattern, value);
             }
             Statement::LetElse(_, value, otherwise) => {
@@ -185,9 +194,8 @@ impl Walk<'_> {
             Kind::And(left, right) => self.both(left, right, true),
             Kind::Or(left, right) => self.both(left, right, false),
             Kind::If(condition, then, otherwise) => {
-                self.condition(condition);
                 self.apart(|walk| {
-                    walk.assume_condition(condition);
+                    walk.condition(condition);
                     walk.block(then);
                 });
                 if let Some(otherwise) = otherwise {
@@ -215,24 +223,18 @@ impl Walk<'_> {
                     });
                 }
             }
-            Kind::Block(block) | Kind::Loop(block) => self.block(block),
-            Kind::While(condition, body) => self.apart(|walk| {
+            Kind::Block(block) | Kind::Labelled(_, block) | Kind::Loop(_, block) => self.block(block),
+            Kind::While(_, condition, body) => self.apart(|walk| {
                 walk.condition(condition);
-                walk.assume_condition(condition);
                 walk.block(body);
             }),
-            Kind::For(name, range, body) => self.for_loop(*name, range, body),
+            Kind::For(_, name, range, body) => self.for_loop(*name, range, body),
+            Kind::ForTiles(_, _, of, body) => {
+                self.expr(of);
+                self.block(body);
+            }
             Kind::Closure(id) => self.closure(*id, None),
-            Kind::Phase(phase) => match **phase {
-                Phase::Each(closure) | Phase::Any(closure) | Phase::Count(closure) => {
-                    self.closure(closure, None)
-                }
-                Phase::Fill(array, closure) => self.closure(closure, Some(array)),
-                Phase::Reduce(value, combine) => {
-                    self.closure(value, None);
-                    self.closure(combine, None);
-                }
-            },
+            Kind::Phase(phase) => self.phase(phase),
             Kind::Unary(_, a)
             | Kind::Cast(a)
             | Kind::Field(a, _)
@@ -243,18 +245,30 @@ impl Walk<'_> {
             | Kind::NewPrivate(a)
             | Kind::Mine(a)
             | Kind::Return(Some(a))
+            | Kind::Break(_, Some(a))
             | Kind::Assert(Some(a)) => self.expr(a),
-            Kind::Binary(_, a, b) | Kind::Compare(_, a, b) | Kind::Element(a, b) => {
+            Kind::Binary(op, a, b) => {
+                self.expr(a);
+                self.expr(b);
+                self.division(op, b);
+            }
+            Kind::Compare(_, a, b) | Kind::Element(a, b) => {
                 self.expr(a);
                 self.expr(b);
             }
-            Kind::Assign(place, value)
-            | Kind::AssignBinary(_, place, value)
-            | Kind::AssignParts(place, value) => {
+            Kind::Assign(place, value) | Kind::AssignParts(place, value) => {
                 self.expr(value);
                 self.expr(place);
             }
-            Kind::Tuple(parts) | Kind::Array(parts) | Kind::Call(_, parts) | Kind::CallClosure(_, parts) => {
+            Kind::AssignBinary(op, place, value) => {
+                self.expr(value);
+                self.expr(place);
+                self.division(op, value);
+            }
+            Kind::Tuple(parts)
+            | Kind::Array(parts)
+            | Kind::Call(_, _, parts)
+            | Kind::CallClosure(_, parts) => {
                 parts.iter_mut().for_each(|part| self.expr(part));
             }
             Kind::Method(_, receiver, arguments) => {
@@ -269,12 +283,27 @@ impl Walk<'_> {
             | Kind::Unit
             | Kind::Local(_)
             | Kind::Constant(_)
-            | Kind::Break
-            | Kind::Continue
+            | Kind::Break(_, None)
+            | Kind::Continue(_)
             | Kind::Return(None)
             | Kind::Assert(None)
             | Kind::Builtin(_)
-            | Kind::NewShared => {}
+            | Kind::NewShared(_) => {}
+        }
+    }
+
+    /// A division by what cannot be 0 has no check. One that has it shows that for the next.
+    fn division(&mut self, op: &mut Binary, by: &Expr) {
+        let without = match op {
+            Binary::Divide => Binary::Quotient,
+            Binary::Remainder => Binary::Rest,
+            _ => return,
+        };
+        let Some(by) = self.term(by) else { return };
+        if self.facts.is_below(&Term::Integer(0), &by) {
+            *op = without;
+        } else {
+            self.shown.push(Fact::below(Term::Integer(0), by));
         }
     }
 
@@ -287,9 +316,15 @@ impl Walk<'_> {
         });
     }
 
+    /// A condition, which holds in what is walked next.
     fn condition(&mut self, condition: &mut Condition) {
-        match condition {
-            Condition::Is(value) | Condition::Some(_, value) => self.expr(value),
+        for part in condition.parts_mut() {
+            let shown = self.shown.len();
+            if let Condition::Is(value) | Condition::Some(_, value) = part {
+                self.expr(value);
+            }
+            self.settle(shown);
+            self.assume_condition(part);
         }
     }
 
@@ -316,6 +351,24 @@ impl Walk<'_> {
         });
     }
 
+    fn phase(&mut self, phase: &mut Phase) {
+        match phase {
+            Phase::Each(closure) | Phase::Any(closure) | Phase::Count(closure) => {
+                self.closure(*closure, None)
+            }
+            Phase::Fill(Filled::Shared(array), closure) => self.closure(*closure, Some(*array)),
+            Phase::Fill(Filled::Tile(data, part) | Filled::Row(data, part), closure) => {
+                self.expr(data);
+                self.expr(part);
+                self.closure(*closure, None);
+            }
+            Phase::Reduce(value, combine) => {
+                self.closure(*value, None);
+                self.closure(*combine, None);
+            }
+        }
+    }
+
     /// A closure's body, which runs where the facts of its definition hold. One that fills an array gets the
     /// index of an element.
     fn closure(&mut self, id: usize, fills: Option<LocalId>) {
@@ -336,153 +389,6 @@ impl Walk<'_> {
         });
         self.closures[id].body = body;
     }
-
-    fn assume_condition(&mut self, condition: &Condition) {
-        match condition {
-            Condition::Is(condition) => self.assume(condition, true),
-            Condition::Some(_, value) => self.assume_some(value),
-        }
-    }
-
-    /// Learns from a condition that holds or does not.
-    fn assume(&mut self, condition: &Expr, holds: bool) {
-        match &condition.kind {
-            Kind::Compare(symbol, left, right) => {
-                let (Some(left), Some(right)) = (self.term(left), self.term(right)) else { return };
-                match (*symbol, holds) {
-                    ("<", true) | (">=", false) => self.facts.add(Fact::below(left, right)),
-                    ("<=", true) | (">", false) => self.facts.add(Fact::at_most(left, right)),
-                    (">", true) | ("<=", false) => self.facts.add(Fact::below(right, left)),
-                    (">=", true) | ("<", false) => self.facts.add(Fact::at_most(right, left)),
-                    ("==", true) | ("!=", false) => {
-                        self.facts.add(Fact::at_most(left.clone(), right.clone()));
-                        self.facts.add(Fact::at_most(right, left));
-                    }
-                    ("!=", true) | ("==", false) => match (left, right) {
-                        (Term::Integer(0), more) | (more, Term::Integer(0)) => {
-                            self.facts.add(Fact::below(Term::Integer(0), more));
-                        }
-                        _ => {}
-                    },
-                    _ => {}
-                }
-            }
-            Kind::And(left, right) if holds => {
-                self.assume(left, true);
-                self.assume(right, true);
-            }
-            Kind::Or(left, right) if !holds => {
-                self.assume(left, false);
-                self.assume(right, false);
-            }
-            Kind::Unary(Unary::Not, condition) => self.assume(condition, !holds),
-            Kind::Method(Method::IsEmpty, of, _) if !holds => {
-                if let Some(length) = self.length(of) {
-                    self.facts.add(Fact::below(Term::Integer(0), length));
-                }
-            }
-            Kind::Method(Method::IsSome, option, _) if holds => self.assume_some(option),
-            _ => {}
-        }
-    }
-
-    /// Learns from an option that has a value.
-    fn assume_some(&mut self, option: &Expr) {
-        if let Kind::Method(Method::Get | Method::GetMut, of, arguments) = &option.kind
-            && let [at] = &arguments[..]
-            && let (Some(index), Some(length)) = (self.term(at), self.length(of))
-        {
-            self.facts.add(Fact::below(index, length));
-        }
-    }
-
-    /// The expression as a number that does not change.
-    fn term(&self, expr: &Expr) -> Option<Term> {
-        if !self.is_number(expr.ty) {
-            return None;
-        }
-        match &expr.kind {
-            Kind::Integer(value) => Some(Term::Integer(*value)),
-            Kind::Local(id) => match &self.numbers[id.0] {
-                _ if self.locals[id.0].mutable => None,
-                Some(known) => Some(known.clone()),
-                None => Some(Term::Local(*id)),
-            },
-            Kind::Constant(item) => Some(Term::Named(self.constants[item.0].1.clone())),
-            Kind::Builtin(text) if OF_THE_LAUNCH.contains(text) => Some(Term::Named((*text).to_owned())),
-            Kind::Cast(value) => {
-                let [from, to] = [value.ty, expr.ty].map(|ty| self.types.as_number(ty));
-                // A wider type has the same number.
-                (from?.bits() <= to?.bits()).then(|| self.term(value)).flatten()
-            }
-            Kind::Binary(op, left, right) => {
-                let number = self.types.as_number(expr.ty)?;
-                let [left, right] = [left, right].map(|part| self.term(part).map(Box::new));
-                Term::Operator(*op, number, left?, right?).of_a_size()
-            }
-            Kind::Method(Method::Position | Method::Same, of, _) => self.term(of),
-            Kind::Method(Method::Len, of, _) => self.length(of),
-            Kind::Method(Method::Number(method), of, arguments) if method.name == "min" => {
-                let [a, b] = [&**of, arguments.first()?].map(|part| self.term(part).map(Box::new));
-                Term::Least(a?, b?).of_a_size()
-            }
-            Kind::Block(Block { statements, value: Some(value) }) if statements.is_empty() => {
-                self.term(value)
-            }
-            _ => None,
-        }
-    }
-
-    /// The length of an array, a slice, an `Own` or an `Out`.
-    fn length(&self, of: &Expr) -> Option<Term> {
-        if let Some(length) = self.array_length(self.types.value(of.ty)) {
-            return Some(length);
-        }
-        if !matches!(self.types.shape(of.ty), Shape::Slice(_) | Shape::Elements { .. }) {
-            return None;
-        }
-        match &of.kind {
-            Kind::Local(id) if !self.locals[id.0].mutable => {
-                Some(self.lengths[id.0].clone().unwrap_or(Term::Length(*id)))
-            }
-            Kind::Part(base, None, None, _) => self.length(base),
-            Kind::Part(_, from, Some(to), false) => match (from.as_deref(), &to.kind) {
-                (None, _) => self.term(to),
-                // If the sum has wrapped, it is below `from`, and the part has ended the thread.
-                (Some(from), Kind::Binary(super::ir::Binary::Add, left, right)) => {
-                    let from = self.term(from)?;
-                    let (left, right) = (self.term(left)?, self.term(right)?);
-                    match (left == from, right == from) {
-                        (true, _) => Some(right),
-                        (_, true) => Some(left),
-                        _ => None,
-                    }
-                }
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The length of an array's type.
-    fn array_length(&self, ty: Ty) -> Option<Term> {
-        let Shape::Array(_, Length(text)) = self.types.shape(ty) else { return None };
-        if let Ok(length) = text.parse() {
-            return Some(Term::Integer(length));
-        }
-        // A constant of the function.
-        let local = self.locals.iter().position(|local| local.cpp == *text);
-        Some(local.and_then(|local| self.numbers[local].clone()).unwrap_or_else(|| Term::Named(text.clone())))
-    }
-
-    /// Whether it is a natural number, and no reference to one.
-    fn is_number(&self, ty: Ty) -> bool {
-        match self.types.shape(ty) {
-            Shape::Number(number) => number.is_natural(),
-            Shape::Index(1) | Shape::BlockIndex => true,
-            _ => false,
-        }
-    }
 }
 
 /// What stands in place of an expression that is moved.
@@ -494,19 +400,4 @@ fn nothing(ty: Ty) -> Expr {
 fn taken(from: &mut Box<Expr>) -> Box<Expr> {
     let instead = nothing(from.ty);
     Box::new(mem::replace(&mut **from, instead))
-}
-
-/// Whether nothing after the block runs.
-fn diverges(block: &Block) -> bool {
-    let ends_at = |statement: &Statement| matches!(statement, Statement::Expr(expr) if ends(expr));
-    block.statements.iter().any(ends_at) || block.value.as_deref().is_some_and(ends)
-}
-
-fn ends(expr: &Expr) -> bool {
-    match &expr.kind {
-        Kind::Return(_) | Kind::Break | Kind::Continue | Kind::Assert(None) => true,
-        Kind::Block(block) => diverges(block),
-        Kind::If(_, then, Some(otherwise)) => diverges(then) && ends(otherwise),
-        _ => false,
-    }
 }

@@ -3,8 +3,8 @@
 use super::super::ir::{Binary, LocalId};
 use super::super::types::Number;
 
-/// A natural number that does not change as long as the names in it are in scope. Two equal terms are the same
-/// number wherever both were computed.
+/// A natural number that does not change as long as the names in it are in scope. Two equal terms are the
+/// same number wherever both were computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Term {
     Integer(u128),

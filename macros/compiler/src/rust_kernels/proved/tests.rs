@@ -211,3 +211,52 @@ fn functions_have_facts_of_their_own() {
     );
     assert_eq!(found, (vec!["t".to_owned()], vec!["x".to_owned()]));
 }
+
+#[test]
+fn a_divisor_is_tested_once() {
+    for (body, tests, part) in [
+        ("let (q, r) = (a / n, a % n);", 1, "const usize r = a % n;"),
+        ("let q = a / n; let r = a % n;", 1, "const usize r = a % n;"),
+        ("let r = a % n + a / n;", 2, ""),
+        ("if n > 0 { let q = a / n; } let r = a % n;", 1, "q = a / n;"),
+        ("if n != 0 && a / n > 1 { let r = a % n; }", 0, "if (n != 0ull && a / n > 1ull) {"),
+        ("if n == 0 || a / n > 1 { let r = a % n; }", 1, "n == 0ull || a / n > 1ull"),
+        ("let q = a / n; let n = n / 2; let r = a % n;", 2, ""),
+        ("let mut n = n; let q = a / n; n -= 1; let r = a % n;", 2, ""),
+        ("for j in 0..n { let q = a / n; }", 0, ""),
+        ("let mut b = a; b /= n; b %= n;", 1, "b %= n;"),
+        ("let q = m / 3; let r = 5 / m; let t = 5 % m;", 3, ""),
+        ("let q = s / 3; let r = 200 / s; let t = 7 % s;", 1, "const u8 t = u8(u8(7) % s);"),
+    ] {
+        let function = format!("fn f(a: usize, n: usize, m: i32, s: u8) {{ {body} }}");
+        let parsed: ItemFn = syn::parse_str(&function).expect("a function");
+        for build in [Build::Debug, Build::Release] {
+            let text = translate(Role::Device, &parsed, build).expect("its text");
+            let found = text.matches("tw::div(").count() + text.matches("tw::rem(").count();
+            assert!(found == tests && text.contains(part), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_by_a_label_has_no_facts_of_it() {
+    for (body, checked, unchecked) in [
+        ("'a: { if n >= x.len() { break 'a; } let v = x[n]; } let w = x[n];", &["x"][..], &["x"][..]),
+        (
+            "'a: for j in 0..9 { for k in 0..9 { if n >= x.len() { continue 'a; } let v = x[n]; } let w = x[n]; }",
+            &["x"],
+            &["x"],
+        ),
+        ("let v = loop { if n < x.len() { break x[n]; } };", &[], &["x"]),
+        ("if let Some(v) = z.get(n) && n < x.len() { let w = x[n] + z[n]; }", &[], &["x", "z"]),
+        (
+            "if let Some(v) = z.get(n) && n < x.len() { } else { return; } let w = x[n] + z[n];",
+            &[],
+            &["x", "z"],
+        ),
+        ("if let Some(v) = z.get(n) && n < x.len() { return; } let w = x[n] + z[n];", &["x", "z"], &[]),
+        ("while let Some(v) = z.get(n) && *v > 0.0 { let w = z[n]; break; }", &[], &["z"]),
+    ] {
+        assert_kernel("", body, checked, unchecked);
+    }
+}

@@ -1,0 +1,115 @@
+//! Expressions as numbers that do not change, and lengths.
+
+use super::super::ir::{Binary, Block, Expr, Kind, LocalId};
+use super::super::methods::Method;
+use super::super::types::{Length, Shape, Ty};
+use super::Walk;
+use super::terms::Term;
+
+/// What the launch gives a thread, which is the same number each time.
+const OF_THE_LAUNCH: [&str; 6] = [
+    "tw::index()",
+    "tw::rank()",
+    "tw::threads()",
+    "tw::block_index()",
+    "tw::blocks()",
+    "tw::threads_of_grid()",
+];
+
+impl Walk<'_> {
+    /// The expression as a number that does not change.
+    pub(super) fn term(&self, expr: &Expr) -> Option<Term> {
+        if !self.is_number(expr.ty) {
+            return None;
+        }
+        match &expr.kind {
+            Kind::Integer(value) => Some(Term::Integer(*value)),
+            Kind::Local(id) => match &self.numbers[id.0] {
+                _ if self.locals[id.0].mutable => None,
+                Some(known) => Some(known.clone()),
+                None => Some(Term::Local(*id)),
+            },
+            Kind::Constant(item) => Some(Term::Named(self.constants[item.0].1.clone())),
+            Kind::Builtin(text) if OF_THE_LAUNCH.contains(text) => Some(Term::Named((*text).to_owned())),
+            Kind::Cast(value) => {
+                let [from, to] = [value.ty, expr.ty].map(|ty| self.types.as_number(ty));
+                // A wider type has the same number.
+                (from?.bits() <= to?.bits()).then(|| self.term(value)).flatten()
+            }
+            Kind::Binary(op, left, right) => {
+                let number = self.types.as_number(expr.ty)?;
+                let [left, right] = [left, right].map(|part| self.term(part).map(Box::new));
+                let op = match op {
+                    Binary::Quotient => Binary::Divide,
+                    Binary::Rest => Binary::Remainder,
+                    other => *other,
+                };
+                Term::Operator(op, number, left?, right?).of_a_size()
+            }
+            Kind::Method(Method::Position | Method::Same, of, _) => self.term(of),
+            Kind::Method(Method::Len, of, _) => self.length(of),
+            Kind::Method(Method::Number(method), of, arguments) if method.name == "min" => {
+                let [a, b] = [&**of, arguments.first()?].map(|part| self.term(part).map(Box::new));
+                Term::Least(a?, b?).of_a_size()
+            }
+            Kind::Block(Block { statements, value: Some(value) }) if statements.is_empty() => {
+                self.term(value)
+            }
+            _ => None,
+        }
+    }
+
+    /// The length of an array, a slice, an `Own` or an `Out`.
+    pub(super) fn length(&self, of: &Expr) -> Option<Term> {
+        if let Some(length) = self.array_length(self.types.value(of.ty)) {
+            return Some(length);
+        }
+        if !matches!(self.types.shape(of.ty), Shape::Slice(_) | Shape::Elements { .. }) {
+            return None;
+        }
+        match &of.kind {
+            Kind::Local(id) if !self.locals[id.0].mutable => {
+                Some(self.lengths[id.0].clone().unwrap_or(Term::Length(*id)))
+            }
+            Kind::Part(base, None, None, _) => self.length(base),
+            Kind::Part(_, from, Some(to), false) => match (from.as_deref(), &to.kind) {
+                (None, _) => self.term(to),
+                // If the sum has wrapped, it is below `from`, and the part has ended the thread.
+                (Some(from), Kind::Binary(Binary::Add, left, right)) => {
+                    let from = self.term(from)?;
+                    let (left, right) = (self.term(left)?, self.term(right)?);
+                    match (left == from, right == from) {
+                        (true, _) => Some(right),
+                        (_, true) => Some(left),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The length of an array's type.
+    pub(super) fn array_length(&self, ty: Ty) -> Option<Term> {
+        let Shape::Array(_, Length(text)) = self.types.shape(ty) else { return None };
+        if let Ok(length) = text.parse() {
+            return Some(Term::Integer(length));
+        }
+        // A constant of the function.
+        let local = self.locals.iter().position(|local| local.cpp == *text);
+        Some(match local {
+            Some(local) => self.numbers[local].clone().unwrap_or(Term::Local(LocalId(local))),
+            None => Term::Named(text.clone()),
+        })
+    }
+
+    /// Whether it is a natural number, and no reference to one.
+    pub(super) fn is_number(&self, ty: Ty) -> bool {
+        match self.types.shape(ty) {
+            Shape::Number(number) => number.is_natural(),
+            Shape::Index(1) | Shape::BlockIndex => true,
+            _ => false,
+        }
+    }
+}
