@@ -42,6 +42,7 @@ pub(crate) fn searched(i: Index, width: usize, table: &[u32], least: &[u32], y: 
 
 /// Steps of Collatz's sequence until it reaches 1 or has taken `most`, and the way in which it ended.
 #[kernel]
+#[allow(clippy::never_loop, reason = "a loop in a loop has a value")]
 pub(crate) fn collatz(i: Index, most: u32, x: &[u32], y: &mut Out<[u32]>) {
     let Some(y) = y.get_mut(i) else { return };
     let (mut at, mut steps) = (x[i], 0);
@@ -129,6 +130,7 @@ fn clamped(x: &[u32], at: usize, most: u32) -> u32 {
 
 /// Labels in the phases of a block, and around phases.
 #[kernel]
+#[allow(clippy::needless_range_loop, reason = "the index is a part of the value")]
 pub(crate) fn in_phases(block: Block, most: u32, x: &[u32], y: &mut Own<[u32]>) {
     let mut sums = block.private(0_u32);
     'rounds: for round in 0..most {
