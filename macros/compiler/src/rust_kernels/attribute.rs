@@ -140,7 +140,7 @@ fn parameter(input: ParseStream<'_>, role: Role, errors: &mut Errors) -> syn::Re
                         } else if types.iter().any(|before| text(before) == said) {
                             report(ty.span(), &format!("`{said}` stands twice"), "remove one of them");
                         } else {
-                            types.push(ty);
+                            types.push(*ty);
                         }
                     }
                     Listed::Number(literal) => match literal.base10_parse::<u64>() {
@@ -185,13 +185,17 @@ fn parameter(input: ParseStream<'_>, role: Role, errors: &mut Errors) -> syn::Re
 
 /// A type or a number between the brackets.
 enum Listed {
-    Type(Type),
+    Type(Box<Type>),
     Number(LitInt),
 }
 
 impl Parse for Listed {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        if input.peek(LitInt) { input.parse().map(Self::Number) } else { input.parse().map(Self::Type) }
+        if input.peek(LitInt) {
+            input.parse().map(Self::Number)
+        } else {
+            input.parse().map(Box::new).map(Self::Type)
+        }
     }
 }
 
