@@ -397,3 +397,13 @@ impl fmt::Display for Number {
         f.write_str(self.name())
     }
 }
+
+/// Whether a literal is the same number in a `f32`, whether C++ reads it as one or as a `f64` before.
+pub(super) fn is_exact(text: &str) -> bool {
+    let digits = text.replace('_', "");
+    match (digits.parse::<f64>(), digits.parse::<f32>()) {
+        (Ok(double), Ok(single)) => double as f32 == single,
+        // An integer.
+        _ => true,
+    }
+}

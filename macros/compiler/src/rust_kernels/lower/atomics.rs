@@ -3,8 +3,7 @@
 use quote::ToTokens;
 use syn::{Expr, ExprMethodCall, Ident};
 
-use super::phases::Level;
-use super::turns::Turns;
+use super::context::{Level, Turns};
 use super::{Lower, Lowered, Reported};
 use crate::diagnostics::similar;
 use crate::groups::peel_expr;

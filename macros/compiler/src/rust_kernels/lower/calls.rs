@@ -5,8 +5,8 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, ExprPath, GenericArgument, Lit, Macro, Pat};
 use syn::{PathArguments, Stmt, Type};
 
+use super::context::{Level, Owner};
 use super::literals::bare;
-use super::phases::{Level, Owner};
 use super::{Lower, Lowered, Reported};
 use crate::diagnostics::similar;
 use crate::groups::peel_expr;

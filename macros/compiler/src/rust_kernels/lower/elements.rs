@@ -3,8 +3,7 @@
 use quote::ToTokens;
 use syn::{Expr, ExprIndex, ExprMethodCall};
 
-use super::phases::Level;
-use super::scope::Meaning;
+use super::context::{Level, Meaning};
 use super::{Lower, Lowered, Reported};
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::LocalId;

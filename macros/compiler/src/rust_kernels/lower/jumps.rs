@@ -2,21 +2,11 @@
 
 use syn::{ExprBreak, ExprContinue, ExprLoop, ExprWhile, Ident, Label};
 
+use super::context::Around;
 use super::{Lower, Lowered};
 use crate::rust_kernels::hygiene::is_same_name;
 use crate::rust_kernels::ir::{Kind, Loop, LoopId};
 use crate::rust_kernels::types::{Shape, Ty};
-
-/// A loop around, or a block with a label.
-pub(super) struct Around {
-    id: LoopId,
-    label: Option<Ident>,
-    is_block: bool,
-    /// The type of the values with which it is left.
-    value: Ty,
-    is_left: bool,
-    has_value: bool,
-}
 
 impl Lower<'_> {
     /// Enters a loop, or a block with a label.

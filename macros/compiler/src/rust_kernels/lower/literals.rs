@@ -98,16 +98,6 @@ pub(super) fn bare(expr: &Expr) -> Option<Kind> {
     }
 }
 
-/// Whether a literal is the same number in a `f32`, whether C++ reads it as one or as a `f64` before.
-pub(super) fn is_exact(text: &str) -> bool {
-    let digits = text.replace('_', "");
-    match (digits.parse::<f64>(), digits.parse::<f32>()) {
-        (Ok(double), Ok(single)) => double as f32 == single,
-        // An integer.
-        _ => true,
-    }
-}
-
 /// The kind of a literal without a type, perhaps with a minus.
 pub(super) fn literal_kind(expr: &Expr) -> Option<Literal> {
     match peel_expr(expr) {

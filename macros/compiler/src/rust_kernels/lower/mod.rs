@@ -4,6 +4,7 @@
 mod assignments;
 mod atomics;
 mod calls;
+mod context;
 mod elements;
 mod expressions;
 mod iteration;
@@ -15,7 +16,6 @@ mod scope;
 mod statements;
 mod structures;
 mod tiles;
-mod turns;
 mod types;
 
 use proc_macro2::Span;
@@ -26,12 +26,9 @@ use super::errors::{Errors, error};
 use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
-use super::types::{Literal, Number, Shape, Ty, Types};
-use jumps::Around;
-use phases::{Level, Owner};
-use scope::{Meaning, Name};
+use super::types::{Literal, Number, Shape, Ty, Types, is_exact};
+use context::{Around, Level, Meaning, Name, Owner, Turns};
 pub(super) use structures::{Structure, structure};
-use turns::Turns;
 
 /// The error was reported.
 pub(super) struct Reported;
@@ -275,7 +272,7 @@ impl Lower<'_> {
             let is_new = unknown.iter().all(|known| !self.types.are_same(known.ty, suffix.ty));
             let is_open = match self.types.shape(suffix.ty) {
                 Shape::Unknown(_) => true,
-                Shape::Named(_) => !literals::is_exact(&suffix.text),
+                Shape::Named(_) => !is_exact(&suffix.text),
                 _ => false,
             };
             if is_new && is_open {

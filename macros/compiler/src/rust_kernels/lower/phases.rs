@@ -4,35 +4,12 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, Pat};
 
+use super::context::{Level, Owner};
 use super::{Lower, Lowered, Reported};
 use crate::groups::{peel, peel_expr};
 use crate::rust_kernels::ir::{self, Block, Closure, Kind, LocalId, Phase, Range, Statement};
 use crate::rust_kernels::types::{Length, Number, Shape, Ty};
 use crate::text::text;
-
-/// The threads that run the code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
-    /// Each thread by itself, in a kernel of one thread an element and in a `#[device]` function.
-    Thread,
-    /// All threads of a block, which do the same.
-    Block,
-    /// Each thread of a block by itself. Locals before this one are the block's.
-    Phase(usize),
-    /// A closure in a block, which phases and the block may call. Locals before this one are the block's.
-    Closure(usize),
-}
-
-/// Whose elements of an `Own` or `Out` a kernel in blocks writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Owner {
-    Thread,
-    Block,
-    /// A block has tiles with so many rows and columns, in C++.
-    Tiles(String, String),
-    /// A block has rows.
-    Rows,
-}
 
 /// The methods of a block, and how they are called.
 const PHASES: [(&str, &str); 16] = [

@@ -4,33 +4,12 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprPath, Ident, ItemUse, Path, UseTree};
 
+use super::context::{Meaning, Name};
 use super::{Lower, Reported};
 use crate::diagnostics::similar;
 use crate::groups::peel_expr;
-use crate::rust_kernels::hygiene::origin;
 use crate::rust_kernels::ir::{Local, LocalId};
 use crate::rust_kernels::types::Ty;
-
-/// A name as rustc compares it: that of a `macro_rules` is another than the same letters of its caller.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Name {
-    pub(super) text: String,
-    origin: String,
-}
-
-/// What a name stands for.
-#[derive(Debug)]
-pub(super) enum Meaning {
-    Local(LocalId),
-    /// What a `use` in the function has brought in.
-    Item(Path),
-}
-
-impl Name {
-    fn of(name: &Ident) -> Self {
-        Self { text: name.unraw().to_string(), origin: origin(name.span()) }
-    }
-}
 
 impl Lower<'_> {
     /// Adds a name to the scope.

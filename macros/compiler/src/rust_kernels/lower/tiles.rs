@@ -4,7 +4,7 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, GenericArgument, Pat, Type};
 
-use super::phases::Owner;
+use super::context::Owner;
 use super::{Lower, Lowered, Reported};
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Block, Filled, Kind, LocalId, LoopId, Phase, Range};
