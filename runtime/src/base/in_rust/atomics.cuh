@@ -163,5 +163,10 @@ template <class T> struct Atomic {
     }
 };
 
+/// What is written to an element of shared memory: the number, for an atomic.
+template <class T> struct WrittenAs { typedef T Is; };
+template <class T> struct WrittenAs<Atomic<T>> { typedef T Is; };
+template <class T> using Written = typename WrittenAs<T>::Is;
+
 }  // namespace tw
 #endif

@@ -63,16 +63,16 @@ template <class T, class I, class V, class S> TW_FN void places(I count, V value
 /// Writes all of the array. Whether a thread of the block has ended, of which elements may be missing: what
 /// follows them in a loop might never end.
 template <class T, usize N, class F> TW_FN bool fill(Array<T, N>& array, F value) {
-    places<T>(u32(N), [&](u32 at) TW_INLINE { return T(value(usize(at))); },
-              [&](u32 at, T element) TW_INLINE { array.a[at] = element; });
+    places<Written<T>>(u32(N), [&](u32 at) TW_INLINE { return Written<T>(value(usize(at))); },
+                       [&](u32 at, Written<T> element) TW_INLINE { array.a[at] = element; });
     return has_faulted();
 }
 
 /// The same of `R` rows and `C` columns, along the rows first.
 template <class T, usize R, usize C, class Rows, class F> TW_FN bool fill_rows(Rows& array, F value) {
-    places<T>(u32(R * C),
-              [&](u32 at) TW_INLINE { return T(value(Array<usize, 2>{{at / u32(C), at % u32(C)}})); },
-              [&](u32 at, T element) TW_INLINE { array.a[at / u32(C)].a[at % u32(C)] = element; });
+    places<Written<T>>(u32(R * C),
+                       [&](u32 at) TW_INLINE { return Written<T>(value(Array<usize, 2>{{at / u32(C), at % u32(C)}})); },
+                       [&](u32 at, Written<T> element) TW_INLINE { array.a[at / u32(C)].a[at % u32(C)] = element; });
     return has_faulted();
 }
 
@@ -82,9 +82,9 @@ template <class T, usize R, usize C, class F> TW_FN bool fill(Array<Array<T, C>,
 
 /// The same, along the columns first.
 template <class T, usize R, usize C, class Rows, class F> TW_FN bool fill_columns_of(Rows& array, F value) {
-    places<T>(u32(R * C),
-              [&](u32 at) TW_INLINE { return T(value(Array<usize, 2>{{at % u32(R), at / u32(R)}})); },
-              [&](u32 at, T element) TW_INLINE { array.a[at % u32(R)].a[at / u32(R)] = element; });
+    places<Written<T>>(u32(R * C),
+                       [&](u32 at) TW_INLINE { return Written<T>(value(Array<usize, 2>{{at % u32(R), at / u32(R)}})); },
+                       [&](u32 at, Written<T> element) TW_INLINE { array.a[at % u32(R)].a[at / u32(R)] = element; });
     return has_faulted();
 }
 
