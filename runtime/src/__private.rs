@@ -33,3 +33,4 @@ pub use crate::engine::{
     Buffer, Build, Call, ChunkSize, Edge, Host, Operation, Options, Pipeline, Purpose, Routine, Run,
     Settings, Size, fits_budget, host_value, is_blocks, routine, times, word,
 };
+pub use half::{bf16, f16};

@@ -5,6 +5,7 @@ mod elements;
 mod faults;
 mod gpu;
 mod groups;
+mod halves;
 mod in_blocks;
 mod instances;
 mod launches;

@@ -80,6 +80,11 @@ pub(super) fn of_call(path: &Path) -> (&'static [&'static str], String) {
         [.., ty, "try_from"] if is_number(ty) => {
             return (&[], format!("test whether the number fits, and write `x as {ty}`"));
         }
+        [.., ty, "from" | "from_f64" | "from_f64_const"]
+            if Number::named(ty).is_some_and(Number::is_half) =>
+        {
+            return (&[], format!("write `{ty}::from_f32(x as f32)`"));
+        }
         [.., "cmp", "max"] => "write `a.max(b)`",
         [.., "cmp", "min"] => "write `a.min(b)`",
         [.., "mem", "swap"] => "write `(a, b) = (b, a);`",
@@ -100,7 +105,7 @@ pub(super) fn of_type(ty: &Type) -> (&Type, String) {
                 name if allocates(name) => "use an array of a fixed length: `[f32; 16]`",
                 "Option" | "Result" => "use a `bool` beside the value",
                 "i128" | "u128" => "use a number of up to 64 bits",
-                "f16" | "bf16" | "f128" => "use `f32`",
+                "f128" => "use `f64`",
                 "char" => "use `u8` or `u32`",
                 "str" => "use numbers",
                 "Index" => "write `Index`, `Index<2>` or `Index<3>`",

@@ -44,7 +44,12 @@ pub(super) enum Of {
     Integers,
     Signed,
     Unsigned,
+    /// `f32` and `f64`.
     Floats,
+    /// `f16` and `bf16`.
+    Halves,
+    /// All floats.
+    AnyFloat,
     Numbers,
 }
 
@@ -54,7 +59,9 @@ impl Of {
             Self::Integers => !number.is_float(),
             Self::Signed => number.is_signed(),
             Self::Unsigned => !number.is_float() && !number.is_signed(),
-            Self::Floats => number.is_float(),
+            Self::Floats => number.is_float() && !number.is_half(),
+            Self::Halves => number.is_half(),
+            Self::AnyFloat => number.is_float(),
             Self::Numbers => true,
         }
     }
@@ -67,6 +74,8 @@ pub(super) enum Is {
     Same,
     U32,
     I32,
+    F32,
+    F64,
     Bool,
     /// The unsigned integer of the same size.
     Unsigned,
@@ -102,8 +111,8 @@ const fn method(
 #[rustfmt::skip]
 pub(super) static NUMBERS: &[Signature] = {
     use Faults::{Always, AlwaysAndDebug, Debug, Never};
-    use Is::{Bits, Bool, I32, Pair, Same, U32, Unsigned as AsUnsigned};
-    use Of::{Floats, Integers, Numbers, Signed, Unsigned};
+    use Is::{Bits, Bool, F32, F64, I32, Pair, Same, U32, Unsigned as AsUnsigned};
+    use Of::{AnyFloat, Floats, Halves, Integers, Numbers, Signed, Unsigned};
     &[
         // All numbers have these.
         method("min", Numbers, &[Same], Same, Never),
@@ -152,8 +161,8 @@ pub(super) static NUMBERS: &[Signature] = {
         method("ilog10", Integers, &[], U32, Always),
         // Floats have these.
         method("abs", Floats, &[], Same, Never),
-        method("signum", Floats, &[], Same, Never),
-        method("copysign", Floats, &[Same], Same, Never),
+        method("signum", AnyFloat, &[], Same, Never),
+        method("copysign", AnyFloat, &[Same], Same, Never),
         method("sqrt", Floats, &[], Same, Never),
         method("cbrt", Floats, &[], Same, Never),
         method("floor", Floats, &[], Same, Never),
@@ -193,13 +202,15 @@ pub(super) static NUMBERS: &[Signature] = {
         method("to_radians", Floats, &[], Same, Never),
         method("div_euclid", Floats, &[Same], Same, Never),
         method("rem_euclid", Floats, &[Same], Same, Never),
-        method("is_nan", Floats, &[], Bool, Never),
-        method("is_finite", Floats, &[], Bool, Never),
-        method("is_infinite", Floats, &[], Bool, Never),
-        method("is_normal", Floats, &[], Bool, Never),
-        method("is_sign_positive", Floats, &[], Bool, Never),
-        method("is_sign_negative", Floats, &[], Bool, Never),
-        method("to_bits", Floats, &[], Bits, Never),
+        method("is_nan", AnyFloat, &[], Bool, Never),
+        method("is_finite", AnyFloat, &[], Bool, Never),
+        method("is_infinite", AnyFloat, &[], Bool, Never),
+        method("is_normal", AnyFloat, &[], Bool, Never),
+        method("is_sign_positive", AnyFloat, &[], Bool, Never),
+        method("is_sign_negative", AnyFloat, &[], Bool, Never),
+        method("to_bits", AnyFloat, &[], Bits, Never),
+        method("to_f32", Halves, &[], F32, Never),
+        method("to_f64", Halves, &[], F64, Never),
     ]
 };
 
@@ -225,11 +236,13 @@ pub(super) fn type_of(types: &mut Types, receiver: Ty, is: Is) -> Ty {
         Is::Same => receiver,
         Is::U32 => types.number(Number::U32),
         Is::I32 => types.number(Number::I32),
+        Is::F32 => types.number(Number::F32),
+        Is::F64 => types.number(Number::F64),
         Is::Bool => types.bool(),
         Is::Pair => types.add(Shape::Tuple(vec![receiver, receiver])),
         Is::Unsigned | Is::Bits => match types.as_number(receiver) {
             Some(Number::I8 | Number::U8) => types.number(Number::U8),
-            Some(Number::I16 | Number::U16) => types.number(Number::U16),
+            Some(Number::I16 | Number::U16 | Number::F16 | Number::Bf16) => types.number(Number::U16),
             Some(Number::I32 | Number::U32 | Number::F32) => types.number(Number::U32),
             Some(Number::I64 | Number::U64 | Number::F64) => types.number(Number::U64),
             Some(Number::Isize | Number::Usize) => types.number(Number::Usize),

@@ -102,14 +102,15 @@ fn translated(
     if !errors.is_empty() {
         return Err(Vec::new());
     }
-    let Translated { function: body, types, suffixes, numbers, names } = lowered;
+    let Translated { function: body, types, suffixes, numbers, halves, names } = lowered;
     let name = instance.in_cpp(&function.sig.ident.to_string());
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
     let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
     let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
-    Ok(quote!(#whole #numbers))
+    let halves = numbers::halves(arguments, &codegen::conditions(&function), &halves);
+    Ok(quote!(#whole #numbers #halves))
 }
 
 /// The error of an attribute on what cannot be read as a function.
@@ -180,6 +181,10 @@ fn write_suffixes(function: &mut ItemFn, types: &Types, suffixes: &[Suffix]) {
             let address = std::ptr::from_ref::<Lit>(literal).addr();
             let Some(suffix) = self.1.iter().find(|suffix| suffix.address == address) else { return };
             let Shape::Number(number) = *self.0.shape(suffix.ty) else { return };
+            // These have no literals, as rustc says.
+            if number.is_half() {
+                return;
+            }
             match literal {
                 Lit::Int(int) if !number.is_float() => {
                     *int = LitInt::new(&format!("{}{number}", int.base10_digits()), int.span());

@@ -59,8 +59,6 @@ pub(super) fn is_name(path: &TypePath) -> bool {
     const OTHERS: &[&str] = &[
         "i128",
         "u128",
-        "f16",
-        "bf16",
         "f128",
         "char",
         "str",
@@ -84,6 +82,14 @@ pub(super) fn is_name(path: &TypePath) -> bool {
         && Number::named(&name).is_none()
         && !name.starts_with("Atomic")
         && !OTHERS.contains(&name.as_str())
+}
+
+/// The type of the crate `half` that the path names, as far as names tell.
+pub(super) fn half(path: &TypePath) -> Option<Number> {
+    let last = path.path.segments.last()?;
+    let number = Number::named(&last.ident.to_string()).filter(|number| number.is_half())?;
+    let plain = path.path.segments.iter().all(|segment| segment.arguments == PathArguments::None);
+    (plain && path.qself.is_none()).then_some(number)
 }
 
 /// A field's name in C++: the same for all that name it, and another for each field.

@@ -1,14 +1,15 @@
-//! Values that are used as numbers, whose types rustc alone knows: it is asked whether they are.
+//! What rustc is asked to check: that values are numbers whose types it alone knows, and that a `f16` is one.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::ItemFn;
+use syn::spanned::Spanned;
+use syn::{Attribute, ExprPath, ItemFn};
 
 use super::attribute::Arguments;
 use super::codegen::{conditions, type_beside};
 use super::ir::Function;
 use super::named::Named;
-use super::types::{Ty, Types};
+use super::types::{Number, Ty, Types};
 use crate::codegen::launches::private;
 
 /// The checks of each such type of a function. Without them a struct with an operator of its own would compile
@@ -48,4 +49,19 @@ pub(super) fn checks(
             #(#checks)*
         };
     }
+}
+
+/// The checks that the paths are those of the types of the crate `half`.
+pub(super) fn halves(
+    arguments: &Arguments,
+    conditions: &[&Attribute],
+    paths: &[(ExprPath, Number)],
+) -> TokenStream {
+    let private = private(arguments.krate.as_ref());
+    let checks = paths.iter().map(|(path, half)| {
+        let at = path.span().resolved_at(Span::mixed_site());
+        let (ty, name) = (type_beside(path), Ident::new(half.name(), at));
+        quote_spanned!(at=> #(#conditions)* const _: fn(#ty) -> #private::#name = |half| half;)
+    });
+    checks.collect()
 }

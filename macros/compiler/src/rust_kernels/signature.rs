@@ -290,6 +290,7 @@ fn of_elements(element: &Type, role: Role) -> Result<Type, Refused<'_>> {
 
 fn is_number(path: &syn::TypePath) -> bool {
     path.path.get_ident().is_some_and(|name| Number::named(&name.to_string()).is_some())
+        || named::half(path).is_some()
 }
 
 /// What arrays of arrays are made of.

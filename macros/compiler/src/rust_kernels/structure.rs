@@ -12,6 +12,7 @@ use super::attribute::{Arguments, Inside};
 use super::codegen::{self, definitions, raw};
 use super::errors::{Errors, error};
 use super::lower::{Structure, structure};
+use super::numbers;
 use crate::codegen::launches::private;
 use crate::text::unraw;
 
@@ -135,7 +136,10 @@ fn beside(
     let (constants, named) =
         (definitions(&private, &found.constants), codegen::named(&private, &found.named));
     let check = format_ident!("PlainElements", span = plain);
+    let halves = numbers::halves(arguments, &conditions, &found.halves);
     quote_spanned! {at=>
+        #halves
+
         #(#conditions)*
         const _: ::core::marker::PhantomData<#private::#check<#name>> = ::core::marker::PhantomData;
 

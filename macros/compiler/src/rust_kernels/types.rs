@@ -22,12 +22,16 @@ pub(super) enum Number {
     I32,
     I64,
     Isize,
+    /// `half::f16`
+    F16,
+    /// `half::bf16`
+    Bf16,
     F32,
     F64,
 }
 
 impl Number {
-    const ALL: [(Self, &'static str); 12] = [
+    const ALL: [(Self, &'static str); 14] = [
         (Self::U8, "u8"),
         (Self::U16, "u16"),
         (Self::U32, "u32"),
@@ -38,6 +42,8 @@ impl Number {
         (Self::I32, "i32"),
         (Self::I64, "i64"),
         (Self::Isize, "isize"),
+        (Self::F16, "f16"),
+        (Self::Bf16, "bf16"),
         (Self::F32, "f32"),
         (Self::F64, "f64"),
     ];
@@ -52,7 +58,12 @@ impl Number {
     }
 
     pub(super) fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self, Self::F32 | Self::F64) || self.is_half()
+    }
+
+    /// Whether it is a float of the crate `half`: a struct, for Rust, which has no literals.
+    pub(super) fn is_half(self) -> bool {
+        matches!(self, Self::F16 | Self::Bf16)
     }
 
     pub(super) fn is_signed(self) -> bool {
@@ -63,7 +74,7 @@ impl Number {
     pub(super) fn bits(self) -> u32 {
         match self {
             Self::U8 | Self::I8 => 8,
-            Self::U16 | Self::I16 => 16,
+            Self::U16 | Self::I16 | Self::F16 | Self::Bf16 => 16,
             Self::U32 | Self::I32 | Self::F32 => 32,
             Self::U64 | Self::Usize | Self::I64 | Self::Isize | Self::F64 => 64,
         }

@@ -14,6 +14,9 @@ pub(super) trait ReadsTypes {
     /// The length of an array in C++; `None` if it is none of the language.
     fn length_of(&mut self, length: &Expr) -> Option<String>;
 
+    /// Notes the path of a type that has to be one of the crate `half`.
+    fn note_half(&mut self, path: &TypePath, half: Number);
+
     /// The type of this name, which rustc alone knows.
     fn type_named(&mut self, path: &TypePath) -> Ty;
 
@@ -44,6 +47,11 @@ pub(super) trait ReadsTypes {
                     self.types().add(Shape::Ref(to, reference.mutability.is_some()))
                 }
             },
+            Type::Path(path) if named::half(path).is_some() => {
+                let half = named::half(path)?;
+                self.note_half(path, half);
+                self.types().number(half)
+            }
             Type::Path(path) if path.qself.is_none() => {
                 let last = path.path.segments.last()?;
                 let name = last.ident.to_string();
@@ -89,6 +97,8 @@ impl ReadsTypes for Alone {
         }
         is_length(length).then(String::new)
     }
+
+    fn note_half(&mut self, _: &TypePath, _: Number) {}
 
     fn type_named(&mut self, _: &TypePath) -> Ty {
         self.0.foreign()

@@ -96,6 +96,8 @@ fn what_is_not_in_the_language_is_named_with_what_to_write() {
         ("std::mem::swap(&mut n, &mut n);", "`std::mem::swap`", "write `(a, b) = (b, a);`"),
         ("let t = Instant::now();", "`Instant::now`", "write a function with `#[device]`"),
         ("let m = u32::try_from(n);", "`u32::try_from`", "test whether the number fits"),
+        ("let h = half::f16::from_f64(2.0);", "`f16::from_f64`", "write `f16::from_f32(x as f32)`"),
+        ("let h = bf16::from(1_u8);", "`bf16::from`", "write `bf16::from_f32(x as f32)`"),
         ("let m = u32::default();", "`u32::default`", "write the number"),
         ("let f = n; let v = f(1);", "a call of a value", "call a closure, or a `#[device]` function"),
         ("let b = (n, n) == (1, 1);", "a comparison of tuples or arrays", "compare their parts"),
@@ -119,7 +121,7 @@ fn types_are_named_with_what_to_use() {
         ("char", "char", "use `u8` or `u32`"),
         ("&str", "str", "use numbers"),
         ("*const f32", "*const f32", "use a slice, `&[T]`, and indices"),
-        ("half::f16", "half::f16", "use `f32`"),
+        ("f128", "f128", "use `f64`"),
         ("Pair<f32>", "Pair<f32>", "kernels have structs without parameters: write one for each type"),
         ("std::primitive::u8", "std::primitive::u8", "write its name alone"),
     ] {
@@ -164,7 +166,6 @@ fn parameters_are_named_with_what_to_use() {
         ("&[(f32, f32)]", "(f32, f32)", "a tuple has no layout that a GPU knows: use a struct"),
         ("&[AtomicU32]", "AtomicU32", "write an element for each thread"),
         ("&[Pair<f32>]", "Pair<f32>", "kernels have structs without parameters"),
-        ("&mut Own<[f16]>", "f16", "use `f32`"),
         ("&[[bool; 2]]", "bool", "use `u8`, and compare with 0"),
     ] {
         assert_parameter(ty, &format!("a kernel cannot take elements of the type `{element}`"), help);

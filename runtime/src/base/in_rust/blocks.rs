@@ -312,7 +312,7 @@ macro_rules! numbers {
         impl BlockValue for $number {}
     )* };
 }
-numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
+numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize half::f16 half::bf16 f32 f64);
 
 impl sealed::Value for bool {}
 impl BlockValue for bool {}

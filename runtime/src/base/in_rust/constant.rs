@@ -53,6 +53,17 @@ macro_rules! floats {
 }
 floats!(f32 "f", f64 "");
 
+macro_rules! halves {
+    ($($ty:ident)*) => {$(
+        impl KernelConstant for half::$ty {
+            fn value(&self) -> String {
+                format!("{}{{{}}}", stringify!($ty), self.to_bits())
+            }
+        }
+    )*};
+}
+halves!(f16 bf16);
+
 impl KernelConstant for bool {
     fn value(&self) -> String {
         self.to_string()
@@ -97,6 +108,7 @@ mod tests {
         assert_eq!(written(1e300_f64), "f64 = 1e300");
         assert_eq!(written(f32::NEG_INFINITY), "f32 = -tw::infinity<f32>()");
         assert_eq!(written([1.5_f32, -0.0]), "tw::Array<f32, 2> = {{1.5f, -0.0f}}");
+        assert_eq!(written(half::f16::ONE), "f16 = f16{15360}");
         assert_eq!(written(true), "bool = true");
     }
 }

@@ -6,7 +6,8 @@
 //   2. `namespace tw::machine` below: infinity and NaN, the bits of floats, floats to integers, the high half
 //      of a product, and the counting and reversing of bits;
 //   3. blocks.cuh: `tw::undefined`;
-//   4. `tw::fault`, which is defined after the headers.
+//   4. halves.cuh: `f32` to `f16`, and `f16` to `f32`;
+//   5. `tw::fault`, which is defined after the headers.
 #ifndef THALWEG_NUMBERS
 #define THALWEG_NUMBERS
 

@@ -54,11 +54,12 @@ pub trait DeviceFunction {
 }
 
 /// Rust's numbers, slices and arrays, in C++.
-const HEADERS: [&str; 7] = [
+const HEADERS: [&str; 8] = [
     include_str!("numbers.cuh"),
     include_str!("integers.cuh"),
     include_str!("floats.cuh"),
     include_str!("operators.cuh"),
+    include_str!("halves.cuh"),
     include_str!("memory.cuh"),
     include_str!("blocks.cuh"),
     include_str!("tiles.cuh"),

@@ -87,11 +87,27 @@ pub trait KernelNumber: Copy {}
 pub const fn number<T: KernelNumber>(_: &T) {}
 
 macro_rules! numbers {
-    ($($number:ident)*) => { $(
+    ($($name:ident: $number:ty;)*) => { $(
         impl KernelType for $number {
-            const TYPE: &'static RustType = &RustType::Named(stringify!($number));
+            const TYPE: &'static RustType = &RustType::Named(stringify!($name));
         }
         impl KernelNumber for $number {}
     )* };
 }
-numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool);
+numbers! {
+    u8: u8;
+    u16: u16;
+    u32: u32;
+    u64: u64;
+    usize: usize;
+    i8: i8;
+    i16: i16;
+    i32: i32;
+    i64: i64;
+    isize: isize;
+    f16: half::f16;
+    bf16: half::bf16;
+    f32: f32;
+    f64: f64;
+    bool: bool;
+}

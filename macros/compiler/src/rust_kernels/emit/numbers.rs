@@ -24,7 +24,7 @@ impl Emitter<'_> {
                 format!("{narrow}({sign}{value})")
             }
             Some(Number::F32) => format!("{sign}{value}.0f"),
-            Some(Number::F64) => format!("{sign}{value}.0"),
+            Some(Number::F64 | Number::F16 | Number::Bf16) => format!("{sign}{value}.0"),
             Some(Number::I32) | None => format!("{sign}{value}"),
         };
         let binds = if text.starts_with('-') { UNARY } else { 0 };

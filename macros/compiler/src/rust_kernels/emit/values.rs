@@ -257,7 +257,7 @@ impl Emitter<'_> {
             Kind::Convert(what, number, of) => {
                 let value = self.operand(of);
                 match *what {
-                    "from_bits" => Value::of(format!("tw::from_bits<{number}>({})", value.text)),
+                    "from_bits" | "from_f32" => Value::of(format!("tw::{what}<{number}>({})", value.text)),
                     _ => Value::of(format!("{number}({})", value.text)),
                 }
             }

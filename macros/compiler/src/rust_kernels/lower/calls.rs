@@ -84,18 +84,32 @@ impl Lower<'_> {
     /// `f32::from_bits(x)`, `u64::from(x)`, `f32::max(a, b)`.
     fn associated(&mut self, path: &syn::ExprPath, call: &ExprCall) -> Lowered<Option<(Kind, Ty)>> {
         let names: Vec<_> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        let [ty, name] = &names[..] else { return Ok(None) };
+        let [before @ .., ty, name] = &names[..] else { return Ok(None) };
         let Some(number) = Number::named(ty) else { return Ok(None) };
+        match (number.is_half(), before) {
+            (true, _) => self.half_before(path, number),
+            (false, []) => {}
+            (false, _) => return Ok(None),
+        }
         let mut arguments = self.values(&call.args)?;
         let of = self.types.number(number);
         let one = arguments.len() == 1;
         if let ("from_bits", true, true) = (name.as_str(), one, number.is_float()) {
-            let bits = if number == Number::F32 { Number::U32 } else { Number::U64 };
+            let bits = match number {
+                Number::F32 => Number::U32,
+                Number::F64 => Number::U64,
+                _ => Number::U16,
+            };
             let bits = self.types.number(bits);
             self.types.unify(arguments[0].ty, bits);
             return Ok(Some((Kind::Convert("from_bits", number, Box::new(arguments.remove(0))), of)));
         }
-        if let ("from", true) = (name.as_str(), one) {
+        if let ("from_f32", true, true) = (name.as_str(), one, number.is_half()) {
+            let single = self.types.number(Number::F32);
+            self.types.unify(arguments[0].ty, single);
+            return Ok(Some((Kind::Convert("from_f32", number, Box::new(arguments.remove(0))), of)));
+        }
+        if let ("from", true, false) = (name.as_str(), one, number.is_half()) {
             return Ok(Some((Kind::Convert("from", number, Box::new(arguments.remove(0))), of)));
         }
         let receiver = self.types.number(number);
@@ -114,6 +128,14 @@ impl Lower<'_> {
         let receiver = arguments.remove(0);
         self.types.unify(receiver.ty, of);
         Ok(Some(self.number_call(method, receiver, arguments)))
+    }
+
+    /// Notes the type of a path's last name, which has to be one of the crate `half`.
+    pub(super) fn half_before(&mut self, path: &syn::ExprPath, half: Number) {
+        let mut of = path.clone();
+        of.path.segments.pop();
+        of.path.segments.pop_punct();
+        self.half(&of, half);
     }
 
     fn number_call(

@@ -188,9 +188,15 @@ impl Lower<'_> {
         }
         let names: Vec<_> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         let ty = match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            [.., _, "BITS"] => self.types.number(Number::U32),
+            [.., _, "BITS" | "DIGITS" | "MANTISSA_DIGITS" | "RADIX"] => self.types.number(Number::U32),
+            [.., _, "MIN_EXP" | "MAX_EXP" | "MIN_10_EXP" | "MAX_10_EXP"] => self.types.number(Number::I32),
             [.., ty, _] => match Number::named(ty) {
-                Some(number) => self.types.number(number),
+                Some(number) => {
+                    if number.is_half() {
+                        self.half_before(path, number);
+                    }
+                    self.types.number(number)
+                }
                 None => self.types.foreign(),
             },
             _ => self.types.foreign(),

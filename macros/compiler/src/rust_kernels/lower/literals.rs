@@ -12,7 +12,7 @@ use crate::rust_kernels::types::{Literal, Number};
 impl Lower<'_> {
     pub(super) fn literal_expr(&mut self, literal: &ExprLit) -> Lowered {
         let span = literal.span();
-        let number = |suffix: &str| Number::named(suffix);
+        let number = |suffix: &str| Number::named(suffix).filter(|number| !number.is_half());
         let (kind, ty) = match &literal.lit {
             Lit::Int(int) => {
                 let digits = int.base10_digits();

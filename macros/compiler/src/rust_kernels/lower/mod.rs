@@ -23,7 +23,7 @@ use super::errors::{Errors, error};
 use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
-use super::types::{Literal, Shape, Ty, Types};
+use super::types::{Literal, Number, Shape, Ty, Types};
 pub(super) use structures::{Structure, structure};
 
 use phases::{Level, Owner};
@@ -50,6 +50,8 @@ pub(super) struct Translated {
     pub(super) suffixes: Vec<Suffix>,
     /// The types that must be numbers, and where they are used as such.
     pub(super) numbers: Vec<(Ty, Span)>,
+    /// The paths of types that must be those of the crate `half`.
+    pub(super) halves: Vec<(ExprPath, Number)>,
     /// The names that it uses in C++.
     pub(super) names: Names,
 }
@@ -86,13 +88,13 @@ pub(super) fn lower(
         lower.undecided();
     }
     let Lower { errors, types, locals, constants, callees, named, closures, suffixes, .. } = lower;
-    let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
+    let (names, shared, numbers, halves) = (lower.names, lower.shared, lower.numbers, lower.halves);
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
     };
     let function = Function { parameters, locals, result, body, constants, callees, named, closures, shared };
-    Ok(Translated { function, types, suffixes, numbers, names })
+    Ok(Translated { function, types, suffixes, numbers, halves, names })
 }
 
 struct Lower<'e> {
@@ -109,6 +111,7 @@ struct Lower<'e> {
     closures: Vec<Closure>,
     suffixes: Vec<Suffix>,
     numbers: Vec<(Ty, Span)>,
+    halves: Vec<(ExprPath, Number)>,
     /// The type that `return` gives; `None` in a closure's body until it is known.
     result: Option<Ty>,
     own_name: syn::Ident,
@@ -146,6 +149,7 @@ impl<'e> Lower<'e> {
             closures: Vec::new(),
             suffixes: Vec::new(),
             numbers: Vec::new(),
+            halves: Vec::new(),
             result: None,
             own_name: name.clone(),
             index_name: "i".to_owned(),
@@ -209,7 +213,7 @@ impl Lower<'_> {
         let last = path.path.segments.iter().rev().take(2).map(|segment| segment.ident.to_string());
         let mut last: Vec<_> = last.collect();
         // `f32::MAX` is more than a `MAX`.
-        if last.get(1).is_none_or(|ty| super::types::Number::named(ty).is_none()) {
+        if last.get(1).is_none_or(|ty| Number::named(ty).is_none()) {
             last.truncate(1);
         }
         last.reverse();

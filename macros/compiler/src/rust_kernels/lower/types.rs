@@ -6,7 +6,7 @@ use super::{Lower, Reported};
 use crate::rust_kernels::instead;
 use crate::rust_kernels::ir::Item;
 use crate::rust_kernels::named::Named;
-use crate::rust_kernels::types::{Shape, Ty, Types};
+use crate::rust_kernels::types::{Number, Shape, Ty, Types};
 use crate::rust_kernels::written::ReadsTypes;
 
 impl ReadsTypes for Lower<'_> {
@@ -16,6 +16,11 @@ impl ReadsTypes for Lower<'_> {
 
     fn length_of(&mut self, length: &Expr) -> Option<String> {
         self.length(length).ok()
+    }
+
+    fn note_half(&mut self, path: &TypePath, half: Number) {
+        let path = ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() };
+        self.half(&path, half);
     }
 
     fn type_named(&mut self, path: &TypePath) -> Ty {
@@ -28,6 +33,14 @@ impl ReadsTypes for Lower<'_> {
 }
 
 impl Lower<'_> {
+    /// Notes the path of a type that has to be one of the crate `half`: rustc sees to it.
+    pub(super) fn half(&mut self, path: &ExprPath, half: Number) {
+        let path = self.outside(path);
+        if !self.halves.iter().any(|(known, _)| *known == path) {
+            self.halves.push((path, half));
+        }
+    }
+
     /// The type that the user has written.
     pub(super) fn ty(&mut self, ty: &Type) -> Result<Ty, Reported> {
         let before = self.errors.len();
