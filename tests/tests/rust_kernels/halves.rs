@@ -93,8 +93,8 @@ mod paths {
     use thalweg::prelude::*;
 
     #[device]
-    pub fn kept(x: thalweg::half::f16) -> thalweg::half::f16 {
-        x * thalweg::half::f16::ONE
+    pub fn kept(x: half::f16) -> half::f16 {
+        x * half::f16::ONE
     }
 }
 
