@@ -304,7 +304,7 @@ fn blocks_without_a_part_and_parts_without_a_block() {
     assert!(
         matches!(
             error.detail(),
-            Detail::Unwritten { kernel: "sum::<f32>", elements: 8, unwritten: 1, first: 7, .. }
+            Detail::Unwritten { kernel: "sum_f32", elements: 8, unwritten: 1, first: 7, .. }
         ),
         "{error}"
     );
