@@ -15,7 +15,7 @@ pub(crate) fn explain(plan: &'static Plan, error: DriverError) -> Error {
             Detail::HostBody { kernel, message: message.clone() }
         }
         (Some(DriverDetail::KernelFault(fault)), Some(OperationKind::Launch { kernel })) => {
-            Detail::KernelFault { kernel, fault: fault.clone() }
+            Detail::KernelFault { kernel, fault: Box::new(fault.clone()) }
         }
         (Some(DriverDetail::Unwritten(unwritten)), Some(OperationKind::Launch { kernel })) => {
             unwritten.by(kernel)

@@ -584,7 +584,7 @@ pub enum Detail {
         /// The kernel's name.
         kernel: &'static str,
         /// The place, the thread and the message.
-        fault: KernelFault,
+        fault: Box<KernelFault>,
     },
     /// A kernel is passed overlapping buffers, at least one of them to write.
     #[error("kernel `{kernel}` is passed overlapping buffers, one of them to write")]

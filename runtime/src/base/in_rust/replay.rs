@@ -199,7 +199,7 @@ mod tests {
     fn the_first_fault_at_the_place_is_found() {
         let thread = |i: usize| {
             assert!(i % 1000 != 999, "elsewhere");
-            assert!(i < 5000 || i > 6000, "here");
+            assert!(!(5000..=6000).contains(&i), "here");
         };
         let here = (file!().to_owned(), line!() - 2);
         let fault = again(here, Copies::new(), soon(), launch(thread)).expect("it fails there");

@@ -46,7 +46,7 @@ impl Registry {
     pub(crate) fn take_fault(&self) -> Option<Error> {
         let faults = locked(&self.faults);
         let (kernel, fault) = faults.iter().find_map(|faults| Some((faults.kernel, faults.take()?)))?;
-        Some(Detail::KernelFault { kernel, fault }.into())
+        Some(Detail::KernelFault { kernel, fault: Box::new(fault) }.into())
     }
 
     pub(crate) fn add_stream(&self, kind: Kind, stream: Weak<dyn Stream>) {

@@ -110,7 +110,7 @@ fn first_error(
         Drained::Clean => None,
         Drained::Faulted(found) => {
             let Fault { operation, kernel, chunk, fault, .. } = *found;
-            let error = Error::new(Detail::KernelFault { kernel, fault });
+            let error = Error::new(Detail::KernelFault { kernel, fault: Box::new(fault) });
             let error = error.at(place_of(plan, operation, chunk));
             // What failed while the work was enqueued may follow from the fault.
             return Some(error);
