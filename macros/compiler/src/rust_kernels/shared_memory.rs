@@ -18,7 +18,7 @@ pub(super) fn fits(item: &ItemFn, arrays: &[Type], kernel: &str) -> TokenStream 
     let said = format!("the shared arrays of kernel `{kernel}` need more than the 48 KiB of a block");
     quote_spanned! {first.span().resolved_at(Span::mixed_site())=>
         #(#conditions)*
-        #[allow(dead_code, unused_imports, reason = "not everything is a length")]
+        #[allow(dead_code, unused_imports, clippy::all, reason = "it is a copy, of which not everything is a length")]
         const _: () = {
             #(#imports)*
             #(#constants)*

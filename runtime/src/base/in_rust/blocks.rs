@@ -328,7 +328,7 @@ pub mod sealed {
     use super::UNDEFINED;
 
     /// What an array in shared memory is made of.
-    pub trait Element {
+    pub trait SharedElement {
         /// The number or struct.
         type Number;
         /// What stands for the element on the host.
@@ -341,7 +341,7 @@ pub mod sealed {
     /// A struct with `#[device]`.
     pub trait Structure: bytemuck::Pod {}
 
-    impl<T: Structure> Element for T {
+    impl<T: Structure> SharedElement for T {
         type Number = Self;
         type Held = Self;
 
@@ -374,7 +374,7 @@ pub trait BlockValue: Copy + sealed::Value {}
 
 macro_rules! numbers {
     ($($number:ty)*) => { $(
-        impl sealed::Element for $number {
+        impl sealed::SharedElement for $number {
             type Number = Self;
             type Held = Self;
             fn undefined() -> Self {
@@ -425,7 +425,7 @@ pub trait SharedArray {
     fn set(held: &mut Self::Held, place: usize, value: Self::Element);
 }
 
-impl<T: sealed::Element, const N: usize> SharedArray for [T; N] {
+impl<T: sealed::SharedElement, const N: usize> SharedArray for [T; N] {
     type At = usize;
     type Element = T::Number;
     type Held = [T::Held; N];
@@ -447,7 +447,7 @@ impl<T: sealed::Element, const N: usize> SharedArray for [T; N] {
     }
 }
 
-impl<T: sealed::Element, const R: usize, const C: usize> SharedArray for [[T; C]; R] {
+impl<T: sealed::SharedElement, const R: usize, const C: usize> SharedArray for [[T; C]; R] {
     type At = [usize; 2];
     type Element = T::Number;
     type Held = [[T::Held; C]; R];

@@ -34,12 +34,12 @@ macro_rules! atomics {
             type Number = $number;
         }
 
-        impl super::blocks::sealed::Element for $atomic {
+        impl super::blocks::sealed::SharedElement for $atomic {
             type Number = $number;
             type Held = SharedAtomic<$number>;
 
             fn undefined() -> SharedAtomic<$number> {
-                SharedAtomic::new(<$number as super::blocks::sealed::Element>::undefined())
+                SharedAtomic::new(<$number as super::blocks::sealed::SharedElement>::undefined())
             }
 
             #[inline]
