@@ -8,7 +8,7 @@ pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
     Block, Callee, Define, DeviceFunction, Index, KernelConstant, KernelFault, Out, Own, RustSource,
-    RustText, blocks, constant, indices,
+    RustText, Unchecked, Watched, blocks, constant, indices, watched_blocks, watched_indices,
 };
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};

@@ -7,6 +7,7 @@ mod kernels;
 mod order;
 mod random;
 mod refused;
+mod scatter;
 mod tiles;
 
 use thalweg_tests::on_host::{Checks, OnHost, Program};

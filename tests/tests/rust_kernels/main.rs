@@ -10,3 +10,4 @@ mod launches;
 mod names;
 mod nvrtc;
 mod tiles;
+mod watched;

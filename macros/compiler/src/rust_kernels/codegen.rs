@@ -3,18 +3,19 @@
 use std::str::FromStr;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprPath, FnArg, ItemFn, Type};
+use syn::{Attribute, Expr, ExprPath, ItemFn, Safety, Token, Type};
 
 use super::attribute::Arguments;
 use super::definition::{self, generics};
 use super::emit::Text;
 use super::instances::Instance;
-use super::ir::Function;
+use super::ir::{Function, LocalId};
 use super::role::Role;
 use super::shared_memory;
 use super::signature::{ParameterKind, Signature};
+use super::twin;
 use crate::codegen::{is_primitive, launches, many_arguments, mentions};
 use crate::text::{text, unraw};
 
@@ -83,10 +84,10 @@ fn type_beside(path: &ExprPath) -> Type {
     Type::Path(syn::TypePath { attrs: Vec::new(), qself: path.qself.clone(), path: path.path.clone() })
 }
 
-struct Generator<'a> {
-    private: TokenStream,
+pub(super) struct Generator<'a> {
+    pub(super) private: TokenStream,
     arguments: &'a Arguments,
-    item: &'a ItemFn,
+    pub(super) item: &'a ItemFn,
     instance: &'a Instance,
 }
 
@@ -205,12 +206,18 @@ impl Generator<'_> {
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
         // A block has any number of elements, so that only a shape can be wrong.
         let check = match (signature.is_in_blocks(), is_shaped) {
-            (false, _) => Some(Ident::new("covers", at)),
-            (true, true) => Some(Ident::new("shaped", at)),
+            (false, _) => Some("covers"),
+            (true, true) => Some("shaped"),
             (true, false) => None,
         };
         let covers = owns.filter_map(|parameter| {
-            let (name, said, check) = (&parameter.name, unraw(&parameter.name), check.as_ref()?);
+            let (name, said) = (&parameter.name, unraw(&parameter.name));
+            let of = |id: &LocalId| signature.parameters[id.0].name == *name;
+            let check = match check? {
+                "covers" if body.unchecked.scattered.iter().any(of) => "counts",
+                check => check,
+            };
+            let check = Ident::new(check, at);
             Some(quote_spanned!(at=> launch.#check(#plain, #said, &#name)?;))
         });
         let in_blocks =
@@ -243,7 +250,9 @@ impl Generator<'_> {
                 quote_spanned!(at=> #name.access())
             })
             .collect();
-        let (host, thread) = (self.host(signature, &accesses), self.thread());
+        let unchecked = &body.unchecked;
+        let (host, thread) = (self.host(signature, unchecked, &accesses), self.thread(unchecked));
+        let twin = unchecked.may_race().then(|| twin::watched(self.item, private, unchecked));
         let bounds = self.arguments.threads.map(|threads| quote_spanned!(at=> .launch_bounds(#threads)));
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
         // NVRTC 11 has an older language by default.
@@ -252,6 +261,14 @@ impl Generator<'_> {
         let fits = shared_memory::fits(self.item, &body.shared, &plain);
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
+        let unsafety = self.unsafety();
+        let safety = unsafety.map(|_| {
+            quote_spanned! {at=>
+                ///
+                /// # Safety
+                /// What the kernel's function asks of its callers holds for all threads of the launch.
+            }
+        });
         quote_spanned! {at=>
             #(#conditions)*
             impl #of {
@@ -269,8 +286,9 @@ impl Generator<'_> {
                 /// # Errors
                 /// The launch exceeds a limit of the device, does not cover the elements, breaks what the kernel
                 /// requires, or the driver refuses it.
+                #safety
                 #many
-                pub fn #launch(
+                pub #unsafety fn #launch(
                     &self,
                     launch: #private::Launch<'_>,
                     #(#taken),*
@@ -280,8 +298,8 @@ impl Generator<'_> {
                     #(#covers)*
                     #in_blocks
                     #host
-                    // SAFETY: the C++ of the kernel is made of its Rust, which stays within its slices and its
-                    // own elements.
+                    // SAFETY: the C++ of the kernel is made of its Rust, which stays within its slices, and its
+                    // threads within their own elements; where `unsafe` stands in it, the user promises so.
                     unsafe {
                         launch.enqueue(
                             &self.function,
@@ -295,6 +313,7 @@ impl Generator<'_> {
                 }
 
                 #thread
+                #twin
             }
 
             #fits
@@ -358,73 +377,12 @@ impl Generator<'_> {
         quote_spanned!(at=> launch.asks(); #(#checks)*)
     }
 
-    /// The user's function where no parameter's name hides its own.
-    fn thread(&self) -> TokenStream {
-        let (at, function) = (Span::mixed_site(), &self.item.sig.ident);
-        let inputs = self.item.sig.inputs.iter().filter_map(|input| match input {
-            FnArg::Typed(typed) => Some(&typed.ty),
-            FnArg::Receiver(_) => None,
-        });
-        let types: Vec<_> = inputs.collect();
-        let names = (0..types.len()).map(|index| Ident::new(&format!("argument_{index}"), at));
-        let names: Vec<_> = names.collect();
-        let many = many_arguments(names.len());
-        quote_spanned! {at=>
-            /// What one thread or block does.
-            #[inline(always)]
-            #[allow(deprecated, reason = "launches are reported")]
-            #many
-            fn thread(#(#names: #types),*) {
-                #function(#(#names),*);
-            }
+    /// `unsafe`, if the user's function is.
+    pub(super) fn unsafety(&self) -> Option<Token![unsafe]> {
+        match self.item.sig.safety {
+            Safety::Unsafe(word) => Some(word),
+            _ => None,
         }
-    }
-
-    /// The function that the simulated device runs: the user's, once for each thread. Each thread of the host has
-    /// its handles.
-    fn host(&self, signature: &Signature, accesses: &[TokenStream]) -> TokenStream {
-        let (private, at) = (&self.private, Span::mixed_site());
-        let dimensions = Literal::usize_unsuffixed(signature.dimensions);
-        let mut slices = Vec::new();
-        let mut handles = Vec::new();
-        let mut arguments = Vec::new();
-        let mut promises = Vec::new();
-        for parameter in &signature.parameters {
-            let name = &parameter.name;
-            match &parameter.kind {
-                ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
-                ParameterKind::Block(_) => arguments.push(quote_spanned!(at=> block)),
-                ParameterKind::Slice(element) => {
-                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
-                    arguments.push(name.to_token_stream());
-                }
-                ParameterKind::Own(_) => {
-                    handles.push(quote_spanned!(at=> let mut #name = unsafe { #name.own() };));
-                    arguments.push(quote_spanned!(at=> &mut #name));
-                }
-                ParameterKind::Out(_) => {
-                    handles.push(quote_spanned!(at=> let mut #name = unsafe { #name.out() };));
-                    arguments.push(quote_spanned!(at=> &mut #name));
-                    let said = unraw(name);
-                    promises.push(quote_spanned!(at=> #name.promise(#said)));
-                }
-                ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
-            }
-        }
-        let (run, position) = match signature.is_in_blocks() {
-            true => (quote_spanned!(at=> blocks::<#dimensions, _>), quote_spanned!(at=> block)),
-            false => (quote_spanned!(at=> indices::<#dimensions, _>), quote_spanned!(at=> index)),
-        };
-        let body = quote_spanned! {at=>
-            move || {
-                #(#slices)*
-                #private::#run(grid, || {
-                    #(#handles)*
-                    move |#position| Self::thread(#(#arguments),*)
-                });
-            }
-        };
-        launches::host(private, &body, &promises, accesses)
     }
 }
 

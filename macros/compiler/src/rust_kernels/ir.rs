@@ -37,6 +37,25 @@ pub(super) struct Function {
     pub(super) closures: Vec<Closure>,
     /// The types of the arrays in shared memory.
     pub(super) shared: Vec<syn::Type>,
+    pub(super) unchecked: Unchecked,
+}
+
+/// What the types do not show to be right, so that `unsafe` stands in the function.
+#[derive(Debug, Default)]
+pub(super) struct Unchecked {
+    /// The parameters of which any thread takes any element.
+    pub(super) scattered: Vec<LocalId>,
+    /// Whether that is so of a shared array.
+    pub(super) of_shared: bool,
+    /// Whether elements are taken without a check.
+    pub(super) elements: bool,
+}
+
+impl Unchecked {
+    /// Whether threads may race.
+    pub(super) fn may_race(&self) -> bool {
+        self.of_shared || !self.scattered.is_empty()
+    }
 }
 
 #[derive(Debug)]

@@ -9,6 +9,7 @@ mod codegen;
 mod definition;
 mod emit;
 mod errors;
+mod host;
 mod instances;
 mod instead;
 mod ir;
@@ -19,6 +20,7 @@ mod role;
 mod shared_memory;
 mod signature;
 mod stub;
+mod twin;
 mod types;
 mod written;
 
@@ -27,6 +29,7 @@ use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 use syn::{ExprPath, ItemFn, Lit, LitFloat, LitInt, parse_quote_spanned};
 
+use crate::codegen::launches;
 use attribute::Arguments;
 use errors::{Errors, error};
 use instances::Instance;
@@ -100,6 +103,9 @@ fn translated(
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
+    if body.unchecked.elements {
+        twin::check_elements(&mut function, &launches::private(arguments.krate.as_ref()));
+    }
     Ok(codegen::function(role, arguments, &function, instance, &signature, &body, &texts))
 }
 

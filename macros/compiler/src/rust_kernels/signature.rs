@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{FnArg, Ident, ItemFn, Pat, PathArguments, ReturnType, Safety, Type};
+use syn::{FnArg, Ident, ItemFn, Pat, PathArguments, ReturnType, Type};
 
 use super::errors::{Errors, error};
 use super::instead;
@@ -139,9 +139,6 @@ fn words(function: &ItemFn, role: Role, errors: &mut Errors) {
     }
     if let Some(word) = &sig.abi {
         wrong(word.to_token_stream(), "is declared `extern`", "remove it");
-    }
-    if let Safety::Unsafe(word) = &sig.safety {
-        wrong(word.to_token_stream(), "is declared `unsafe`", "remove it");
     }
     if sig.generics.type_params().next().is_some() || sig.generics.const_params().next().is_some() {
         let help = "write a function for each type, by a `macro_rules` if there are many";

@@ -1,7 +1,6 @@
 //! Blocks of threads on the host: one thread of the host runs the threads of a block one after another, phase
 //! by phase.
 
-use std::cell::Cell;
 use std::fmt;
 use std::ops;
 use std::rc::Rc;
@@ -11,6 +10,7 @@ use bytemuck::Pod;
 use super::fault;
 use super::launch;
 use super::native::{BlockIndex, Index};
+use super::running::Running;
 use super::tiles::{self, Fill};
 use crate::base::threads::Grid;
 
@@ -24,11 +24,11 @@ use crate::base::threads::Grid;
 /// [tiles](Self::tiles) and [rows](Self::rows) of them.
 pub struct Block<const D: usize = 1> {
     /// Its place in the grid, and the grid's size, along z, y and x.
-    place: [usize; 3],
-    grid: [usize; 3],
-    threads: usize,
-    /// The thread that runs, for the message if it fails.
-    running: Rc<Cell<Option<usize>>>,
+    pub(super) place: [usize; 3],
+    pub(super) grid: [usize; 3],
+    pub(super) threads: usize,
+    /// The thread that runs.
+    pub(super) running: Rc<Running>,
 }
 
 /// A thread of a block, in a phase.
@@ -107,13 +107,19 @@ impl<const D: usize> Block<D> {
 
     /// A phase: each thread of the block runs `phase`.
     #[inline]
-    pub fn each(&self, mut phase: impl FnMut(BlockThread)) {
+    pub fn each(&self, phase: impl FnMut(BlockThread)) {
+        self.all(phase);
+        self.running.end_phase();
+    }
+
+    /// Runs all threads, without the barrier after a phase.
+    #[inline]
+    fn all(&self, mut phase: impl FnMut(BlockThread)) {
         let (block, blocks, threads) = (self.number(), self.grid.iter().product(), self.threads);
         for rank in 0..threads {
             self.running.set(Some(rank));
             phase(BlockThread { rank, threads, block, blocks });
         }
-        self.running.set(None);
     }
 
     /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill).
@@ -163,7 +169,8 @@ impl<const D: usize> Block<D> {
         mut combine: impl FnMut(T, T) -> T,
     ) -> T {
         let mut values = Vec::with_capacity(self.threads);
-        self.each(|thread| values.push(value(thread)));
+        // Lanes combine while other warps are in the phase still: the barrier comes afterwards.
+        self.all(|thread| values.push(value(thread)));
         let mut warps = Vec::with_capacity(values.len().div_ceil(WARP));
         for (warp, values) in values.chunks(WARP).enumerate() {
             self.running.set(Some(warp * WARP));
@@ -171,7 +178,7 @@ impl<const D: usize> Block<D> {
         }
         self.running.set(Some(0));
         let result = of_warp(&warps, &mut combine);
-        self.running.set(None);
+        self.running.end_phase();
         result
     }
 
@@ -220,7 +227,7 @@ fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
 }
 
 /// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it.
-pub struct Shared<A>(Box<A>);
+pub struct Shared<A>(pub(super) Box<A>);
 
 impl<A> ops::Deref for Shared<A> {
     type Target = A;
@@ -284,7 +291,7 @@ impl<T> fmt::Debug for Private<T> {
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Number: bytemuck::Pod {}
     pub trait Value {}
 }
@@ -386,6 +393,8 @@ pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() ->
     launch::in_order(grid.iter().product(), |number| {
         let mut kernel = kernel();
         let place = [number / columns / rows, number / columns % rows, number % columns];
-        fault::in_block(&place[3 - D..], |running| kernel(Block { place, grid, threads, running }))
+        let running = Rc::new(Running::of_blocks(grid, D, threads));
+        let block = Block { place, grid, threads, running: Rc::clone(&running) };
+        fault::in_block(&place[3 - D..], &running, || kernel(block))
     });
 }

@@ -17,10 +17,15 @@ const TASK: usize = 1 << 13;
 #[doc(hidden)]
 #[inline]
 pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn() -> K + Sync) {
-    let extents = [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
+    let extents = axes(grid);
     let threads: usize = extents.iter().product();
     let tasks = threads.div_ceil(TASK);
     in_order(tasks, |task| run(extents, task * TASK..threads.min((task + 1) * TASK), kernel()));
+}
+
+/// The threads of a grid along each axis, x last.
+pub(super) fn axes(grid: Grid) -> [usize; 3] {
+    [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize)
 }
 
 /// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in
@@ -39,7 +44,7 @@ pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFau
 /// Calls `kernel` for some of the indices of a grid, which are numbered along x first. The loops are such that
 /// they cost little in programs that are compiled without optimisation, where an iterator calls functions.
 #[inline]
-fn run<const D: usize>(
+pub(super) fn run<const D: usize>(
     [_, y, x]: [usize; 3],
     range: Range<usize>,
     mut kernel: impl FnMut(Index<D>),

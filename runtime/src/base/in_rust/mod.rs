@@ -5,16 +5,22 @@
 //! them together when a program runs. The types in [`native`] are those with which the function runs on the
 //! host.
 
+mod any;
 mod blocks;
 mod constant;
 mod fault;
 mod launch;
 mod native;
+mod race;
+mod running;
 mod source;
 mod tiles;
+mod unchecked;
+mod watched;
 
 pub use fault::KernelFault;
 
+pub use any::AnyArray;
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks};
 pub use constant::{KernelConstant, constant};
 pub use launch::indices;
@@ -22,3 +28,5 @@ pub use native::{BlockIndex, Index, Out, Own};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
 pub use tiles::{Elements, Fill, OwnRow, OwnTile, Row, Rows, Tile, Tiles};
+pub use unchecked::Unchecked;
+pub use watched::{Watched, watched_blocks, watched_indices};

@@ -123,7 +123,7 @@ impl RustSource {
         let order = self.order();
         let source = order.iter().rev().nth(function as usize);
         let place = source.map(|source| (source.file.to_owned(), line));
-        KernelFault { place, thread: FaultThread::Unknown, message: ON_A_GPU.to_owned() }
+        KernelFault { place, thread: FaultThread::Unknown, message: ON_A_GPU.to_owned(), is_race: false }
     }
 
     /// The functions in the order in which they are written: each after those that it calls, so that the

@@ -57,6 +57,11 @@ impl Lower<'_> {
                 let ty = self.type_of_block(&block);
                 (Kind::Block(block), ty)
             }
+            Expr::Unsafe(block) => {
+                let block = self.block(&block.block)?;
+                let ty = self.type_of_block(&block);
+                (Kind::Block(block), ty)
+            }
             Expr::Loop(of) if of.label.is_none() => {
                 (Kind::Loop(self.loop_body(&of.body)?), self.types.unit())
             }
@@ -112,52 +117,6 @@ impl Lower<'_> {
         parts.iter().for_each(|part| self.types.unify(of, part.ty));
         let length = Length(parts.len().to_string());
         (Kind::Array(parts), self.types.add(Shape::Array(of, length)))
-    }
-
-    fn not_an_expression(&mut self, expr: &Expr) -> Reported {
-        let label = match expr {
-            Expr::Loop(of) => of.label.as_ref(),
-            Expr::While(of) => of.label.as_ref(),
-            Expr::Block(of) => of.label.as_ref(),
-            _ => None,
-        };
-        if let Some(label) = label {
-            return self.label(label);
-        }
-        match expr {
-            Expr::Break(syn::ExprBreak { expr: Some(value), .. }) => {
-                let help = "assign it to a variable, and `break` after it";
-                self.absent(value, "a `break` with a value", help)
-            }
-            Expr::Try(found) => {
-                let help = "write `let Some(x) = … else { return };`";
-                self.absent(found.question_token, "`?`", help)
-            }
-            Expr::Struct(found) => self.absent(&found.path, "a struct", "use a tuple or an array"),
-            Expr::Unsafe(found) => {
-                let help =
-                    "write it in safe Rust: `x[i]` is checked, and numbers have `to_bits` and `from_bits`";
-                self.absent(found.unsafe_token, "`unsafe`", help)
-            }
-            Expr::Async(found) => self.absent(found.async_token, "`async`", "remove it"),
-            Expr::Await(found) => self.absent(found.await_token, "`await`", "remove it"),
-            Expr::Range(_) => {
-                let help =
-                    "use it in `for i in 0..n`, to take a part `&x[from..to]`, or compare with both ends";
-                self.absent(expr, "a range on its own", help)
-            }
-            Expr::Let(found) => self.absent(
-                found.let_token,
-                "`let` among other conditions",
-                "write an `if` inside of the other",
-            ),
-            _ => self.absent(expr, "this expression", "write it with numbers, arrays, `if` and loops"),
-        }
-    }
-
-    pub(super) fn label(&mut self, label: &syn::Label) -> Reported {
-        let help = "leave the outer loop by a `bool`, or by `return` from a `#[device]` function";
-        self.absent(&label.name, &format!("the label `{}`", label.name), help)
     }
 
     pub(super) fn path(&mut self, path: &syn::ExprPath) -> Lowered {

@@ -1,6 +1,7 @@
 //! From syntax to the translator's own form: names are resolved, types are inferred on the way, and whatever
 //! is not in the language is an error at its token.
 
+mod absent;
 mod assignments;
 mod calls;
 mod elements;
@@ -13,13 +14,14 @@ mod scope;
 mod statements;
 mod tiles;
 mod types;
+mod unchecked;
 
 use proc_macro2::Span;
 use quote::ToTokens;
 use syn::{ExprPath, Lit};
 
 use super::errors::{Errors, error};
-use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId};
+use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Unchecked};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Shape, Ty, Types};
@@ -76,6 +78,8 @@ pub(super) fn lower(
         shared: Vec::new(),
         padded: Vec::new(),
         axes: signature.dimensions,
+        unchecked: Unchecked::default(),
+        combines: false,
     };
     lower.names.reserve(&function.sig.ident.to_string());
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
@@ -95,12 +99,15 @@ pub(super) fn lower(
         lower.types.default_literals();
         lower.undecided();
     }
-    let Lower { errors, types, locals, constants, callees, closures, suffixes, names, shared, .. } = lower;
+    let Lower {
+        errors, types, locals, constants, callees, closures, suffixes, names, shared, unchecked, ..
+    } = lower;
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).collect()),
     };
-    let function = Function { parameters, locals, result, body, constants, callees, closures, shared };
+    let function =
+        Function { parameters, locals, result, body, constants, callees, closures, shared, unchecked };
     Ok(Translated { function, types, suffixes, names })
 }
 
@@ -132,6 +139,9 @@ struct Lower<'e> {
     padded: Vec<LocalId>,
     /// The axes of the data that have a shape, and of the grid.
     axes: usize,
+    unchecked: Unchecked,
+    /// What is lowered combines values of several threads.
+    combines: bool,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
 }
