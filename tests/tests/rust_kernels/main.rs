@@ -18,3 +18,4 @@ mod sized;
 mod speed;
 mod structs;
 mod tiles;
+mod watched;

@@ -63,7 +63,8 @@ fn what_is_not_in_the_language_is_named_with_what_to_write() {
         ("let p = Some(1.0);", "making an `Option`", "use a `bool` beside the value"),
         ("let p = None;", "making an `Option`", "use a `bool` beside the value"),
         ("let p = Ok(1.0);", "making a `Result`", "use a `bool` beside the value"),
-        ("let v = unsafe { x.get_unchecked(0) };", "`unsafe`", "write it in safe Rust"),
+        ("let p = &raw const x[0];", "a raw pointer", "take a reference, or an element by its index"),
+        ("let v = unsafe { std::mem::transmute(n) };", "`std::mem::transmute`", "numbers have `to_bits`"),
         ("let f = async { 1 };", "`async`", "remove it"),
         ("let r = 0..4;", "a range on its own", "use it in `for i in 0..n`"),
         ("for j in 0.. { }", "a loop over a range without an end", "write both ends"),
@@ -338,7 +339,6 @@ fn signatures() {
         ("fn k(i: Index) where f32: Copy {}", "kernel `k` has a `where` clause", "remove it"),
         ("async fn k(i: Index) {}", "kernel `k` is declared `async`", "remove it"),
         ("const fn k(i: Index) {}", "kernel `k` is declared `const`", "remove it"),
-        ("unsafe fn k(i: Index) {}", "kernel `k` is declared `unsafe`", "remove it"),
         ("extern \"C\" fn k(i: Index) {}", "kernel `k` is declared `extern`", "remove it"),
     ] {
         let error = error_of(Role::Kernel, "", function);
