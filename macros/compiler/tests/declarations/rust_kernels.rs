@@ -440,3 +440,22 @@ fn a_function_with_errors_has_no_body() {
     // What it names is used, and so no import of it is called unused.
     assert!(text.contains("let _ = helper ;") && text.contains("let _ = N ;"), "{text}");
 }
+
+/// The watch of a kernel with `unsafe` does not follow what atomics order.
+#[test]
+fn atomics_beside_any_element_are_relaxed() {
+    let kernel = |order: &str| {
+        format!(
+            "fn k(i: Index, a: &[AtomicU32], y: &mut Own<[f32]>) {{
+                let n = a[0].fetch_add(1, Ordering::{order});
+                unsafe {{ *y.any_mut(n as usize) = 1.0 }};
+            }}"
+        )
+    };
+    let error = error_of(Role::Kernel, "", &kernel("AcqRel"));
+    let fact = "[TW0912]: the order `Ordering::AcqRel` in a kernel that takes any element in `unsafe`";
+    assert!(error.starts_with(fact), "{error}");
+    assert!(error.contains("\nhelp: write `Relaxed`, "), "{error}");
+    let relaxed = expand(Role::Kernel, tokens(""), tokens(&kernel("Relaxed")));
+    assert!(emitted::errors(relaxed).is_empty());
+}
