@@ -43,9 +43,9 @@ pub fn in_listing(error: &thalweg::Error, file: &str, name: &str) -> String {
     let mut parts = error.split(&place);
     let mut text = parts.next().expect("a part").to_owned();
     for part in parts {
-        let (line, rest) = part.split_once(':').expect("a column follows");
-        let line: usize = line.parse().expect("a number");
-        text += &format!("src/main.rs:{}:{rest}", line - first + 1);
+        let rest = part.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let line: usize = part[..part.len() - rest.len()].parse().expect("a number");
+        text += &format!("src/main.rs:{}{rest}", line - first + 1);
     }
     text
 }

@@ -74,7 +74,7 @@ fn differences(block: Block<2>, x: &[i32], y: &mut Own<[i32]>, z: &mut Own<[[i16
     }
 }
 
-fn run<K: Kernel>(
+pub(super) fn run<K: Kernel>(
     program: &OnHost,
     grid: (u32, u32, u32),
     block: u32,
@@ -87,7 +87,7 @@ fn run<K: Kernel>(
     unsafe { program.launch(&name, turns, arguments) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn shaped<T, const D: usize>(x: &mut [T], shape: [usize; D]) -> [Argument; 2] {
+pub(super) fn shaped<T, const D: usize>(x: &mut [T], shape: [usize; D]) -> [Argument; 2] {
     assert_eq!(x.len(), shape.iter().product());
     [Argument::pointer(x.as_mut_ptr()), Argument::value(&shape.map(|length| length as u64))]
 }

@@ -19,3 +19,4 @@ mod sized;
 mod speed;
 mod structs;
 mod tiles;
+mod watched;

@@ -318,7 +318,12 @@ fn launch_call(cx: &Context<'_>, index: usize, launch: &Launch) -> TokenStream {
     let shared = launch.shared.as_ref().map_or_else(|| quote_spanned!(site=> 0), ToTokens::to_token_stream);
     let args = launch.args.iter().map(|argument| device_argument(cx, index, argument, place));
     let kernel = kernel.as_ref().map(|kernel| at(kernel, place));
-    quote_spanned!(site=> #kernel.launch(#operation.config(#grid, #block, #shared), #(#args),*)?;)
+    let call = quote_spanned!(site=> #kernel.launch(#operation.config(#grid, #block, #shared), #(#args),*)?;);
+    match &launch.unsafety {
+        // rustc says at the user's word if the kernel asks for nothing.
+        Some(word) => quote_spanned!(word.span=> #word { #call }),
+        None => call,
+    }
 }
 
 /// An argument of a kernel or a routine.

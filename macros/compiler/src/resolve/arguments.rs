@@ -17,7 +17,7 @@ pub(super) fn resolve_launch(
     names: &mut Names,
     diagnostics: &mut Diagnostics,
 ) -> Option<(String, OperationKind, Option<StreamId>)> {
-    let syntax::Launch { kernel, config, args } = launch;
+    let syntax::Launch { unsafety, kernel, config, args } = launch;
     if is_this_pipeline(program, &kernel) {
         let name = &program.name;
         diagnostics
@@ -66,7 +66,7 @@ pub(super) fn resolve_launch(
         None => stream,
     };
     let args: Option<Vec<_>> = args.into_iter().collect();
-    let kind = OperationKind::Launch(Box::new(Launch { kernel, grid, block, shared, args: args? }));
+    let kind = OperationKind::Launch(Box::new(Launch { unsafety, kernel, grid, block, shared, args: args? }));
     Some((format!("{written}<<<..>>>"), kind, stream))
 }
 

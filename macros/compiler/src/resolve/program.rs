@@ -234,6 +234,8 @@ pub struct CopyNames {
 }
 
 pub struct Launch {
+    /// It stands in an `unsafe` block.
+    pub unsafety: Option<syn::Token![unsafe]>,
     pub kernel: ExprPath,
     pub grid: Expr,
     pub block: Expr,

@@ -3,19 +3,20 @@
 use std::str::FromStr;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, ExprPath, FnArg, ItemFn, Type};
+use syn::{Attribute, ExprPath, ItemFn, Safety, Token, Type};
 
 use super::attribute::{self, Arguments};
 use super::definition::{self, generics};
 use super::emit::Text;
 use super::instances::Instance;
-use super::ir::Function;
+use super::ir::{Function, LocalId};
 use super::replays;
 use super::role::Role;
 use super::shared_memory;
 use super::signature::{ParameterKind, Signature};
+use super::twin;
 use crate::codegen::{is_primitive, launches, many_arguments, mentions};
 use crate::text::{text, unraw};
 
@@ -118,10 +119,10 @@ pub(super) fn type_beside(path: &ExprPath) -> Type {
     Type::Path(syn::TypePath { attrs: Vec::new(), qself: path.qself.clone(), path: path.path.clone() })
 }
 
-struct Generator<'a> {
-    private: TokenStream,
+pub(super) struct Generator<'a> {
+    pub(super) private: TokenStream,
     arguments: &'a Arguments,
-    item: &'a ItemFn,
+    pub(super) item: &'a ItemFn,
     instance: &'a Instance,
 }
 
@@ -244,12 +245,18 @@ impl Generator<'_> {
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
         // A block has any number of elements, so that only a shape can be wrong.
         let check = match (signature.is_in_blocks(), is_shaped) {
-            (false, _) => Some(Ident::new("covers", at)),
-            (true, true) => Some(Ident::new("shaped", at)),
+            (false, _) => Some("covers"),
+            (true, true) => Some("shaped"),
             (true, false) => None,
         };
         let covers = owns.filter_map(|parameter| {
-            let (name, said, check) = (&parameter.name, unraw(&parameter.name), check.as_ref()?);
+            let (name, said) = (&parameter.name, unraw(&parameter.name));
+            let of = |id: &LocalId| signature.parameters[id.0].name == *name;
+            let check = match check? {
+                "covers" if body.unchecked.scattered.iter().any(of) => "counts",
+                check => check,
+            };
+            let check = Ident::new(check, at);
             Some(quote_spanned!(at=> launch.#check(#plain, #said, &#name)?;))
         });
         let in_blocks =
@@ -288,16 +295,29 @@ impl Generator<'_> {
                 quote_spanned!(at=> #name.access())
             })
             .collect();
-        let (host, thread) = (self.host(signature, &accesses), self.thread());
+        let unchecked = &body.unchecked;
+        let (host, thread) = (self.host(signature, unchecked, &accesses), self.thread(unchecked));
+        let twin = unchecked.may_race().then(|| twin::watched(self.item, private, unchecked));
         let bounds = self.arguments.threads.map(|threads| quote_spanned!(at=> .launch_bounds(#threads)));
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
         // NVRTC 11 has an older language by default.
         let options = ["--std=c++17"].iter().chain(options);
-        let replays = replays::replays(self.item, signature).then(|| quote_spanned!(at=> .replays()));
+        // What runs on the host in place of a kernel whose threads may race ends at the first race, which need not
+        // be what a GPU has told of. So such a launch is not run again.
+        let replays = !unchecked.may_race() && replays::replays(self.item, signature);
+        let replays = replays.then(|| quote_spanned!(at=> .replays()));
         let axes = (!signature.is_in_blocks()).then(|| quote_spanned!(at=> .axes(#dimensions)));
         let fits = shared_memory::fits(self.item, &body.shared, &plain);
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
+        let unsafety = self.unsafety();
+        let safety = unsafety.map(|_| {
+            quote_spanned! {at=>
+                ///
+                /// # Safety
+                /// What the kernel's function asks of its callers holds for all threads of the launch.
+            }
+        });
         quote_spanned! {at=>
             #(#conditions)*
             impl #of {
@@ -315,8 +335,9 @@ impl Generator<'_> {
                 /// # Errors
                 /// The launch exceeds a limit of the device, does not cover the elements, breaks what the kernel
                 /// requires, or the driver refuses it.
+                #safety
                 #many
-                pub fn #launch(
+                pub #unsafety fn #launch(
                     &self,
                     launch: #private::Launch<'_>,
                     #(#taken),*
@@ -327,8 +348,8 @@ impl Generator<'_> {
                     #in_blocks
                     #has_threads
                     #host
-                    // SAFETY: the C++ of the kernel is made of its Rust, which stays within its slices and its
-                    // own elements.
+                    // SAFETY: the C++ of the kernel is made of its Rust, which stays within its slices, and its
+                    // threads within their own elements; where `unsafe` stands in it, the user promises so.
                     unsafe {
                         launch.enqueue(
                             &self.function,
@@ -342,6 +363,7 @@ impl Generator<'_> {
                 }
 
                 #thread
+                #twin
             }
 
             #fits
@@ -405,126 +427,13 @@ impl Generator<'_> {
         quote_spanned!(at=> launch.asks(); #(#checks)*)
     }
 
-    /// The user's function where no parameter's name hides its own.
-    fn thread(&self) -> TokenStream {
-        let (at, function) = (Span::mixed_site(), &self.item.sig.ident);
-        let inputs = self.item.sig.inputs.iter().filter_map(|input| match input {
-            FnArg::Typed(typed) => Some(&typed.ty),
-            FnArg::Receiver(_) => None,
-        });
-        let types: Vec<_> = inputs.collect();
-        let names = (0..types.len()).map(|index| Ident::new(&format!("argument_{index}"), at));
-        let names: Vec<_> = names.collect();
-        let many = many_arguments(names.len());
-        quote_spanned! {at=>
-            /// What one thread or block does.
-            #[inline(always)]
-            #[allow(deprecated, reason = "launches are reported")]
-            #many
-            fn thread(#(#names: #types),*) {
-                #function(#(#names),*);
-            }
-        }
-    }
-
-    /// The function that the host runs: the user's, once for each thread. Each thread of the host has its
-    /// handles. It runs on the simulated device's memory, and on copies of a GPU's.
-    fn host(&self, signature: &Signature, accesses: &[TokenStream]) -> TokenStream {
-        let (private, at) = (&self.private, Span::mixed_site());
-        let dimensions = Literal::usize_unsuffixed(signature.dimensions);
-        let mut views = Vec::new();
-        let mut slices = Vec::new();
-        let mut handles = Vec::new();
-        let mut arguments = Vec::new();
-        let mut promises = Vec::new();
-        for parameter in &signature.parameters {
-            let name = &parameter.name;
-            if parameter.kind.is_memory() {
-                views.push(quote_spanned!(at=> let #name = #name.within(copies);));
-            }
-            match &parameter.kind {
-                ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
-                ParameterKind::Block(_) => arguments.push(quote_spanned!(at=> block)),
-                ParameterKind::Slice(element) => {
-                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
-                    // The kernel has the slice, and not a reference to it.
-                    handles.push(quote_spanned!(at=> let #name: &[#element] = #name;));
-                    arguments.push(name.to_token_stream());
-                }
-                ParameterKind::Atomics(element) => {
-                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
-                    arguments.push(name.to_token_stream());
-                }
-                ParameterKind::Own(_) => {
-                    handles.push(quote_spanned!(at=> let mut #name = unsafe { #name.own() };));
-                    arguments.push(quote_spanned!(at=> &mut #name));
-                }
-                ParameterKind::Out(_) => {
-                    handles.push(quote_spanned!(at=> let mut #name = unsafe { #name.out() };));
-                    arguments.push(quote_spanned!(at=> &mut #name));
-                    let said = unraw(name);
-                    promises.push(quote_spanned!(at=> #name.promise(#said)));
-                }
-                ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
-            }
-        }
-        let call = quote_spanned!(at=> Self::thread(#(#arguments),*));
-        let (run, kernel) = match signature.is_in_blocks() {
-            true => (quote_spanned!(at=> blocks::<#dimensions, _>), quote_spanned!(at=> move |block| #call)),
-            false => {
-                let within = within(signature);
-                let kernel = quote_spanned!(at=> (#within, move |index| #call));
-                (quote_spanned!(at=> indices::<#dimensions, _>), kernel)
-            }
-        };
-        let body = quote_spanned! {at=>
-            move || {
-                #(#slices)*
-                #private::#run(grid, || {
-                    #(#handles)*
-                    #kernel
-                });
-            }
-        };
-        // A GPU's launch has kept its promises, or failed.
-        let checked = (!promises.is_empty()).then(|| {
-            // SAFETY of the generated block: the simulated device runs the body while the launch's arguments
-            // are lent to it.
-            quote_spanned! {at=>
-                if !copies.is_any() {
-                    return unsafe {
-                        #private::whole_body(grid, &[#(#promises),*], &[#(#accesses),*], body)
-                    };
-                }
-            }
-        });
-        quote_spanned! {at=>
-            let host = #private::InRust(move |grid: #private::Grid, copies: &#private::Copies| {
-                #(#views)*
-                let body = #body;
-                #checked
-                #private::host_body(body)
-            });
-        }
-    }
-}
-
-/// Up to which index along x a thread has its elements, and with one axis also the elements of that index in
-/// slices: where most kernels read. Whoever loops so far has checked what these kernels check.
-fn within(signature: &Signature) -> TokenStream {
-    let at = Span::mixed_site();
-    let lengths = signature.parameters.iter().filter_map(|parameter| {
-        let name = &parameter.name;
-        match &parameter.kind {
-            ParameterKind::Own(_) | ParameterKind::Out(_) => Some(quote_spanned!(at=> #name.along_x())),
-            ParameterKind::Slice(_) if signature.dimensions == 1 => Some(quote_spanned!(at=> #name.len())),
+    /// `unsafe`, if the user's function is.
+    pub(super) fn unsafety(&self) -> Option<Token![unsafe]> {
+        match self.item.sig.safety {
+            Safety::Unsafe(word) => Some(word),
             _ => None,
         }
-    });
-    lengths.fold(
-        quote_spanned!(at=> ::core::primitive::usize::MAX),
-        |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
-    )
+    }
 }
 
 /// The text as a raw string, which stays readable where the code is shown.

@@ -58,6 +58,25 @@ pub(super) struct Function {
     pub(super) shared: Vec<syn::Type>,
     /// The parameters that have as many elements as one before them, and that one.
     pub(super) same_lengths: Vec<(LocalId, LocalId)>,
+    pub(super) unchecked: Unchecked,
+}
+
+/// What the types do not show to be right, so that `unsafe` stands in the function.
+#[derive(Debug, Default)]
+pub(super) struct Unchecked {
+    /// The parameters of which any thread takes any element.
+    pub(super) scattered: Vec<LocalId>,
+    /// Whether that is so of a shared array.
+    pub(super) of_shared: bool,
+    /// Whether elements are taken without a check.
+    pub(super) elements: bool,
+}
+
+impl Unchecked {
+    /// Whether threads may race.
+    pub(super) fn may_race(&self) -> bool {
+        self.of_shared || !self.scattered.is_empty()
+    }
 }
 
 #[derive(Debug)]

@@ -16,6 +16,8 @@ pub(super) enum Method {
     Get,
     /// `y.get_mut(i)`: an option.
     GetMut,
+    /// `y.any(i)`, `y.any_mut(i)`: a reference to any element of an `Own`, an `Out` or a shared array.
+    Any,
     /// `i.get()`
     Position,
     /// `part.row(i)`, `part.column(j)`

@@ -10,6 +10,7 @@ mod codegen;
 mod definition;
 mod emit;
 mod errors;
+mod host;
 mod hygiene;
 mod instances;
 mod instead;
@@ -26,6 +27,7 @@ mod shared_memory;
 mod signature;
 mod structure;
 mod stub;
+mod twin;
 mod types;
 mod written;
 
@@ -34,6 +36,7 @@ use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 use syn::{ExprPath, ItemFn, Lit, LitFloat, LitInt, parse_quote_spanned};
 
+use crate::codegen::launches;
 use attribute::Arguments;
 use errors::{Errors, error};
 use instances::Instance;
@@ -113,6 +116,9 @@ fn translated(
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
+    if body.unchecked.elements {
+        twin::check_elements(&mut function, &launches::private(arguments.krate.as_ref()));
+    }
     let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
     let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
     let halves = numbers::halves(arguments, &codegen::conditions(&function), &halves);

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{ConstParam, FnArg, GenericParam, Ident, ItemFn, Pat, PathArguments, ReturnType, Safety, Type};
+use syn::{ConstParam, FnArg, GenericParam, Ident, ItemFn, Pat, PathArguments, ReturnType, Type};
 
 use super::atomics;
 use super::errors::{Errors, error};
@@ -162,9 +162,6 @@ fn words(function: &ItemFn, role: Role, errors: &mut Errors) {
     }
     if let Some(word) = &sig.abi {
         wrong(word.to_token_stream(), "is declared `extern`", "remove it");
-    }
-    if let Safety::Unsafe(word) = &sig.safety {
-        wrong(word.to_token_stream(), "is declared `unsafe`", "remove it");
     }
     let is_of_usize = |parameter: &ConstParam| role == Role::Device && is_usize(&parameter.ty);
     if sig.generics.type_params().next().is_some() || !sig.generics.const_params().all(is_of_usize) {

@@ -264,6 +264,8 @@ pub struct Copy {
 
 /// `kernel<<<grid, block, shared, stream>>>(args);`
 pub struct Launch {
+    /// That of the block around it: the user promises what an `unsafe` kernel asks.
+    pub unsafety: Option<Token![unsafe]>,
     pub kernel: ExprPath,
     /// Two to four expressions, if the launch is right.
     pub config: Vec<Expr>,

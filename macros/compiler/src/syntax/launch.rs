@@ -29,7 +29,7 @@ pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
     let (config, group) = split_chevrons(input, at)?;
     let config = within(config, Punctuated::<Expr, Token![,]>::parse_terminated)?;
     let args = within(group, arguments)?;
-    Ok(Launch { kernel, config: config.into_iter().map(kept).collect(), args })
+    Ok(Launch { unsafety: None, kernel, config: config.into_iter().map(kept).collect(), args })
 }
 
 /// The path of a kernel or function. It is parsed as an expression, so that generic arguments come by turbofish

@@ -58,6 +58,10 @@ fn block(
     syn::braced!(body in input);
     let mut operations = Vec::new();
     while !body.is_empty() {
+        if body.peek(Token![unsafe]) && body.peek2(syn::token::Brace) {
+            operations.extend(launches(&body, unread, diagnostics)?);
+            continue;
+        }
         let fork = body.fork();
         match operation(&body, whole, unread, diagnostics) {
             Ok(operation) => operations.push(operation),
@@ -72,6 +76,26 @@ fn block(
                 recover(&body);
             }
         }
+    }
+    Ok(operations)
+}
+
+/// `unsafe { kernel<<<…>>>(…); }`: launches of kernels that are `unsafe` functions.
+fn launches(
+    input: ParseStream<'_>,
+    unread: &mut Vec<ExprPath>,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<Vec<Operation>> {
+    let word: Token![unsafe] = input.parse()?;
+    let mut operations = block(input, "the `unsafe` block", unread, diagnostics)?;
+    for operation in &mut operations {
+        let Operation::Launch(launch) = operation else {
+            let text =
+                "expected launches alone in this block\nhelp: write the other operations outside of it";
+            diagnostics.syntax(syn::Error::new(word.span, text));
+            break;
+        };
+        launch.unsafety = Some(word);
     }
     Ok(operations)
 }
@@ -150,6 +174,10 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
     let no_operation = |help: String| {
         syn::Error::new(word.span(), format!("expected an operation, found `{text}`\nhelp: {help}"))
     };
+    if text == "unsafe" {
+        let help = "write `unsafe { kernel<<<…>>>(…); }`, if the kernel is an `unsafe fn`; else remove it";
+        return Some(no_operation(help.to_owned()));
+    }
     if let Some(help) = meant(&word, &fork) {
         return Some(no_operation(help));
     }
@@ -172,7 +200,6 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
             "write the value where it is used, as an argument of a launch; a value for the whole run is a `param`"
                 .to_owned()
         }
-        "unsafe" => "remove it: `unsafe extern \"CUDA\"` promises that launches are safe".to_owned(),
         "match" => "operations are chosen with `if condition { … } else { … }`".to_owned(),
         _ => format!("a similar keyword exists: `{}`", similar(&text, KEYWORDS)?),
     };

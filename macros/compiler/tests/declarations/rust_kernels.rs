@@ -63,7 +63,8 @@ fn what_is_not_in_the_language_is_named_with_what_to_write() {
         ("let p = Some(1.0);", "making an `Option`", "use a `bool` beside the value"),
         ("let p = None;", "making an `Option`", "use a `bool` beside the value"),
         ("let p = Ok(1.0);", "making a `Result`", "use a `bool` beside the value"),
-        ("let v = unsafe { x.get_unchecked(0) };", "`unsafe`", "write it in safe Rust"),
+        ("let p = &raw const x[0];", "a raw pointer", "take a reference, or an element by its index"),
+        ("let v = unsafe { std::mem::transmute(n) };", "`std::mem::transmute`", "numbers have `to_bits`"),
         ("let f = async { 1 };", "`async`", "remove it"),
         ("let r = 0..4;", "a range on its own", "use it in `for i in 0..n`"),
         ("for j in 0.. { }", "a loop over a range without an end", "write both ends"),
@@ -338,7 +339,6 @@ fn signatures() {
         ("fn k(i: Index) where f32: Copy {}", "kernel `k` has a `where` clause", "remove it"),
         ("async fn k(i: Index) {}", "kernel `k` is declared `async`", "remove it"),
         ("const fn k(i: Index) {}", "kernel `k` is declared `const`", "remove it"),
-        ("unsafe fn k(i: Index) {}", "kernel `k` is declared `unsafe`", "remove it"),
         ("extern \"C\" fn k(i: Index) {}", "kernel `k` is declared `extern`", "remove it"),
     ] {
         let error = error_of(Role::Kernel, "", function);
@@ -439,4 +439,23 @@ fn a_function_with_errors_has_no_body() {
     assert!(!text.contains("wrong"), "{text}");
     // What it names is used, and so no import of it is called unused.
     assert!(text.contains("let _ = helper ;") && text.contains("let _ = N ;"), "{text}");
+}
+
+/// The watch of a kernel with `unsafe` does not follow what atomics order.
+#[test]
+fn atomics_beside_any_element_are_relaxed() {
+    let kernel = |order: &str| {
+        format!(
+            "fn k(i: Index, a: &[AtomicU32], y: &mut Own<[f32]>) {{
+                let n = a[0].fetch_add(1, Ordering::{order});
+                unsafe {{ *y.any_mut(n as usize) = 1.0 }};
+            }}"
+        )
+    };
+    let error = error_of(Role::Kernel, "", &kernel("AcqRel"));
+    let fact = "[TW0912]: the order `Ordering::AcqRel` in a kernel that takes any element in `unsafe`";
+    assert!(error.starts_with(fact), "{error}");
+    assert!(error.contains("\nhelp: write `Relaxed`, "), "{error}");
+    let relaxed = expand(Role::Kernel, tokens(""), tokens(&kernel("Relaxed")));
+    assert!(emitted::errors(relaxed).is_empty());
 }

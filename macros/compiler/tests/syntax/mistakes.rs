@@ -159,10 +159,16 @@ fn operations() {
         ),
         ("copy y -> dy; fill dy, 0.0", ",", "expected `=`, found `,`", "write `fill dy = 0.0`"),
         (
-            "copy y -> dy; unsafe { f<<<1, 1>>>(); }",
+            "copy y -> dy; unsafe f<<<1, 1>>>();",
             "unsafe",
             "expected an operation, found `unsafe`",
-            "remove it: `unsafe extern \"CUDA\"` promises that launches are safe",
+            "write `unsafe { kernel<<<…>>>(…); }`, if the kernel is an `unsafe fn`; else remove it",
+        ),
+        (
+            "unsafe { copy y -> dy; }",
+            "unsafe",
+            "expected launches alone in this block",
+            "write the other operations outside of it",
         ),
     ] {
         assert_said("copy y -> dy", wrong, at, fact, help);

@@ -98,7 +98,8 @@ kinds! {
     Contract
     /// Two operations access the same memory, one of them writes it, and nothing orders them; or memory is
     /// freed while operations still use it. The simulated device and streams by hand find such races. A
-    /// pipeline has none: its events are proved to order its operations.
+    /// pipeline has none: its events are proved to order its operations. Or two threads of one kernel in Rust
+    /// race, which has `unsafe` in it: the simulated device finds that.
     ///
     /// The error's own place is that of the later operation.
     Race
@@ -199,6 +200,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::SymbolNotResident { .. }
         | D::SymbolChanged { .. } => |detail| ErrorKind::Contract(Contract(detail)),
         D::Race { .. } | D::MemoryInUse { .. } => |detail| ErrorKind::Race(Race(detail)),
+        D::KernelFault { fault, .. } if fault.is_race => |detail| ErrorKind::Race(Race(detail)),
         D::Source { .. } | D::SourceEnded { .. } | D::SourcesDiffer { .. } => {
             |detail| ErrorKind::Source(Source(detail))
         }
@@ -296,7 +298,8 @@ impl Contract {
 }
 
 impl Race {
-    /// The operation that was enqueued first; `None` if memory was freed while it was in use.
+    /// The operation that was enqueued first; `None` if memory was freed while it was in use, or if threads of
+    /// one kernel race.
     pub fn earlier(&self) -> Option<&Touch> {
         match self.0.innermost() {
             Detail::Race { earlier, .. } => Some(earlier),
@@ -305,7 +308,7 @@ impl Race {
     }
 
     /// The operation that was enqueued second and is not carried out; `None` if memory was freed while it was
-    /// in use.
+    /// in use, or if threads of one kernel race.
     pub fn later(&self) -> Option<&Touch> {
         match self.0.innermost() {
             Detail::Race { later, .. } => Some(later),

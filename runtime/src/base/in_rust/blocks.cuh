@@ -39,6 +39,16 @@ template <class F> TW_FN void each(F phase) {
     __syncthreads();
 }
 
+/// `tile.any(i)` and `tile.any_mut(i)`: an element of a shared array, of which the kernel promises that no other
+/// thread writes it, or accesses it, in this phase.
+template <class T, usize N> TW_FN T& any(Array<T, N>& array, usize index, u32 line) {
+    return array.at(index, line);
+}
+template <class T, usize R, usize C>
+TW_FN T& any(Array<Array<T, C>, R>& array, const Array<usize, 2>& index, u32 line) {
+    return array.at(index.a[0], line).at(index.a[1], line);
+}
+
 template <class F> TW_FN bool any(F test) { return __syncthreads_or(int(test())) != 0; }
 template <class F> TW_FN usize count(F test) { return usize(__syncthreads_count(int(test()))); }
 

@@ -2,7 +2,6 @@
 //! by phase.
 
 use std::array;
-use std::cell::Cell;
 use std::fmt;
 use std::ops;
 use std::rc::Rc;
@@ -10,6 +9,7 @@ use std::rc::Rc;
 use super::fault;
 use super::launch;
 use super::native::{BlockIndex, Index};
+use super::running::Running;
 use super::tiles::{self, Fill, OwnTile, Part};
 use crate::base::threads::Grid;
 
@@ -23,11 +23,11 @@ use crate::base::threads::Grid;
 /// [tiles](Self::tiles) and [rows](Self::rows) of them.
 pub struct Block<const D: usize = 1> {
     /// Its place in the grid, and the grid's size, along z, y and x.
-    place: [usize; 3],
-    grid: [usize; 3],
-    threads: usize,
-    /// The thread that runs, for the message if it fails.
-    running: Rc<Cell<Option<usize>>>,
+    pub(super) place: [usize; 3],
+    pub(super) grid: [usize; 3],
+    pub(super) threads: usize,
+    /// The thread that runs.
+    pub(super) running: Rc<Running>,
 }
 
 /// A thread of a block, in a phase.
@@ -111,13 +111,19 @@ impl<const D: usize> Block<D> {
 
     /// A phase: each thread of the block runs `phase`.
     #[inline]
-    pub fn each(&self, mut phase: impl FnMut(BlockThread)) {
+    pub fn each(&self, phase: impl FnMut(BlockThread)) {
+        self.all(phase);
+        self.running.end_phase();
+    }
+
+    /// Runs all threads, without the barrier after a phase.
+    #[inline]
+    fn all(&self, mut phase: impl FnMut(BlockThread)) {
         let (block, blocks, threads) = (self.number(), self.grid.iter().product(), self.threads);
         for rank in 0..threads {
             self.running.set(Some(rank));
             phase(BlockThread { rank, threads, block, blocks });
         }
-        self.running.set(None);
     }
 
     /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill), or until
@@ -199,7 +205,8 @@ impl<const D: usize> Block<D> {
         mut combine: impl FnMut(T, T) -> T,
     ) -> T {
         let mut values = Vec::with_capacity(self.threads);
-        self.each(|thread| values.push(value(thread)));
+        // Lanes combine while other warps are in the phase still: the barrier comes afterwards.
+        self.all(|thread| values.push(value(thread)));
         let mut warps = Vec::with_capacity(values.len().div_ceil(WARP));
         for (warp, values) in values.chunks(WARP).enumerate() {
             self.running.set(Some(warp * WARP));
@@ -207,7 +214,7 @@ impl<const D: usize> Block<D> {
         }
         self.running.set(Some(0));
         let result = of_warp(&warps, &mut combine);
-        self.running.set(None);
+        self.running.end_phase();
         result
     }
 
@@ -257,7 +264,7 @@ fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
 
 /// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it. One of atomics is
 /// changed by all of them.
-pub struct Shared<A: SharedArray>(Box<A::Held>);
+pub struct Shared<A: SharedArray>(pub(super) Box<A::Held>);
 
 impl<A: SharedArray> ops::Deref for Shared<A> {
     type Target = A::Held;
@@ -337,6 +344,11 @@ pub mod sealed {
         fn undefined() -> Self::Held;
         fn set(held: &mut Self::Held, value: Self::Number);
     }
+
+    /// What stands for itself on the host: a number or a struct, and no atomic.
+    pub trait Number: Element<Number = Self, Held = Self> + Sized {}
+
+    impl<T: Element<Number = T, Held = T>> Number for T {}
 
     /// A struct with `#[device]`.
     pub trait Structure: bytemuck::Pod {}
@@ -480,6 +492,8 @@ pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() ->
     launch::in_order(grid.iter().product(), |number| {
         let mut kernel = kernel();
         let place = [number / columns / rows, number / columns % rows, number % columns];
-        fault::in_block(&place[3 - D..], |running| kernel(Block { place, grid, threads, running }))
+        let running = Rc::new(Running::of_blocks(grid, D, threads));
+        let block = Block { place, grid, threads, running: Rc::clone(&running) };
+        fault::in_block(&place[3 - D..], &running, || kernel(block))
     });
 }

@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::rc::Rc;
 use std::sync::Once;
 
+use super::running::Running;
 use crate::base::unwind::panic_message;
 
 /// What a thread of a kernel has ended with: an index out of bounds, an overflow, an assertion.
@@ -16,12 +16,14 @@ pub struct KernelFault {
     pub(crate) thread: FaultThread,
     pub(crate) message: String,
     pub(crate) known: Known,
+    /// Two threads race. The message names them.
+    pub(crate) is_race: bool,
 }
 
 /// The thread that has failed, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FaultThread {
-    /// A GPU tells the line alone.
+    /// A GPU tells the line alone, and the message of a race names both threads.
     Unknown,
     /// The thread of an index, the axis that varies fastest last; and the threads of a block, as `[x, y, z]`.
     OfIndex(Vec<usize>, [u32; 3]),
@@ -116,7 +118,7 @@ impl fmt::Display for KernelFault {
 }
 
 /// An index as a number, or as a list if it has several axes.
-fn shown(index: &[usize]) -> String {
+pub(super) fn shown(index: &[usize]) -> String {
     match index {
         [one] => one.to_string(),
         several => format!("{several:?}"),
@@ -154,7 +156,7 @@ impl KernelFault {
     pub(super) fn of_line(place: Option<(String, u32)>) -> Self {
         let message =
             "an index out of bounds, an overflow, a division by zero or a false assertion".to_owned();
-        Self { place, thread: FaultThread::Unknown, message, known: Known::Line(None) }
+        Self { place, thread: FaultThread::Unknown, message, known: Known::Line(None), is_race: false }
     }
 
     /// Goes on as a panic, which carries the fault.
@@ -170,33 +172,41 @@ pub(super) fn running<const D: usize>(
     launch: impl FnOnce(&mut [usize; D]),
 ) -> Result<(), KernelFault> {
     let mut index = [0; D];
-    caught(|| launch(&mut index)).map_err(|(place, message)| KernelFault {
-        place,
-        thread: FaultThread::OfIndex(index.to_vec(), threads),
-        message,
-        known: Known::All,
+    caught(|| launch(&mut index)).map_err(|caught| {
+        let thread = FaultThread::OfIndex(index.to_vec(), threads);
+        caught.fault(thread)
     })
 }
 
-/// Calls `launch`, which runs a kernel's block and stores the number of each thread before it runs.
-pub(super) fn in_block(
-    block: &[usize],
-    launch: impl FnOnce(Rc<Cell<Option<usize>>>),
-) -> Result<(), KernelFault> {
-    let thread = Rc::new(Cell::new(None));
-    caught(|| launch(Rc::clone(&thread))).map_err(|(place, message)| KernelFault {
-        place,
-        thread: FaultThread::OfBlock(block.to_vec(), thread.get()),
-        message,
-        known: Known::All,
-    })
+/// Calls `launch`, which runs a kernel's block and notes each thread before it runs.
+pub(super) fn in_block(block: &[usize], running: &Running, launch: impl FnOnce()) -> Result<(), KernelFault> {
+    caught(launch).map_err(|caught| caught.fault(FaultThread::OfBlock(block.to_vec(), running.get())))
+}
+
+/// How a part of a launch has ended.
+enum Caught {
+    /// A panic: where, and what it says.
+    Panic(Option<(String, u32)>, String),
+    /// What is known already.
+    Fault(KernelFault),
+}
+
+impl Caught {
+    fn fault(self, thread: FaultThread) -> KernelFault {
+        match self {
+            Self::Panic(place, message) => {
+                KernelFault { place, thread, message, known: Known::All, is_race: false }
+            }
+            Self::Fault(fault) => fault,
+        }
+    }
 }
 
 /// Calls a part of a kernel's launch. If it panics, the outcome is where and what it says.
 ///
 /// A panic's place is known to the process's hook alone. So the first call adds one, which notes the place of
 /// a kernel's panic, prints nothing of it, since the error says it, and hands all others on.
-fn caught(launch: impl FnOnce()) -> Result<(), (Option<(String, u32)>, String)> {
+fn caught(launch: impl FnOnce()) -> Result<(), Caught> {
     static ADD_HOOK: Once = Once::new();
     // A thread that panics already cannot change the hook.
     if !std::thread::panicking() {
@@ -205,7 +215,10 @@ fn caught(launch: impl FnOnce()) -> Result<(), (Option<(String, u32)>, String)> 
     let was_inside = IN_KERNEL.replace(true);
     let outcome = panic::catch_unwind(AssertUnwindSafe(launch));
     IN_KERNEL.set(was_inside);
-    outcome.map_err(|payload| (PLACE.take(), panic_message(payload)))
+    outcome.map_err(|payload| match payload.downcast() {
+        Ok(fault) => Caught::Fault(*fault),
+        Err(payload) => Caught::Panic(PLACE.take(), panic_message(payload)),
+    })
 }
 
 fn add_hook() {

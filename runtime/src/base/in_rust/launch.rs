@@ -21,12 +21,17 @@ const TASK: usize = 1 << 13;
 #[doc(hidden)]
 #[inline]
 pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn() -> (usize, K) + Sync) {
-    let extents = [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize);
+    let extents = axes(grid);
     let threads: usize = extents.iter().product();
     // A search goes on after a thread that has failed elsewhere.
     let each = if replay::is_searching() { 1 } else { TASK };
     let range = |task: usize| task * each..threads.min((task + 1) * each);
     in_order(threads.div_ceil(each), |task| run(extents, grid.block_dim, range(task), &kernel));
+}
+
+/// The threads of a grid along each axis, x last.
+pub(super) fn axes(grid: Grid) -> [usize; 3] {
+    [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize)
 }
 
 /// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in

@@ -113,6 +113,10 @@ template <class T, usize D = 1> struct Own {
         }
         return {data, place, inside};
     }
+    TW_MEMBER T& any(usize place, u32 line) const {
+        check(place, len(), line);
+        return data[place];
+    }
 };
 
 template <class T> struct Own<T, 1> {
@@ -121,6 +125,11 @@ template <class T> struct Own<T, 1> {
 
     TW_MEMBER usize len() const { return length; }
     TW_MEMBER Option<T> get_mut(usize index) const { return {data, index, index < length}; }
+    /// `y.any(i)` and `y.any_mut(i)`, of which the kernel promises that nobody else accesses it.
+    TW_MEMBER T& any(usize index, u32 line) const {
+        check(index, length, line);
+        return data[index];
+    }
     TW_MEMBER void put(usize index, T value, u32 line) const {
         check(index, length, line);
         data[index] = value;

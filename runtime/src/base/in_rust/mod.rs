@@ -5,20 +5,26 @@
 //! them together when a program runs. The types in [`native`] are those with which the function runs on the
 //! host.
 
+mod any;
 mod atomics;
 mod blocks;
 mod constant;
 mod fault;
 mod launch;
 mod native;
+mod race;
 mod replay;
+mod running;
 mod source;
 mod tiles;
 mod types;
+mod unchecked;
+mod watched;
 
 pub use fault::KernelFault;
 pub(crate) use fault::{Known, Lacking};
 
+pub use any::AnyArray;
 pub use atomics::{AtomicF32, AtomicF64, KernelAtomic, SharedAtomic};
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks, sealed};
 pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
@@ -30,3 +36,5 @@ pub(crate) use source::FAULT_VARIABLE;
 pub use source::{Callee, Define, DeviceFunction, RustSource, RustText};
 pub use tiles::{Elements, Fill, OwnRow, OwnTile, Part, Row, Rows, Tile, Tiles};
 pub use types::{KernelNumber, KernelType, RustType, StructLayout, number};
+pub use unchecked::Unchecked;
+pub use watched::{Watched, watched_blocks, watched_indices};

@@ -67,16 +67,16 @@ impl BlockIndex {
 /// Data that a kernel reads and writes in place, `&mut Own<[T]>`: each thread has the element of its [`Index`].
 ///
 /// Launches pass a device buffer by `&mut`.
-pub struct Own<T: ?Sized>(Handle, PhantomData<*mut T>);
+pub struct Own<T: ?Sized>(pub(super) Handle, PhantomData<*mut T>);
 
 /// Data that a kernel writes and does not read, `&mut Out<[T]>`: each thread has the element of its [`Index`],
 /// and writes it.
 ///
 /// Launches pass a device buffer by `out`.
-pub struct Out<T: ?Sized>(Handle, PhantomData<*mut T>);
+pub struct Out<T: ?Sized>(pub(super) Handle, PhantomData<*mut T>);
 
 /// The data behind a handle.
-struct Handle {
+pub(super) struct Handle {
     data: *mut (),
     /// The lengths of the axes, the one that varies fastest last. Those that the kernel does not have are 1.
     shape: [usize; 3],
@@ -88,7 +88,7 @@ impl Handle {
     /// Each thread of a launch comes here, also in programs that are compiled without optimisation. There an
     /// iterator calls a dozen functions for each axis, and an index calls none.
     #[inline]
-    fn place<const D: usize>(&self, index: Index<D>) -> Option<usize> {
+    pub(super) fn place<const D: usize>(&self, index: Index<D>) -> Option<usize> {
         let (mut place, mut axis) = (0, 0);
         while axis < D {
             let (at, length) = (index.0[axis], self.shape[3 - D + axis]);
@@ -102,8 +102,17 @@ impl Handle {
     }
 
     #[inline]
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.shape.iter().product()
+    }
+
+    /// The place, which must be within the data.
+    #[inline]
+    #[track_caller]
+    pub(super) fn within(&self, place: usize) -> usize {
+        let length = self.len();
+        assert!(place < length, "index out of bounds: the len is {length} but the index is {place}");
+        place
     }
 }
 
@@ -170,6 +179,23 @@ macro_rules! handles {
                 self.0.shape
             }
 
+            /// Any element, to write, also that of another thread. Its place is counted along the last axis
+            /// first.
+            ///
+            /// # Safety
+            /// No other thread accesses the element, but for the threads of the same block in other phases.
+            ///
+            /// # Panics
+            /// If there is no such element.
+            #[inline]
+            #[track_caller]
+            pub unsafe fn any_mut(&mut self, place: usize) -> &mut T {
+                let place = self.0.within(place);
+                // SAFETY: the place is within the data, by the promise of `new`. The caller promises that the
+                // element is this thread's, and `self` is borrowed as long as the element is.
+                unsafe { &mut *self.0.data.cast::<T>().add(place) }
+            }
+
             /// Writes the block's own element, outside of phases.
             ///
             /// # Panics
@@ -193,3 +219,21 @@ macro_rules! handles {
     )*};
 }
 handles!(Own, Out);
+
+impl<T> Own<[T]> {
+    /// Any element, to read, also that of another thread. Its place is counted along the last axis first.
+    ///
+    /// # Safety
+    /// No other thread writes the element, but for the threads of the same block in other phases.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn any(&self, place: usize) -> &T {
+        let place = self.0.within(place);
+        // SAFETY: the place is within the data, by the promise of `new`. The caller promises that nobody writes
+        // the element meanwhile.
+        unsafe { &*self.0.data.cast::<T>().add(place) }
+    }
+}

@@ -157,7 +157,26 @@ impl<'r> Launch<'r> {
         parameter: &'static str,
         view: &OwnView<T, D>,
     ) -> Result<()> {
-        match uncovered(self.grid, kernel, parameter, view.shape(), view.elements()) {
+        self.unless(kernel, uncovered(self.grid, kernel, parameter, view.shape(), view.elements(), true))
+    }
+
+    /// Refuses the launch if two threads have one index. Of this parameter any thread takes any element, so that
+    /// an element need not have a thread of its own.
+    ///
+    /// # Errors
+    /// Those of [`covers`](Self::covers), but for a grid that has fewer threads than there are elements.
+    #[inline]
+    pub fn counts<T, const D: usize>(
+        &self,
+        kernel: &'static str,
+        parameter: &'static str,
+        view: &OwnView<T, D>,
+    ) -> Result<()> {
+        self.unless(kernel, uncovered(self.grid, kernel, parameter, view.shape(), view.elements(), false))
+    }
+
+    fn unless(&self, kernel: &'static str, wrong: Option<Detail>) -> Result<()> {
+        match wrong {
             None => Ok(()),
             Some(detail) => Err(self.target.refused(self.at, kernel, detail)),
         }
@@ -255,6 +274,7 @@ fn uncovered(
     parameter: &'static str,
     shape: &[usize],
     elements: usize,
+    each_has_one: bool,
 ) -> Option<Detail> {
     let misshapen = misshapen(kernel, parameter, shape, elements);
     if misshapen.is_some() {
@@ -269,7 +289,7 @@ fn uncovered(
     // A grid or a block of 0 is beyond what devices can do, and is refused as such.
     let is_none = grid.grid_dim.iter().chain(&grid.block_dim).any(|&extent| extent == 0);
     // Nobody misses the threads of no elements.
-    if is_none || once && (enough || elements == 0) {
+    if is_none || once && (enough || elements == 0 || !each_has_one) {
         return None;
     }
     Some(Detail::NotCovered {
@@ -305,7 +325,7 @@ mod tests {
     fn each_element_has_exactly_one_thread() {
         let refused = |grid_dim, block_dim, shape: &[usize], elements| {
             let grid = Grid { grid_dim, block_dim, shared: 0 };
-            uncovered(grid, "k", "v", shape, elements).map(|detail| detail.to_string())
+            uncovered(grid, "k", "v", shape, elements, true).map(|detail| detail.to_string())
         };
         let one = |grid, shape: &[usize]| refused([grid, 1, 1], [32, 1, 1], shape, shape.iter().product());
         // There are as many threads, more, and none for no elements.

@@ -92,7 +92,7 @@ impl<T: Pod, const D: usize> OwnView<T, D> {
     ///
     /// # Safety
     /// The promises of [`ViewMut::slice_mut`] hold, and the launch was found to
-    /// [cover](crate::kernel::Launch) the shape.
+    /// [cover](crate::kernel::Launch) the shape, or to count along its axes alone.
     #[inline]
     pub unsafe fn own(&self) -> Own<[T]> {
         // SAFETY: the caller's promise. The shape has no more elements than the memory, as the launch has

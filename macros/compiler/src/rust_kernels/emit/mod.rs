@@ -161,15 +161,20 @@ impl Emitter<'_> {
                 (ParameterKind::Own(_) | ParameterKind::Out(_), Role::Kernel) => {
                     let element = ty(self.element(local));
                     let data = self.names.unique(&format!("{cpp}_data"));
+                    // A barrier orders what other threads have written, if the compiler knows of them.
+                    let alone = match self.function.unchecked.scattered.contains(id) {
+                        true => "",
+                        false => " __restrict__",
+                    };
                     let dimensions = signature.dimensions;
                     if dimensions == 1 {
                         let (parameter, len) = self.length_parameter(*id, &mut lengths);
-                        parameters.push(format!("{element}* __restrict__ {data}, {parameter}"));
+                        parameters.push(format!("{element}*{alone} {data}, {parameter}"));
                         first.push(format!("const tw::Own<{element}> {cpp}{{{data}, {len}}};"));
                     } else {
                         let shape = self.names.unique(&format!("{cpp}_shape"));
                         let of_shape = format!("tw::Array<usize, {dimensions}>");
-                        parameters.push(format!("{element}* __restrict__ {data}, {of_shape} {shape}"));
+                        parameters.push(format!("{element}*{alone} {data}, {of_shape} {shape}"));
                         let own = format!("tw::Own<{element}, {dimensions}>");
                         first.push(format!("const {own} {cpp}{{{data}, {shape}}};"));
                     }

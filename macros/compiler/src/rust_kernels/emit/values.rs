@@ -220,6 +220,10 @@ impl Emitter<'_> {
             }
             Kind::Deref(of) => {
                 let value = self.value(of);
+                // `*&x`
+                if let Some(referred) = value.text.strip_prefix('&').filter(|_| value.binds == UNARY) {
+                    return Value::of(referred);
+                }
                 match *self.types.shape(of.ty) {
                     // `*x` of a value that Rust takes by reference and C++ by value.
                     Shape::Ref(..) | Shape::Unknown(_) => {
@@ -446,6 +450,15 @@ impl Emitter<'_> {
                 let values = self.in_order(exprs, |emitter, expr| emitter.value(expr));
                 let name = if method == Method::Get { "get" } else { "get_mut" };
                 Value::of(format!("{}.{name}({})", values[0].atom(), values[1].text))
+            }
+            Method::Any => {
+                let values = self.in_order([receiver, &arguments[0]], Self::operand);
+                let (of, at, line) = (&values[0], &values[1].text, self.place(line));
+                let element = match self.types.shape(receiver.ty) {
+                    Shape::Elements { .. } => format!("{}.any({at}, {line})", of.atom()),
+                    _ => format!("tw::any({}, {at}, {line})", of.text),
+                };
+                Value { text: format!("&{element}"), binds: UNARY, stable: false }
             }
             Method::Position | Method::Same => self.operand(receiver),
             Method::PlaceOfPart(place) => {

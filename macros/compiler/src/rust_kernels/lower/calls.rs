@@ -185,6 +185,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn method_call(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
+        if let Some(element) = self.any_of_shared(call)? {
+            return Ok(element);
+        }
         let receiver = self.receiver(&call.receiver, call.method != "len")?;
         match self.types.shape(self.types.value(receiver.ty)) {
             Shape::Block => return self.of_block(call),
@@ -240,6 +243,12 @@ impl Lower<'_> {
             ("column", Shape::Part(_), 1) => (one(Method::PlaceOfPart("column"), receiver, arguments), usize),
             ("tile" | "row", Shape::Elements { .. }, 1) if self.level != Level::Thread => {
                 return Err(self.part_alone(call));
+            }
+            ("any" | "any_mut", Shape::Elements { of, out }, 1) => {
+                return self.any_element(call, receiver, arguments, of, out);
+            }
+            ("get_unchecked" | "get_unchecked_mut", Shape::Slice(_) | Shape::Array(..), 1) => {
+                return self.unchecked_element(call, receiver, arguments);
             }
             ("put", Shape::Elements { .. }, 2) if self.level != Level::Thread => {
                 return self.put(call, receiver, arguments);

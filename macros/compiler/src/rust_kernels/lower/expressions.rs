@@ -4,7 +4,7 @@ use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprLit, Lit, RangeLimits, UnOp};
 
 use super::literals::literal_kind;
-use super::{Lower, Lowered, Reported};
+use super::{Lower, Lowered};
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Binary, Block, Condition, Kind, Unary};
 use crate::rust_kernels::types::{Length, Literal, Number, Shape, Ty};
@@ -62,6 +62,11 @@ impl Lower<'_> {
                     (Kind::Block(block), ty)
                 }
             },
+            Expr::Unsafe(block) => {
+                let block = self.block(&block.block)?;
+                let ty = self.type_of_block(&block);
+                (Kind::Block(block), ty)
+            }
             Expr::Loop(of) => self.endless(of)?,
             Expr::While(of) => (self.while_loop(of)?, self.types.unit()),
             Expr::ForLoop(of) => (self.for_loop(of)?, self.types.unit()),
@@ -107,33 +112,6 @@ impl Lower<'_> {
         parts.iter().for_each(|part| self.types.unify(of, part.ty));
         let length = Length(parts.len().to_string());
         (Kind::Array(parts), self.types.add(Shape::Array(of, length)))
-    }
-
-    fn not_an_expression(&mut self, expr: &Expr) -> Reported {
-        match expr {
-            Expr::Try(found) => {
-                let help = "write `let Some(x) = … else { return };`";
-                self.absent(found.question_token, "`?`", help)
-            }
-            Expr::Unsafe(found) => {
-                let help =
-                    "write it in safe Rust: `x[i]` is checked, and numbers have `to_bits` and `from_bits`";
-                self.absent(found.unsafe_token, "`unsafe`", help)
-            }
-            Expr::Async(found) => self.absent(found.async_token, "`async`", "remove it"),
-            Expr::Await(found) => self.absent(found.await_token, "`await`", "remove it"),
-            Expr::Range(_) => {
-                let help =
-                    "use it in `for i in 0..n`, to take a part `&x[from..to]`, or compare with both ends";
-                self.absent(expr, "a range on its own", help)
-            }
-            Expr::Let(found) => self.absent(
-                found.let_token,
-                "`let` in this place",
-                "write it in the condition of an `if` or a `while`, alone or with `&&`",
-            ),
-            _ => self.absent(expr, "this expression", "write it with numbers, arrays, `if` and loops"),
-        }
     }
 
     pub(super) fn path(&mut self, path: &syn::ExprPath) -> Lowered {

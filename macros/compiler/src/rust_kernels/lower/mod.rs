@@ -1,6 +1,7 @@
 //! From syntax to the translator's own form: names are resolved, types are inferred on the way, and whatever
 //! is not in the language is an error at its token.
 
+mod absent;
 mod assignments;
 mod atomics;
 mod calls;
@@ -17,13 +18,14 @@ mod statements;
 mod structures;
 mod tiles;
 mod types;
+mod unchecked;
 
 use proc_macro2::Span;
 use quote::ToTokens;
 use syn::{ExprPath, Lit};
 
 use super::errors::{Errors, error};
-use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop};
+use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop, Unchecked};
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Number, Shape, Ty, Types, is_exact};
@@ -89,10 +91,11 @@ pub(super) fn lower(
         }
         lower.types.default_literals();
         lower.undecided();
+        lower.unfollowed_orders();
     }
     let Lower { errors, types, locals, constants, callees, named, closures, loops, suffixes, .. } = lower;
     let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
-    let (orders, halves) = (lower.orders, lower.halves);
+    let (orders, halves, unchecked) = (lower.orders, lower.halves, lower.unchecked);
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).chain(orders).collect()),
@@ -110,6 +113,7 @@ pub(super) fn lower(
         loops,
         shared,
         same_lengths: Vec::new(),
+        unchecked,
     };
     Ok(Translated { function, types, suffixes, numbers, halves, names })
 }
@@ -151,6 +155,9 @@ struct Lower<'e> {
     orders: Vec<ExprPath>,
     /// What matters to whether a loop waits for another thread.
     turns: Turns,
+    unchecked: Unchecked,
+    /// What is lowered combines values of several threads.
+    combines: bool,
     /// Whose elements the parameters of a kernel in blocks have.
     owners: Vec<(LocalId, Owner)>,
 }
@@ -185,6 +192,8 @@ impl<'e> Lower<'e> {
             axes: 1,
             orders: Vec::new(),
             turns: Turns::default(),
+            unchecked: Unchecked::default(),
+            combines: false,
         }
     }
 }

@@ -70,7 +70,10 @@ impl Lower<'_> {
             ("reduce", [value, combine]) => {
                 let (thread, ty) = (self.types.add(Shape::Thread), self.types.fresh());
                 let value = self.phase(value, &[thread], ty)?;
-                let combine = self.phase(combine, &[ty, ty], ty)?;
+                self.combines = true;
+                let combine = self.phase(combine, &[ty, ty], ty);
+                self.combines = false;
+                let combine = combine?;
                 Ok((Kind::Phase(Box::new(Phase::Reduce(value, combine))), ty))
             }
             ("fill", [array, value]) => self.fill(array, value),
@@ -473,7 +476,11 @@ impl Lower<'_> {
         let Some(Shape::Shared(_)) = shape else { return Ok(()) };
         let message = format!("`{}` is written, but another thread may write or read it", text(element));
         let notes = ["a shared array is written as a whole: each element by one thread, before any reads it"];
-        let help = format!("write it in a phase of its own: `block.fill(&mut {}, |i| …)`", text(base));
+        let help = format!(
+            "write it in a phase of its own, `block.fill(&mut {0}, |i| …)`; or promise that no other does: \
+             `unsafe {{ *{0}.any_mut(i) = … }}`",
+            text(base)
+        );
         Err(self.report(element, "TW0904", &message, &notes, &help))
     }
 
