@@ -346,9 +346,9 @@ pub mod sealed {
     }
 
     /// What stands for itself on the host: a number or a struct, and no atomic.
-    pub trait Number: Element<Number = Self, Held = Self> + Sized {}
+    pub trait Number: SharedElement<Number = Self, Held = Self> + Sized {}
 
-    impl<T: Element<Number = T, Held = T>> Number for T {}
+    impl<T: SharedElement<Number = T, Held = T>> Number for T {}
 
     /// A struct with `#[device]`.
     pub trait Structure: bytemuck::Pod {}

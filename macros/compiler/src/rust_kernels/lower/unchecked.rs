@@ -5,7 +5,7 @@
 use syn::spanned::Spanned;
 use syn::{ExprMethodCall, ExprPath};
 
-use super::phases::{Level, Owner};
+use super::context::{Level, Owner};
 use super::{Lower, Lowered, Reported};
 use crate::rust_kernels::atomics::Order;
 use crate::rust_kernels::ir::{self, Kind};
