@@ -367,7 +367,7 @@ fn places_are_counted_along_the_last_axis_first() {
     let kernel = transposed::<u64>::load(&device).unwrap();
     let x = DeviceBuf::from_slice(&device, &[1_u64, 2, 3, 4, 5, 6]).unwrap();
     let mut y = DeviceBuf::<u64>::zeroed(&device, 6).unwrap();
-    let shaped = Shaped::new(&mut y, [2, 3]);
+    let shaped = kernel::Shaped::new(&mut y, [2, 3]);
     kernel.launch(stream.config(1, (4, 2), 0), 3, &x, shaped).unwrap();
     assert_eq!(y.to_vec().unwrap(), [1, 4, 2, 5, 3, 6]);
 }
