@@ -159,20 +159,21 @@ fn operations() {
         ),
         ("copy y -> dy; fill dy, 0.0", ",", "expected `=`, found `,`", "write `fill dy = 0.0`"),
         (
-            "copy y -> dy; unsafe f<<<1, 1>>>();",
+            "copy y -> dy; unsafe f<<<1, 1>>>()",
             "unsafe",
             "expected an operation, found `unsafe`",
             "write `unsafe { kernel<<<…>>>(…); }`, if the kernel is an `unsafe fn`; else remove it",
         ),
-        (
-            "unsafe { copy y -> dy; }",
-            "unsafe",
-            "expected launches alone in this block",
-            "write the other operations outside of it",
-        ),
     ] {
         assert_said("copy y -> dy", wrong, at, fact, help);
     }
+    assert_said(
+        "copy y -> dy;",
+        "unsafe { copy y -> dy; }",
+        "unsafe",
+        "expected launches alone in this block",
+        "write the other operations outside of it",
+    );
     for (wrong, at, found) in [("out scratch)?;", "?", "?"), ("out scratch).await;", ".", ".")] {
         let help = "a launch returns nothing: `run` returns its errors";
         assert_said("out scratch);", wrong, at, &format!("expected `;`, found `{found}`"), help);
