@@ -13,8 +13,8 @@ use crate::shape::product;
 /// `j <= 2 * radius`, from `f32` or bytes.
 ///
 /// `x` and `y` are `[images, rows, columns]`, `radius` is in pixels, and `weights` has at least `2 * radius + 1`
-/// elements; columns beyond the border are the border's own. With [`blur_columns_f32`] after it, or
-/// [`blur_columns_u8`], it is any separable filter: a Gaussian blur with the weights of [`gaussian`], a box blur
+/// elements; columns beyond the border are the border's own. With [`struct@blur_columns_f32`] after it, or
+/// [`struct@blur_columns_u8`], it is any separable filter: a Gaussian blur with the weights of [`gaussian`], a box blur
 /// with equal ones.
 ///
 /// ```
@@ -87,7 +87,7 @@ pub fn blur_rows(
 
 of_type! {
     blur_rows_f32 = blur_rows<f32>, "floats";
-    blur_rows_u8 = blur_rows<u8>, "bytes, to floats that [`blur_columns_u8`] takes";
+    blur_rows_u8 = blur_rows<u8>, "bytes, to floats that [`struct@blur_columns_u8`] takes";
 }
 
 /// Each pixel's weighted sum along its column: like [`blur_rows`], `y[i, r, c]` is the sum of
@@ -109,7 +109,7 @@ pub fn blur_columns_f32(
     *y = along_column(at.get(), [rows as usize, columns as usize], radius as usize, weights, x);
 }
 
-/// [`blur_columns_f32`] to bytes: the sums are rounded to the nearest, ties to even, and clamped to 0 and 255;
+/// [`struct@blur_columns_f32`] to bytes: the sums are rounded to the nearest, ties to even, and clamped to 0 and 255;
 /// NaN becomes 0.
 #[kernel]
 #[requires((2 * radius as usize) < weights.len())]
@@ -158,7 +158,7 @@ fn byte(value: f32) -> u8 {
 ///
 /// Shapes, border and launch are those of [`blur_rows`]; radii go up to 2,047, so that the second half,
 /// [`box_columns_u8`], stays below 2^32. It is exact in integers on every device. (A box blur of floats is
-/// [`blur_rows_f32`] and [`blur_columns_f32`] with equal weights.)
+/// [`blur_rows_f32`] and [`struct@blur_columns_f32`] with equal weights.)
 #[kernel]
 #[requires(radius <= 2047)]
 #[requires(sums.shape()[1..] == [rows as usize, columns as usize])]
@@ -183,7 +183,7 @@ pub fn box_rows_u8(at: Index<3>, rows: u32, columns: u32, radius: u32, x: &[u8],
 #[kernels("../cu/box_columns.cu")]
 unsafe extern "CUDA" {
     /// The second half of a box blur of bytes: `y[i, r, c]` is the mean of `(2 * radius + 1)^2` pixels, from
-    /// the sums of [`box_rows_u8`] with the same radius. Halves are rounded up.
+    /// the sums of [`struct@box_rows_u8`] with the same radius. Halves are rounded up.
     ///
     /// A thread walks down 32 rows of a column, so that its time hardly grows with the radius:
     /// `box_columns_u8<<<(blocks(columns, 32), blocks(rows, 8 * 32), images), (32, 8)>>>(images, rows,
@@ -248,7 +248,7 @@ pub fn sobel_f32(at: Index<3>, rows: u32, columns: u32, x: &[f32], y: &mut Out<[
     );
 }
 
-/// [`sobel_f32`] of bytes, rounded to the nearest, and at most 255.
+/// [`struct@sobel_f32`] of bytes, rounded to the nearest, and at most 255.
 #[kernel]
 #[requires(y.shape()[1..] == [rows as usize, columns as usize])]
 #[requires(y.len() <= x.len())]

@@ -30,7 +30,7 @@
 //!
 //! | kernel | what it does |
 //! | --- | --- |
-//! | [`saxpy`], [`daxpy`] | `y += a * x` |
+//! | [`struct@saxpy`], [`struct@daxpy`] | `y += a * x` |
 //! | [`scale`]: [`scale_f32`], [`scale_f64`] | `y = a * x + b` |
 //! | [`add`]: [`add_f32`], [`add_f64`]; [`multiply`]: [`multiply_f32`], [`multiply_f64`] | `z = x + y`, `z = x * y` |
 //! | [`exp`]: [`exp_f32`], [`exp_f64`]; [`sqrt`]: [`sqrt_f32`], [`sqrt_f64`] | powers of e, square roots |
@@ -39,15 +39,15 @@
 //! | [`min`]: [`min_f32`], [`min_f64`]; [`max`]: [`max_f32`], [`max_f64`] | least and greatest elements |
 //! | [`histogram_u8`], [`histogram_f32`] | counts of bytes, and of floats in bins |
 //! | [`transpose`], [`matmul`] | matrices transposed and multiplied |
-//! | [`stencil_3`], [`stencil_5`], [`jacobi`] | weighted sums of neighbours, and a step to the solution of Laplace's equation |
-//! | [`blur_rows`]: [`blur_rows_f32`], [`blur_rows_u8`]; [`blur_columns_f32`], [`blur_columns_u8`] | separable filters, such as a Gaussian blur with the weights of [`gaussian`] |
-//! | [`box_rows_u8`], [`box_columns_u8`] | box blur of bytes |
-//! | [`sobel_f32`], [`sobel_u8`] | edges |
-//! | [`grayscale`] | luma of RGB pixels |
-//! | [`normalize_hwc`], [`normalize_chw`] | bytes of images as floats, interleaved and in planes |
+//! | [`struct@stencil_3`], [`struct@stencil_5`], [`struct@jacobi`] | weighted sums of neighbours, and a step to the solution of Laplace's equation |
+//! | [`blur_rows`]: [`blur_rows_f32`], [`blur_rows_u8`]; [`struct@blur_columns_f32`], [`struct@blur_columns_u8`] | separable filters, such as a Gaussian blur with the weights of [`gaussian`] |
+//! | [`struct@box_rows_u8`], [`box_columns_u8`] | box blur of bytes |
+//! | [`struct@sobel_f32`], [`struct@sobel_u8`] | edges |
+//! | [`struct@grayscale`] | luma of RGB pixels |
+//! | [`struct@normalize_hwc`], [`struct@normalize_chw`] | bytes of images as floats, interleaved and in planes |
 //! | [`gather`]: [`gather_f32`], [`gather_u32`] | rows of a table by index |
 //! | [`top_k`], [`top_k_merge`] | the largest of each row, and lists of them merged |
-//! | [`black_scholes`] | prices of European options |
+//! | [`struct@black_scholes`] | prices of European options |
 //!
 //! A kernel for several types has the name of each as well: `scale_f32` stands for `scale::<f32>`.
 //!
@@ -66,10 +66,10 @@
 //! | `n` | histograms | elements | `c.len as u32`, an item being an element |
 //! | `width`, `rows` | [`gather`] | elements of a row, rows of the table | |
 //! | `bins` | [`histogram_f32`] | bins from `low` to `high`, which are values of `x` | |
-//! | `rows`, `columns` | [`blur_rows`], [`sobel_f32`] and the like | pixels of a column, pixels of a row | |
+//! | `rows`, `columns` | [`blur_rows`], [`struct@sobel_f32`] and the like | pixels of a column, pixels of a row | |
 //! | `radius` | blurs | pixels on each side | |
-//! | `pixels`, `channels` | [`normalize_chw`], [`normalize_hwc`] | pixels of an image, values of a pixel | |
-//! | `columns`, `first`, `height` | [`jacobi`] | elements of a row, the first row's number in the grid, rows of the grid | `c.start as u32` the first |
+//! | `pixels`, `channels` | [`struct@normalize_chw`], [`struct@normalize_hwc`] | pixels of an image, values of a pixel | |
+//! | `columns`, `first`, `height` | [`struct@jacobi`] | elements of a row, the first row's number in the grid, rows of the grid | `c.start as u32` the first |
 //! | `batch`, `rows`, `columns` | [`transpose`] | matrices, rows and columns of each of `x` | `c.len as u32` matrices |
 //! | `m`, `n`, `k` | [`matmul`] | rows of `a`, columns of `b`, columns of `a` | `c.len as u32` rows of `a` |
 //! | `rows`, `columns`, `k` | [`top_k`] | rows, scores of a row, results of a row | |

@@ -5,7 +5,7 @@ use thalweg::prelude::*;
 /// Names of the kernels for one type each.
 macro_rules! of_type {
     ($($name:ident = $kernel:ident<$type:ty>, $of:literal;)*) => {$(
-        #[doc = concat!("[`", stringify!($kernel), "`] of ", $of, ".")]
+        #[doc = concat!("[`struct@", stringify!($kernel), "`] of ", $of, ".")]
         #[allow(non_camel_case_types, reason = "kernels are functions")]
         pub type $name = $kernel<$type>;
     )*};
@@ -130,7 +130,7 @@ pub fn clamp(i: Index, low: T, high: T, x: &[T], y: &mut Out<[T]>) {
     };
 }
 
-/// `y[i] += a * x[i]`: [`saxpy`](crate::saxpy) on doubles. With a `carry` for `y`, it adds up over chunks.
+/// `y[i] += a * x[i]`: [`saxpy`](struct@crate::saxpy) on doubles. With a `carry` for `y`, it adds up over chunks.
 ///
 /// Needs one thread an element: `daxpy<<<blocks(n, 256), 256>>>(a, &x, &mut y)`. The product and the sum are
 /// each rounded.

@@ -23,7 +23,7 @@ pub fn normalize_hwc(i: Index, channels: u32, mean: &[f32], deviation: &[f32], x
     *y = normalized(x[i], mean[c], deviation[c]);
 }
 
-/// [`normalize_hwc`] that turns images of `pixels` pixels each from interleaved channels (HWC) into planes (CHW):
+/// [`struct@normalize_hwc`] that turns images of `pixels` pixels each from interleaved channels (HWC) into planes (CHW):
 /// the value of image `i`, channel `c` and pixel `p` goes from `x[(i * pixels + p) * channels + c]` to
 /// `y[i, c, p]`.
 ///

@@ -40,7 +40,7 @@ use crate::map::of_type;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// For one value a run, let [`daxpy`](crate::daxpy) add each chunk's value to a `carry`.
+/// For one value a run, let [`daxpy`](struct@crate::daxpy) add each chunk's value to a `carry`.
 ///
 /// Rounding: an element is the start of a chain of at most `x.len() / threads + 12` additions of doubles, each of
 /// which is off by at most 2^-53 of its result. The chains follow from the launch alone: the same grid and block

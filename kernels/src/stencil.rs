@@ -37,7 +37,7 @@ pub fn stencil_3(i: Index, w0: f32, w1: f32, w2: f32, x: &[f32], y: &mut Out<[f3
     *y = w0 * x[i] + w1 * x[i + 1] + w2 * x[i + 2];
 }
 
-/// The weighted sum of five: like [`stencil_3`], `y[i] = w0 * x[i] + … + w4 * x[i + 4]`, where `x` has four
+/// The weighted sum of five: like [`struct@stencil_3`], `y[i] = w0 * x[i] + … + w4 * x[i + 4]`, where `x` has four
 /// elements more than `y`, those of a chunk and two more on either side (`halo 2`).
 ///
 /// Launch and rounding are as there:
