@@ -71,13 +71,13 @@ fn every_case_says_what_is_misused() {
 /// One problem is one error, and none follows outside the macro. Our errors have a code.
 #[test]
 fn one_problem_is_one_error() {
-    // The cases with more than one error, and their numbers. Some show two mistakes. For some, rustc reports
+    // The cases with more than one error, and their numbers. Some show two mistakes or more. For some, rustc reports
     // the type and the type's method, or reports the mistake in two macros. For one it reports the factors,
     // the result and `alpha`. For two without a first argument it reports that, and that the next one is no
     // such argument. For one it reports two derives, and the type that has neither. For one, rustc refuses
     // the type by itself before we say which one to import. For one it reports a function and the type beside
     // it, and for one each item that an `impl` has no room for.
-    const SEVERAL: [(&str, usize); 19] = [
+    const SEVERAL: [(&str, usize); 24] = [
         ("two-mistakes", 2),
         ("syntax-two-errors", 2),
         ("shape-element-not-plain-data", 2),
