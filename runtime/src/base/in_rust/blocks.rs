@@ -143,9 +143,10 @@ impl<const D: usize> Block<D> {
         self.shared()
     }
 
-    /// A phase that writes all of a shared array, or of the block's [tile](Own::tile) or [row](Own::row): the
-    /// threads share the elements, and each is what `value` gives for its place. `value` may read shared arrays,
-    /// but not the one that is written. What of a tile is beyond the end of the data is not written.
+    /// A phase that writes all of a shared array, or of the block's [tile](super::Own::tile) or
+    /// [row](super::Own::row): the threads share the elements, and each is what `value` gives for its place. `value`
+    /// may read shared arrays, but not the one that is written. What of a tile is beyond the end of the data is
+    /// not written.
     #[inline]
     pub fn fill<F: Fill>(&self, filled: &mut F, mut value: impl FnMut(F::At) -> F::Element) {
         self.each(|thread| {
@@ -168,7 +169,8 @@ impl<const D: usize> Block<D> {
         self.fill(array, value);
     }
 
-    /// A phase that writes all of the block's [tile](Own::tile): each thread gives its own [part](Tile::part).
+    /// A phase that writes all of the block's [tile](super::Own::tile): each thread gives its own
+    /// [part](super::Tile::part).
     ///
     /// # Panics
     /// If the block has not as many threads as the tile has parts.
