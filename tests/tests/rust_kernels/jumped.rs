@@ -82,7 +82,7 @@ pub(crate) fn collatz(i: Index, most: u32, x: &[u32], y: &mut Out<[u32]>) {
     *y = taken * 100 + way * 10 + kind;
 }
 
-/// Of two tables, what is there in both, in one, or in none.
+/// Tells of two tables what is there in both, in one, or in none.
 #[kernel]
 #[allow(clippy::manual_is_multiple_of, reason = "the condition is one of several")]
 pub(crate) fn chained(i: Index, limit: u32, a: &[u32], b: &[u32], y: &mut Own<[u32]>) {

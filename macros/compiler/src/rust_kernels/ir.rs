@@ -281,7 +281,7 @@ pub(super) enum Condition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Variant {
     Some,
-    /// Of an atomic's exchange.
+    /// It is an outcome of an exchange of an atomic.
     Ok,
     Err,
 }

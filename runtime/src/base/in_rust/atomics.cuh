@@ -40,7 +40,7 @@ template <class T> struct Atomic {
     /// The bits of the number. Rust's atomics are changed through references that are not `mut`.
     mutable Word word;
 
-    /// Of a phase that fills an array: no other thread has the element yet.
+    /// A phase that fills an array writes by this: no other thread has the element yet.
     TW_MEMBER void operator=(T value) { word = bits(value); }
 
     template <class O> TW_MEMBER T load(O) const {

@@ -67,12 +67,12 @@ impl Running {
         }
     }
 
-    /// Of a kernel whose threads have indices along so many of the axes.
+    /// The kernel has threads with indices along so many of the axes.
     pub(super) fn of_indices(axes: [usize; 3], dimensions: usize) -> Self {
         Self::new(Threads::Indices { axes, dimensions })
     }
 
-    /// Of a kernel in blocks of so many threads, in a grid with so many of the axes.
+    /// The kernel is in blocks of so many threads, in a grid with so many of the axes.
     pub(super) fn of_blocks(grid: [usize; 3], dimensions: usize, threads: usize) -> Self {
         Self::new(Threads::Blocks { grid, dimensions, threads })
     }

@@ -50,24 +50,24 @@ impl<H: Elements> Elements for Watched<H> {
 macro_rules! handles {
     ($($handle:ident),*) => {$(
         impl<T> Watched<$handle<[T]>> {
-            /// As of the handle.
+            /// It is as that of the handle.
             pub fn len(&self) -> usize {
                 self.handle.len()
             }
 
-            /// As of the handle.
+            /// It is as that of the handle.
             pub fn is_empty(&self) -> bool {
                 self.handle.is_empty()
             }
 
-            /// As of the handle. The element counts as written, since it is this thread's alone.
+            /// It is as that of the handle. The element counts as written, since it is this thread's alone.
             #[track_caller]
             pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
                 self.memory.write(self.handle.0.place(index)?, Location::caller());
                 self.handle.get_mut(index)
             }
 
-            /// As of the handle.
+            /// It is as that of the handle.
             ///
             /// # Safety
             /// None: what the kernel promises is watched here.
@@ -79,7 +79,7 @@ macro_rules! handles {
                 unsafe { self.handle.any_mut(place) }
             }
 
-            /// As of the handle. No thread's element is a block's, as the macro sees to.
+            /// It is as that of the handle. No thread's element is a block's, as the macro sees to.
             #[track_caller]
             pub fn put(&mut self, at: BlockIndex, value: T) {
                 self.handle.put(at, value);
@@ -90,7 +90,7 @@ macro_rules! handles {
 handles!(Own, Out);
 
 impl<T> Watched<Own<[T]>> {
-    /// As of the handle.
+    /// It is as that of the handle.
     ///
     /// # Safety
     /// None, as of `any_mut`.
@@ -156,7 +156,7 @@ impl<A: AnyArray> WatchedShared<A> {
         unsafe { &*self.array }
     }
 
-    /// As of [`Shared`].
+    /// It is as that of [`Shared`].
     ///
     /// # Safety
     /// None, as of `Watched::any_mut`.
@@ -167,7 +167,7 @@ impl<A: AnyArray> WatchedShared<A> {
         self.array().0.element(number)
     }
 
-    /// As of [`Shared`].
+    /// It is as that of [`Shared`].
     ///
     /// # Safety
     /// None, as of `Watched::any_mut`.
@@ -327,7 +327,7 @@ impl<T: sealed::Number, const N: usize> WatchedShared<[T; N]>
 where
     [T; N]: AnyArray,
 {
-    /// As of a slice.
+    /// It is as that of a slice.
     ///
     /// # Safety
     /// None: it is checked here.
@@ -340,7 +340,7 @@ where
 }
 
 impl<T: sealed::Number, const R: usize, const C: usize> WatchedRow<[[T; C]; R]> {
-    /// As of a slice.
+    /// It is as that of a slice.
     ///
     /// # Safety
     /// None: it is checked here.

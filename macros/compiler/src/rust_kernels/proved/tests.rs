@@ -1,4 +1,4 @@
-//! Which checks are left out, by the text in C++.
+//! The text in C++ tells which checks are left out.
 
 use syn::ItemFn;
 
