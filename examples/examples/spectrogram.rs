@@ -23,13 +23,12 @@ fn cut_frames(at: Index<2>, hop: usize, samples: &[i16], window: &[f32], frames:
     *sample = window[i] * (f32::from(samples[frame * hop + i]) / 32768.0);
 }
 
-// Complex numbers are structs, which kernels in Rust do not have.
-#[kernels("spectrogram.cu")]
-unsafe extern "CUDA" {
-    /// The power of each of `n` numbers, in dB of `unit`.
-    #[host(to_decibels_on_host)]
-    #[requires(n as usize <= spectra.len() && n as usize <= decibels.len())]
-    safe fn to_decibels(n: u32, unit: f32, spectra: &[Complex<f32>], decibels: Out<[f32]>);
+/// The power of each number, in dB of `unit`, and at least -140 dB.
+#[kernel]
+fn to_decibels(i: Index, unit: f32, spectra: &[Complex<f32>], decibels: &mut Out<[f32]>) {
+    let Some(decibels) = decibels.get_mut(i) else { return };
+    let z = spectra[i];
+    *decibels = 10.0 * ((z.re * z.re + z.im * z.im) / unit).max(1e-14).log10();
 }
 
 /// A frame is a hop and this many more on either side.
@@ -57,20 +56,12 @@ stream_pipeline! {
             cut_frames<<<(blocks(HOPS * hop, 256), c.len as u32), 256>>>(
                 hop, &d_samples, &window, out frames as [c.len, HOPS * hop]);
             call cufft::forward(Fft::r2c(HOPS * hop).batch(c.len), &frames, out spectra);
-            to_decibels<<<blocks(c.len * (HOPS * hop / 2 + 1), 256), 256>>>(
-                (c.len * (HOPS * hop / 2 + 1)) as u32, unit, &spectra, out d_decibels);
+            to_decibels<<<blocks(c.len * (HOPS * hop / 2 + 1), 256), 256>>>(unit, &spectra, out d_decibels);
         }
         stage store { copy d_decibels -> decibels; }
     }
 }
 // ANCHOR_END: pipeline
-
-fn to_decibels_on_host(thread: Thread, n: u32, unit: f32, spectra: &[Complex<f32>], decibels: &mut [f32]) {
-    let i = thread.global_x();
-    if i < n as usize {
-        decibels[i] = 10.0 * (spectra[i].norm_sqr() / unit).max(1e-14).log10();
-    }
-}
 
 /// Slides on a guitar, by Suva, in the public domain (see `data/README.md`).
 const SOUND: &[u8] = include_bytes!("../data/guitar_slide.wav");

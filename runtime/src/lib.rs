@@ -39,6 +39,12 @@
 //! `tracing` and NVTX do not show predictions. In graph mode they show an operation when it is recorded. A
 //! graph that is launched again records no operations, so they show the run alone.
 //!
+//! What kernels in Rust know beside numbers and structs:
+//!
+//! | feature | gives |
+//! | --- | --- |
+//! | `complex` | `Complex<f32>` and `Complex<f64>` of the crate `num-complex`, as structs with the fields `re` and `im` |
+//!
 //! # Beside this crate
 //!
 //! These crates use the public interface of this one, and nothing else of it:
@@ -92,6 +98,9 @@ pub use engine::Options;
 pub use engine::arguments::{InOut, Input, Output};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;
+/// The crate behind the complex numbers of kernels in Rust.
+#[cfg(feature = "complex")]
+pub use num_complex;
 pub use observe::timeline::Timeline;
 
 /// Errors: what went wrong, and where.

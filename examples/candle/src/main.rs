@@ -15,16 +15,24 @@ const SIDE: usize = 1024;
 const N: usize = SIDE * SIDE;
 const BY: f32 = 0.25;
 
-#[kernels("kernels.cu")]
-unsafe extern "CUDA" {
-    /// Moves `x[i]` towards zero by `by`, and no further.
-    #[requires(n as usize <= x.len())]
-    safe fn shrink(n: u32, by: f32, x: &mut [f32]);
+/// Moves `x[i]` towards zero by `by`, and no further.
+#[kernel]
+fn shrink(i: Index, by: f32, x: &mut Own<[f32]>) {
+    let Some(x) = x.get_mut(i) else { return };
+    *x = if *x > by {
+        *x - by
+    } else if *x < -by {
+        *x + by
+    } else {
+        0.0
+    };
+}
 
-    /// `numbers[i] = bytes[i] / 256`
-    #[requires(n as usize <= bytes.len())]
-    #[requires(n as usize <= numbers.len())]
-    safe fn widen(n: u32, bytes: &[u8], numbers: Out<[f32]>);
+/// `numbers[i] = bytes[i] / 256`
+#[kernel]
+fn widen(i: Index, bytes: &[u8], numbers: &mut Out<[f32]>) {
+    let Some(number) = numbers.get_mut(i) else { return };
+    *number = bytes[i] as f32 * (1.0 / 256.0);
 }
 
 stream_pipeline! {
@@ -34,7 +42,7 @@ stream_pipeline! {
         output numbers: device [f32];
         chunk c = auto;
         stage load { copy bytes -> d_bytes; }
-        stage widen { widen<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_bytes, out numbers); }
+        stage widen { widen<<<blocks(c.len, 256), 256>>>(&d_bytes, out numbers); }
     }
 }
 
@@ -88,7 +96,7 @@ fn a_tensor(
     // SAFETY: the tensor is used on candle's stream alone, and so is the buffer.
     let mut ours = unsafe { share::buffer_of(device, &x) }?;
     let kernel = shrink::load(device)?;
-    kernel.launch(candles.config(blocks(N, 256), 256, 0), N as u32, BY, &mut ours)?;
+    kernel.launch(candles.config(blocks(N, 256), 256, 0), BY, &mut ours)?;
     let product = x.matmul(weights)?;
     // ANCHOR_END: tensor
     let x = data.affine(2.0, -1.0)?;

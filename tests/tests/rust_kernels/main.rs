@@ -2,6 +2,7 @@
 
 mod atomics;
 mod both;
+mod complex;
 mod elements;
 mod faults;
 mod gpu;

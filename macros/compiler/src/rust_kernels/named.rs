@@ -6,7 +6,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
-use syn::{Member, PathArguments, TypePath};
+use syn::{GenericArgument, Member, PathArguments, PathSegment, Type, TypePath};
 
 use super::names::in_cpp;
 use super::types::Number;
@@ -74,14 +74,25 @@ pub(super) fn is_name(path: &TypePath) -> bool {
         "BlockIndex",
         "BlockThread",
     ];
-    let has_arguments = path.path.segments.iter().any(|segment| segment.arguments != PathArguments::None);
     let Some(last) = path.path.segments.last() else { return false };
+    let mut segments = path.path.segments.iter();
+    let has_arguments = segments.any(|segment| segment.arguments != PathArguments::None);
     let name = last.ident.to_string();
     path.qself.is_none()
-        && !has_arguments
+        && (!has_arguments || is_complex(last))
         && Number::named(&name).is_none()
         && !name.starts_with("Atomic")
         && !OTHERS.contains(&name.as_str())
+}
+
+/// Whether it is written as the generic type of complex numbers is: the one generic struct that kernels know.
+fn is_complex(last: &PathSegment) -> bool {
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return false };
+    let is_float = |argument: &GenericArgument| match argument {
+        GenericArgument::Type(Type::Path(of)) => of.path.is_ident("f32") || of.path.is_ident("f64"),
+        _ => false,
+    };
+    last.ident == "Complex" && arguments.args.len() == 1 && arguments.args.iter().all(is_float)
 }
 
 /// The type of the crate `half` that the path names, as far as names tell.

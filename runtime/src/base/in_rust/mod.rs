@@ -8,6 +8,8 @@
 mod any;
 mod atomics;
 mod blocks;
+#[cfg(feature = "complex")]
+mod complex;
 mod constant;
 mod fault;
 mod launch;

@@ -1,6 +1,6 @@
 //! The types that the user writes.
 
-use syn::{Expr, ExprPath, Type, TypePath};
+use syn::{Expr, ExprPath, PathArguments, Type, TypePath};
 
 use super::{Lower, Reported};
 use crate::rust_kernels::instead;
@@ -24,7 +24,13 @@ impl ReadsTypes for Lower<'_> {
     }
 
     fn type_named(&mut self, path: &TypePath) -> Ty {
-        let path = ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() };
+        let mut path = ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() };
+        // `Complex::<f32>` is `Complex<f32>`.
+        for segment in &mut path.path.segments {
+            if let PathArguments::AngleBracketed(arguments) = &mut segment.arguments {
+                arguments.colon2_token = None;
+            }
+        }
         let path = self.outside(&path);
         let Item(item) = Self::item(&mut self.named, &mut self.names, path);
         let name = self.named[item].1.clone();
