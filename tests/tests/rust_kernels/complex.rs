@@ -3,9 +3,11 @@
 
 use thalweg::num_complex::{Complex, Complex32, Complex64};
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 use thalweg_tests::on_host::Argument;
 
-use crate::both::{assert_same, cpp, run, simulated, slice};
+use crate::both::{assert_same, cpp, run, slice};
 
 // ANCHOR: rotate
 #[device]
@@ -58,11 +60,16 @@ fn numbers() -> Vec<Complex<f32>> {
     (0..40).map(|i| Complex { re: i as f32 * 0.37 - 5.0, im: (i * i % 17) as f32 / 3.0 }).collect()
 }
 
-#[test]
-fn complex_numbers_are_those_of_the_crate() {
+on_each_device! {
+    complex_numbers_are_those_of_the_crate;
+    both_precisions_have_a_type_of_their_own;
+    blocks_share_complex_numbers;
+}
+
+fn complex_numbers_are_those_of_the_crate(device: &Device) {
     let turn = Complex::new(0.6_f32, 0.8);
     let (mut native, mut in_cpp) = (numbers(), numbers());
-    Rotate::new(&simulated().0).unwrap().run(turn, &mut native).unwrap();
+    Rotate::new(device).unwrap().run(turn, &mut native).unwrap();
     for (after, before) in native.iter().zip(numbers()) {
         let by_crate = before * turn;
         assert_eq!((after.re, after.im), (by_crate.re, by_crate.im));
@@ -72,13 +79,12 @@ fn complex_numbers_are_those_of_the_crate() {
     assert_same(&native, &in_cpp);
 }
 
-#[test]
-fn both_precisions_have_a_type_of_their_own() {
-    let (device, stream) = simulated();
+fn both_precisions_have_a_type_of_their_own(device: &Device) {
+    let stream = Stream::new(device).unwrap();
     let (mut z, mut wide) = (numbers(), vec![Complex64::default(); 40]);
-    let dz = DeviceBuf::from_slice(&device, &z).unwrap();
-    let mut dwide = DeviceBuf::from_slice(&device, &wide).unwrap();
-    widened::load(&device).unwrap().launch(stream.config(2, 32, 0), &dz, &mut dwide).unwrap();
+    let dz = DeviceBuf::from_slice(device, &z).unwrap();
+    let mut dwide = DeviceBuf::from_slice(device, &wide).unwrap();
+    widened::load(device).unwrap().launch(stream.config(2, 32, 0), &dz, &mut dwide).unwrap();
     let native = dwide.to_vec().unwrap();
     assert_eq!(native[3], Complex64::new(f64::from(z[3].re), f64::from(z[3].im) - 1.5));
     let [a, b] = slice(&mut z);
@@ -89,13 +95,12 @@ fn both_precisions_have_a_type_of_their_own() {
     assert!(text.contains("struct Complex {\n    f32 re;") && text.contains("struct Complex {\n    f64 re;"));
 }
 
-#[test]
-fn blocks_share_complex_numbers() {
-    let (device, stream) = simulated();
+fn blocks_share_complex_numbers(device: &Device) {
+    let stream = Stream::new(device).unwrap();
     let (mut z, mut y) = (numbers(), vec![Complex::<f32>::default(); 1]);
-    let dz = DeviceBuf::from_slice(&device, &z).unwrap();
-    let mut dy = DeviceBuf::from_slice(&device, &y).unwrap();
-    mean::load(&device).unwrap().launch(stream.config(1, 32, 0), &dz, &mut dy).unwrap();
+    let dz = DeviceBuf::from_slice(device, &z).unwrap();
+    let mut dy = DeviceBuf::from_slice(device, &y).unwrap();
+    mean::load(device).unwrap().launch(stream.config(1, 32, 0), &dz, &mut dy).unwrap();
     let native = dy.to_vec().unwrap();
     let exact: f32 = z[..32].iter().map(|z| z.re).sum::<f32>() / 32.0;
     assert!((native[0].re - exact).abs() < 1e-5, "{} {exact}", native[0].re);

@@ -3,6 +3,7 @@
 use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 // ANCHOR: saxpy
 /// `y[i] += a * x[i]`.
@@ -23,12 +24,17 @@ stream_pipeline! {
 }
 // ANCHOR_END: saxpy
 
-#[test]
-fn a_pipeline_launches_a_kernel_in_rust() {
+on_each_device! {
+    a_pipeline_launches_a_kernel_in_rust;
+    a_kernel_of_two_dimensions_gets_its_shape_at_the_launch;
+    a_kernel_is_launched_by_hand;
+}
+
+fn a_pipeline_launches_a_kernel_in_rust(device: &Device) {
     for len in [0, 1, 255, 256, 257, 5000] {
         let x: Vec<f32> = (0..len).map(|i| i as f32).collect();
         let mut y = vec![1.0; len];
-        Saxpy::new(&Device::simulated(Simulation::default())).unwrap().run(2.0, &x, &mut y).unwrap();
+        Saxpy::new(device).unwrap().run(2.0, &x, &mut y).unwrap();
         let expected: Vec<f32> = (0..len).map(|i| 1.0 + 2.0 * i as f32).collect();
         assert_eq!(y, expected, "{len}");
     }
@@ -86,13 +92,11 @@ fn stepped(u: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))).map(|(r, c)| cell(r, c)).collect()
 }
 
-#[test]
-fn a_kernel_of_two_dimensions_gets_its_shape_at_the_launch() {
-    let device = Device::simulated(Simulation::default());
+fn a_kernel_of_two_dimensions_gets_its_shape_at_the_launch(device: &Device) {
     for (rows, columns) in [(1, 1), (3, 3), (7, 33), (32, 32), (5, 129)] {
         let u: Vec<f32> = (0..rows * columns).map(|i| (i * 7 % 13) as f32).collect();
         let mut v = vec![0.0; u.len()];
-        Jacobi::new(&device).unwrap().run(rows, columns, &u, &mut v).unwrap();
+        Jacobi::new(device).unwrap().run(rows, columns, &u, &mut v).unwrap();
         assert_eq!(v, stepped(&u, rows, columns), "{rows} x {columns}");
     }
 }
@@ -104,19 +108,17 @@ fn positions(at: Index<3>, y: &mut Out<[u32]>) {
     *y = (z * 100 + r * 10 + c) as u32;
 }
 
-#[test]
-fn a_kernel_is_launched_by_hand() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let saxpy = saxpy::load(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1.0_f32; 100]).unwrap();
-    let mut y = DeviceBuf::from_slice(&device, &[2.0_f32; 100]).unwrap();
+fn a_kernel_is_launched_by_hand(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let saxpy = saxpy::load(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1.0_f32; 100]).unwrap();
+    let mut y = DeviceBuf::from_slice(device, &[2.0_f32; 100]).unwrap();
     saxpy.launch(stream.config(blocks(100, 32), 32, 0), 3.0, &x, &mut y).unwrap();
     saxpy.launch(stream.config(1, 32, 0), 3.0, x.slice(..10).unwrap(), y.slice_mut(90..).unwrap()).unwrap();
     assert_eq!(y.to_vec().unwrap()[..], [&[5.0; 90][..], &[8.0; 10]].concat()[..]);
 
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 24).unwrap();
-    let positions = positions::load(&device).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 24).unwrap();
+    let positions = positions::load(device).unwrap();
     positions.launch(stream.config((1, 1, 2), (4, 8, 1), 0), Shaped::new(&mut y, [2, 3, 4])).unwrap();
     let expected: Vec<u32> = (0..24).map(|i| (i / 12 * 100 + i % 12 / 4 * 10 + i % 4) as u32).collect();
     assert_eq!(y.to_vec().unwrap(), expected);

@@ -4,6 +4,7 @@ use thalweg::ErrorKind;
 use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 // ANCHOR: gray
 /// The brightness of each pixel of red, green and blue.
@@ -47,12 +48,15 @@ fn cells(at: Index<2>, columns: usize, x: &[[i64; 2]], y: &mut Out<[[i64; 2]]>) 
     *y = [cell[0] + cell[1], cell[0] - cell[1]];
 }
 
-#[test]
-fn a_pipeline_passes_its_items_as_groups() {
+on_each_device! {
+    a_pipeline_passes_its_items_as_groups;
+}
+
+fn a_pipeline_passes_its_items_as_groups(device: &Device) {
     for len in [0, 1, 99, 100, 101, 1000] {
         let image: Vec<u8> = (0..3 * len).map(|i| (i * 7) as u8).collect();
         let mut y = vec![0.0; len];
-        Gray::new(&Device::simulated(Simulation::default())).unwrap().run(&image, &mut y).unwrap();
+        Gray::new(device).unwrap().run(&image, &mut y).unwrap();
         let pixel = |rgb: &[u8]| 0.299 * rgb[0] as f32 + 0.587 * rgb[1] as f32 + 0.114 * rgb[2] as f32;
         let expected: Vec<f32> = image.chunks(3).map(pixel).collect();
         assert_eq!(y, expected, "{len}");

@@ -3,6 +3,8 @@
 
 use thalweg::half::{bf16, f16};
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 use thalweg_tests::random::Random;
 
 use crate::both::{cpp, run, simulated, slice};
@@ -183,19 +185,23 @@ fn each_bf16_is_that_of_the_crate_half() {
     assert_all!(of_bf16, bf16, 0x7f80);
 }
 
-#[test]
-fn halves_are_elements_fields_and_values() {
-    let (device, stream) = simulated();
+on_each_device! {
+    halves_are_elements_fields_and_values;
+    halves_are_scaled;
+}
+
+fn halves_are_elements_fields_and_values(device: &Device) {
+    let stream = Stream::new(device).unwrap();
     let pixel = |at: usize| Pixel {
         rgb: [0.25, 1.5, at as f32].map(f16::from_f32),
         weight: bf16::from_f32(at as f32 - 3.5),
     };
     let mut x: Vec<_> = (0..40).map(pixel).collect();
     let mut y: Vec<Pixel> = vec![Zeroable::zeroed(); 40];
-    let dx = DeviceBuf::from_slice(&device, &x).unwrap();
-    let mut dy = DeviceBuf::from_slice(&device, &y).unwrap();
+    let dx = DeviceBuf::from_slice(device, &x).unwrap();
+    let mut dy = DeviceBuf::from_slice(device, &y).unwrap();
     let least = f16::from_f32(-2.0);
-    pixels::load(&device).unwrap().launch(stream.config(2, 32, 0), least, &dx, &mut dy).unwrap();
+    pixels::load(device).unwrap().launch(stream.config(2, 32, 0), least, &dx, &mut dy).unwrap();
     let native = dy.to_vec().unwrap();
     assert_eq!(native[4].rgb.map(f16::to_f32), [0.25 + 5.75 * 0.5, 5.75 * 0.5, 4.0]);
     let [a, b] = slice(&mut x);
@@ -204,13 +210,12 @@ fn halves_are_elements_fields_and_values() {
     crate::both::assert_same(&native, &y);
 }
 
-#[test]
-fn halves_are_scaled() {
-    let (device, stream) = simulated();
+fn halves_are_scaled(device: &Device) {
+    let stream = Stream::new(device).unwrap();
     let x: Vec<_> = (0..50).map(|i| f16::from_f32(i as f32 / 3.0)).collect();
-    let dx = DeviceBuf::from_slice(&device, &x).unwrap();
-    let mut dy = DeviceBuf::from_slice(&device, &x).unwrap();
-    scaled::load(&device).unwrap().launch(stream.config(2, 32, 0), 2.0, &dx, &mut dy).unwrap();
+    let dx = DeviceBuf::from_slice(device, &x).unwrap();
+    let mut dy = DeviceBuf::from_slice(device, &x).unwrap();
+    scaled::load(device).unwrap().launch(stream.config(2, 32, 0), 2.0, &dx, &mut dy).unwrap();
     let expected: Vec<_> = x.iter().map(|x| f16::from_f32(2.0 * x.to_f32() + x.to_f32())).collect();
     assert_eq!(&dy.to_vec().unwrap()[..], expected);
     assert!(cpp::<scaled>().contains("tw::from_f32<f16>(a * tw::to_f32("), "{}", cpp::<scaled>());

@@ -2,6 +2,9 @@
 
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
+
+use crate::both::simulated;
 
 // ANCHOR: sum
 /// The sum of each block's share of `x`, in the block's element of `sums`.
@@ -106,16 +109,21 @@ fn summed(x: &[f32], blocks: usize, threads: usize) -> Vec<f32> {
     blocks.collect()
 }
 
-#[test]
-fn threads_of_a_block_reduce_their_values() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = sums::load(&device).unwrap();
+on_each_device! {
+    threads_of_a_block_reduce_their_values;
+    shared_memory_is_filled_in_one_phase_and_read_in_the_next;
+    a_block_loops_over_phases_and_its_threads_keep_their_own;
+    a_launch_of_a_kernel_in_blocks_has_one_dimension;
+}
+
+fn threads_of_a_block_reduce_their_values(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = sums::load(device).unwrap();
     for len in [0, 1, 31, 32, 33, 1000, 10_000] {
         let x: Vec<f32> = (0..len).map(|i| (i as f32 * 0.7).sin()).collect();
-        let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+        let on_device = DeviceBuf::from_slice(device, &x).unwrap();
         for (blocks, threads) in [(1, 1), (1, 31), (3, 33), (2, 64), (5, 250), (4, 256)] {
-            let mut sums = DeviceBuf::<f32>::zeroed(&device, blocks).unwrap();
+            let mut sums = DeviceBuf::<f32>::zeroed(device, blocks).unwrap();
             kernel.launch(stream.config(blocks as u32, threads, 0), &on_device, &mut sums).unwrap();
             let sums = sums.to_vec().unwrap();
             assert_eq!(sums, summed(&x, blocks, threads as usize), "{len} in {blocks} x {threads}");
@@ -123,15 +131,13 @@ fn threads_of_a_block_reduce_their_values() {
     }
 }
 
-#[test]
-fn shared_memory_is_filled_in_one_phase_and_read_in_the_next() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = smooth::load(&device).unwrap();
+fn shared_memory_is_filled_in_one_phase_and_read_in_the_next(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = smooth::load(device).unwrap();
     for len in [1, 2, 255, 256, 257, 1000] {
         let x: Vec<f32> = (0..len).map(|i| (i * i % 97) as f32).collect();
-        let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
-        let mut y = DeviceBuf::<f32>::zeroed(&device, len).unwrap();
+        let on_device = DeviceBuf::from_slice(device, &x).unwrap();
+        let mut y = DeviceBuf::<f32>::zeroed(device, len).unwrap();
         kernel.launch(stream.config(blocks(len, 256), 256, 0), &on_device, &mut y).unwrap();
         let at = |i: isize| usize::try_from(i).ok().and_then(|i| x.get(i)).copied().unwrap_or_default();
         let expected: Vec<f32> = (0..len as isize).map(|i| (at(i - 1) + at(i) + at(i + 1)) / 3.0).collect();
@@ -139,16 +145,14 @@ fn shared_memory_is_filled_in_one_phase_and_read_in_the_next() {
     }
 }
 
-#[test]
-fn a_block_loops_over_phases_and_its_threads_keep_their_own() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = turned::load(&device).unwrap();
+fn a_block_loops_over_phases_and_its_threads_keep_their_own(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = turned::load(device).unwrap();
     let side = 48;
     let x: Vec<u32> = (0..side * side).map(|i| (i * 7919 % 1009) as u32).collect();
-    let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+    let on_device = DeviceBuf::from_slice(device, &x).unwrap();
     for blocks in [1, 2, 9, 12] {
-        let mut y = DeviceBuf::<u32>::zeroed(&device, 1000).unwrap();
+        let mut y = DeviceBuf::<u32>::zeroed(device, 1000).unwrap();
         kernel.launch(stream.config(blocks as u32, 64, 0), side, &on_device, &mut y).unwrap();
         let mut written = vec![vec![0; 64]; blocks];
         for number in 0..9 {
@@ -178,8 +182,7 @@ fn beyond(block: Block, x: &[f32], y: &mut Out<[f32]>) {
 
 #[test]
 fn a_fault_in_a_block_names_the_block_and_the_thread() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = beyond::load(&device).unwrap();
     let x = DeviceBuf::from_slice(&device, &[1.0_f32; 40]).unwrap();
     let mut y = DeviceBuf::<f32>::zeroed(&device, 3).unwrap();
@@ -199,8 +202,7 @@ fn a_fault_in_a_block_names_the_block_and_the_thread() {
 
 #[test]
 fn a_fault_in_a_phase_ends_the_launch() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = waiting::load(&device).unwrap();
     let x = DeviceBuf::from_slice(&device, &[5_u32]).unwrap();
     let mut y = DeviceBuf::<u32>::zeroed(&device, 3).unwrap();
@@ -212,13 +214,11 @@ fn a_fault_in_a_phase_ends_the_launch() {
     assert_eq!(y.to_vec().unwrap(), [5; 3]);
 }
 
-#[test]
-fn a_launch_of_a_kernel_in_blocks_has_one_dimension() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = sums::load(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1.0_f32; 4]).unwrap();
-    let mut y = DeviceBuf::<f32>::zeroed(&device, 2).unwrap();
+fn a_launch_of_a_kernel_in_blocks_has_one_dimension(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = sums::load(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1.0_f32; 4]).unwrap();
+    let mut y = DeviceBuf::<f32>::zeroed(device, 2).unwrap();
     let error = kernel.launch(stream.config((1, 2), 32, 0), &x, &mut y).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Contract(_)), "{error}");
     let said = error.to_string();

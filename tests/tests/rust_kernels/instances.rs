@@ -2,6 +2,7 @@
 
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 // ANCHOR: dot
 /// The dot product of each block's share, in the block's element of `sums`.
@@ -45,37 +46,38 @@ stream_pipeline! {
     }
 }
 
-#[test]
-fn a_pipeline_launches_an_instance() {
-    let device = Device::simulated(Simulation::default());
+on_each_device! {
+    a_pipeline_launches_an_instance;
+    each_instance_is_a_kernel;
+}
+
+fn a_pipeline_launches_an_instance(device: &Device) {
     let x: Vec<f32> = (0..3500).map(|i| (i % 11) as f32).collect();
     let y: Vec<f32> = (0..3500).map(|i| (i % 7) as f32).collect();
     let mut sums = vec![0.0; 16];
-    Dot::new(&device).unwrap().run(&x, &y, &mut sums).unwrap();
+    Dot::new(device).unwrap().run(&x, &y, &mut sums).unwrap();
     let expected: f64 = x.iter().zip(&y).map(|(x, y)| f64::from(x * y)).sum();
     assert_eq!(sums.iter().sum::<f64>(), expected);
     assert!(Dot::PLAN.to_string().contains("dot::<f32><<<..>>>"), "{}", Dot::PLAN);
 }
 
-#[test]
-fn each_instance_is_a_kernel() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1.5_f64; 100]).unwrap();
-    let mut sums = DeviceBuf::<f64>::zeroed(&device, 2).unwrap();
-    let dot = dot::<f64>::load(&device).unwrap();
+fn each_instance_is_a_kernel(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1.5_f64; 100]).unwrap();
+    let mut sums = DeviceBuf::<f64>::zeroed(device, 2).unwrap();
+    let dot = dot::<f64>::load(device).unwrap();
     dot.launch(stream.config(2, 32, 0), &x, &x, &mut sums).unwrap();
     assert_eq!(sums.to_vec().unwrap().iter().sum::<f64>(), 225.0);
 
-    let x = DeviceBuf::from_slice(&device, &[7_i32, -8]).unwrap();
-    let at = DeviceBuf::from_slice(&device, &[1_u64, 0, 5]).unwrap();
-    let mut y = DeviceBuf::<i32>::zeroed(&device, 3).unwrap();
-    gathered::<i32, u64>::load(&device).unwrap().launch(stream.config(1, 32, 0), &x, &at, &mut y).unwrap();
+    let x = DeviceBuf::from_slice(device, &[7_i32, -8]).unwrap();
+    let at = DeviceBuf::from_slice(device, &[1_u64, 0, 5]).unwrap();
+    let mut y = DeviceBuf::<i32>::zeroed(device, 3).unwrap();
+    gathered::<i32, u64>::load(device).unwrap().launch(stream.config(1, 32, 0), &x, &at, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), [-8, 7, i32::MIN]);
-    let x = DeviceBuf::from_slice(&device, &[7_u8]).unwrap();
-    let at = DeviceBuf::from_slice(&device, &[0_u32, 3]).unwrap();
-    let mut y = DeviceBuf::<u8>::zeroed(&device, 2).unwrap();
-    gathered::<u8, u32>::load(&device).unwrap().launch(stream.config(1, 32, 0), &x, &at, &mut y).unwrap();
+    let x = DeviceBuf::from_slice(device, &[7_u8]).unwrap();
+    let at = DeviceBuf::from_slice(device, &[0_u32, 3]).unwrap();
+    let mut y = DeviceBuf::<u8>::zeroed(device, 2).unwrap();
+    gathered::<u8, u32>::load(device).unwrap().launch(stream.config(1, 32, 0), &x, &at, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), [7, 0]);
 }
 

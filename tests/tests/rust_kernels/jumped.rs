@@ -2,6 +2,7 @@
 
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 /// The first place of a table of `width` columns, from `start` on, whose element is at least that of the thread.
 #[kernel]
@@ -166,34 +167,35 @@ pub(crate) fn in_phases(block: Block, most: u32, x: &[u32], y: &mut Own<[u32]>) 
     });
 }
 
-#[test]
-fn loops_have_values_and_are_left_by_their_labels() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1_u32, 6, 27]).unwrap();
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 3).unwrap();
-    let collatz = collatz::load(&device).unwrap();
+on_each_device! {
+    loops_have_values_and_are_left_by_their_labels;
+    a_condition_may_have_several_parts;
+}
+
+fn loops_have_values_and_are_left_by_their_labels(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1_u32, 6, 27]).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 3).unwrap();
+    let collatz = collatz::load(device).unwrap();
     collatz.launch(stream.config(1, 4, 0), 200, &x, &mut y).unwrap();
     // 0, 8 and 111 steps; the least divisor of 8 is 2, and that of 111 is 3.
     assert_eq!(y.to_vec().unwrap(), [17, 812, 11113]);
     collatz.launch(stream.config(1, 4, 0), 5, &x, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), [17, 521, 521]);
 
-    let searched = searched::load(&device).unwrap();
-    let table = DeviceBuf::from_slice(&device, &[1_u32, 2, 14, 3, 13, 50, 4, 9, 2, 70]).unwrap();
-    let least = DeviceBuf::from_slice(&device, &[9_u32, 51, 100]).unwrap();
-    let mut y = DeviceBuf::<u64>::zeroed(&device, 3).unwrap();
+    let searched = searched::load(device).unwrap();
+    let table = DeviceBuf::from_slice(device, &[1_u32, 2, 14, 3, 13, 50, 4, 9, 2, 70]).unwrap();
+    let least = DeviceBuf::from_slice(device, &[9_u32, 51, 100]).unwrap();
+    let mut y = DeviceBuf::<u64>::zeroed(device, 3).unwrap();
     searched.launch(stream.config(1, 4, 0), 2, &table, &least, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), [2_000, 9_001, u64::MAX.wrapping_mul(1000).wrapping_add(1)]);
 }
 
-#[test]
-fn a_condition_may_have_several_parts() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let a = DeviceBuf::from_slice(&device, &[5_u32, 1, 3]).unwrap();
-    let b = DeviceBuf::from_slice(&device, &[7_u32, 3, 2, 60]).unwrap();
-    let mut y = DeviceBuf::from_slice(&device, &[2_u32, 1, 4, 0, 50]).unwrap();
-    chained::load(&device).unwrap().launch(stream.config(1, 8, 0), 50, &a, &b, &mut y).unwrap();
+fn a_condition_may_have_several_parts(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let a = DeviceBuf::from_slice(device, &[5_u32, 1, 3]).unwrap();
+    let b = DeviceBuf::from_slice(device, &[7_u32, 3, 2, 60]).unwrap();
+    let mut y = DeviceBuf::from_slice(device, &[2_u32, 1, 4, 0, 50]).unwrap();
+    chained::load(device).unwrap().launch(stream.config(1, 8, 0), 50, &a, &b, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), [360 + 2 + 3, 9999 + 5 + 3, 2 + 4, 7 + 12 + 3, 50]);
 }

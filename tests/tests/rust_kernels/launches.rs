@@ -3,6 +3,7 @@
 use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 #[kernel]
 fn count(i: Index, y: &mut Own<[u32]>) {
@@ -24,12 +25,16 @@ fn added(i: Index, x: &[u32], y: &mut Own<[u32]>) {
     *y += x[i];
 }
 
-#[test]
-fn a_grid_that_is_not_one_thread_for_each_element_is_refused() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = count::load(&device).unwrap();
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 100).unwrap();
+on_each_device! {
+    a_grid_that_is_not_one_thread_for_each_element_is_refused;
+    a_shape_of_another_size_is_refused;
+    what_a_kernel_requires_is_checked;
+}
+
+fn a_grid_that_is_not_one_thread_for_each_element_is_refused(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = count::load(device).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 100).unwrap();
     let error = kernel.launch(stream.config(3, 32, 0), &mut y).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Contract(_)), "{error}");
     let said = error.to_string();
@@ -48,12 +53,10 @@ fn a_grid_that_is_not_one_thread_for_each_element_is_refused() {
     assert_eq!((y[0], &y[1..]), (2, &[1; 99][..]));
 }
 
-#[test]
-fn a_shape_of_another_size_is_refused() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = numbered::load(&device).unwrap();
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 12).unwrap();
+fn a_shape_of_another_size_is_refused(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = numbered::load(device).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 12).unwrap();
     let config = || stream.config((1, 1), (8, 8), 0);
     for shape in [[3, 5], [4, 2], [usize::MAX, usize::MAX], [0, 12]] {
         let error = kernel.launch(config(), Shaped::new(&mut y, shape)).unwrap_err();
@@ -64,13 +67,11 @@ fn a_shape_of_another_size_is_refused() {
     assert_eq!(y.to_vec().unwrap(), [0, 1, 2, 3, 100, 101, 102, 103, 200, 201, 202, 203]);
 }
 
-#[test]
-fn what_a_kernel_requires_is_checked() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = added::load(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1_u32; 10]).unwrap();
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 11).unwrap();
+fn what_a_kernel_requires_is_checked(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = added::load(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1_u32; 10]).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 11).unwrap();
     let error = kernel.launch(stream.config(1, 32, 0), &x, &mut y).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Contract(_)), "{error}");
     assert!(

@@ -3,6 +3,7 @@
 use thalweg::__private::{Kernel, KernelSource};
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 /// The kernel's C++.
 fn cpp<K: Kernel>() -> String {
@@ -186,12 +187,15 @@ fn lengths_are_constants_and_a_body_may_use_items() {
     assert!(text.contains("(tw::Array<f32, TAPS> weights, tw::Array<f32, TAPS + 1> more, "), "{text}");
 }
 
-#[test]
-fn literals_have_their_values() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let mut y = DeviceBuf::<f64>::zeroed(&device, 1).unwrap();
-    literals::load(&device).unwrap().launch(stream.config(1, 32, 0), &mut y).unwrap();
+on_each_device! {
+    literals_have_their_values;
+    kernels_that_a_macro_writes;
+}
+
+fn literals_have_their_values(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let mut y = DeviceBuf::<f64>::zeroed(device, 1).unwrap();
+    literals::load(device).unwrap().launch(stream.config(1, 32, 0), &mut y).unwrap();
     let floats = 1.0 + 1e3 + 1000.5 + 2e-3 + 1.0 + 2.0 + 3e2;
     let integers = [f64::from(i32::MIN), u64::MAX as f64, -128.0, i64::MIN as f64];
     let bits = f64::from(0xFFFF_FFFF_u32 ^ 10 ^ 15);
@@ -203,8 +207,7 @@ fn literals_have_their_values() {
 }
 
 /// What a macro has matched stays one expression, in both languages.
-#[test]
-fn kernels_that_a_macro_writes() {
+fn kernels_that_a_macro_writes(device: &Device) {
     let ran = run(|device, stream, y| {
         let t = DeviceBuf::from_slice(device, &[10.0, 20.0]).unwrap();
         thrice_f32::load(device).unwrap().launch(stream.config(1, 32, 0), &t, &mut *y).unwrap();
@@ -219,11 +222,9 @@ fn kernels_that_a_macro_writes() {
     assert_eq!(ran, [61.0; 2]);
     let text = cpp::<hygienic>();
     assert!(text.contains("= t + t_2 + t_2;"), "{text}");
-
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[4_u32]).unwrap();
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 1).unwrap();
-    thrice_u32::load(&device).unwrap().launch(stream.config(1, 32, 0), &x, &mut y).unwrap();
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[4_u32]).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 1).unwrap();
+    thrice_u32::load(device).unwrap().launch(stream.config(1, 32, 0), &x, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), [15]);
 }

@@ -2,6 +2,7 @@
 
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 /// All of these are proved.
 #[kernel]
@@ -91,14 +92,17 @@ pub(crate) fn with_checks(i: Index, way: u32, n: usize, x: &[u32], z: &[u32], y:
     *y = sum;
 }
 
-#[test]
-fn indices_that_are_proved_are_those_of_rust() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+on_each_device! {
+    indices_that_are_proved_are_those_of_rust;
+    an_end_that_is_included_is_checked;
+}
+
+fn indices_that_are_proved_are_those_of_rust(device: &Device) {
+    let stream = Stream::new(device).unwrap();
     let [x, z] = [[5_u32, 7, 11], [1, 2, 4]];
-    let [on_x, on_z] = [x, z].map(|data| DeviceBuf::from_slice(&device, &data).unwrap());
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 3).unwrap();
-    without_checks::load(&device).unwrap().launch(stream.config(1, 4, 0), &on_x, &on_z, &mut y).unwrap();
+    let [on_x, on_z] = [x, z].map(|data| DeviceBuf::from_slice(device, &data).unwrap());
+    let mut y = DeviceBuf::<u32>::zeroed(device, 3).unwrap();
+    without_checks::load(device).unwrap().launch(stream.config(1, 4, 0), &on_x, &on_z, &mut y).unwrap();
     let rest = |mut sum: u32| {
         for (j, weight) in [(2, 7), (1, 5), (0, 3)] {
             sum = sum.wrapping_mul(31).wrapping_add(x[j]) ^ weight;
@@ -106,19 +110,17 @@ fn indices_that_are_proved_are_those_of_rust() {
         sum.wrapping_add(z[sum as usize % 3])
     };
     assert_eq!(y.to_vec().unwrap(), [rest(5 ^ 1), rest((7 ^ 2) + 5 + 22), rest(11 ^ 4)]);
-    let error = without_checks::load(&device)
+    let error = without_checks::load(device)
         .and_then(|kernel| kernel.launch(stream.config(1, 4, 0), &on_x, on_z.slice(..2)?, &mut y))
         .unwrap_err();
     assert!(error.to_string().contains("z.len() >= x.len()"), "{error}");
 }
 
-#[test]
-fn an_end_that_is_included_is_checked() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1_u32; 4]).unwrap();
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 4).unwrap();
-    let kernel = with_checks::load(&device).unwrap();
+fn an_end_that_is_included_is_checked(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1_u32; 4]).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 4).unwrap();
+    let kernel = with_checks::load(device).unwrap();
     kernel.launch(stream.config(1, 4, 0), 3, 3, &x, &x, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), [5; 4]);
     let launched = kernel.launch(stream.config(1, 4, 0), 3, 4, &x, &x, &mut y);

@@ -2,6 +2,7 @@
 
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 mod filters {
     use thalweg::prelude::*;
@@ -73,13 +74,16 @@ stream_pipeline! {
     }
 }
 
-#[test]
-fn a_pipeline_launches_the_kernel_of_a_number() {
-    let device = Device::simulated(Simulation::default());
+on_each_device! {
+    a_pipeline_launches_the_kernel_of_a_number;
+    types_and_numbers_go_together;
+}
+
+fn a_pipeline_launches_the_kernel_of_a_number(device: &Device) {
     let x: Vec<f32> = (0..250).map(|i| (i * 7 % 31) as f32).collect();
     let weights = [1.0, 2.0, 4.0, 2.0, 1.0];
     let mut y = vec![0.0; 250];
-    Blurred::new(&device).unwrap().run(weights, &x, &mut y).unwrap();
+    Blurred::new(device).unwrap().run(weights, &x, &mut y).unwrap();
     for (chunk, found) in x.chunks(100).zip(y.chunks(100)) {
         let sum = |i: usize| {
             chunk
@@ -92,13 +96,11 @@ fn a_pipeline_launches_the_kernel_of_a_number() {
     assert!(Blurred::PLAN.to_string().contains("blurred::<5><<<..>>>"), "{}", Blurred::PLAN);
 }
 
-#[test]
-fn types_and_numbers_go_together() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1.0_f64, 3.0, 5.0, 7.0]).unwrap();
-    let mut y = DeviceBuf::<f32>::zeroed(&device, 4).unwrap();
-    tiled::<f64, 2>::load(&device).unwrap().launch(stream.config(1, 4, 0), &x, &mut y).unwrap();
+fn types_and_numbers_go_together(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1.0_f64, 3.0, 5.0, 7.0]).unwrap();
+    let mut y = DeviceBuf::<f32>::zeroed(device, 4).unwrap();
+    tiled::<f64, 2>::load(device).unwrap().launch(stream.config(1, 4, 0), &x, &mut y).unwrap();
     // Twice the elements, times 2 and 1, without the first one twice.
     assert_eq!(y.to_vec().unwrap(), [6.0, 10.0, 14.0, 0.0]);
 }

@@ -1,10 +1,12 @@
 //! Structs in kernels: on the simulated device, and as C++ on the host, which has to compute the same bits.
 
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 use thalweg_tests::kernels::{Weighted, heavier};
+use thalweg_tests::on_each_device;
 use thalweg_tests::on_host::Argument;
 
-use crate::both::{assert_same, cpp, run, simulated, slice};
+use crate::both::{assert_same, cpp, run, slice};
 
 // ANCHOR: particles
 #[device]
@@ -233,11 +235,17 @@ fn particles(n: usize) -> Vec<Particle> {
     (0..n).map(particle).collect()
 }
 
-#[test]
-fn particles_move_on_both_sides() {
+on_each_device! {
+    particles_move_on_both_sides;
+    fields_parts_and_values_are_those_of_rust;
+    structs_and_functions_of_another_crate_are_found;
+    blocks_reduce_structs;
+}
+
+fn particles_move_on_both_sides(device: &Device) {
     let before = particles(70);
     let (mut native, mut energies) = (before.clone(), vec![0.0; 70]);
-    Advance::new(&simulated().0).unwrap().run(0.25, &mut native, &mut energies).unwrap();
+    Advance::new(device).unwrap().run(0.25, &mut native, &mut energies).unwrap();
     assert_eq!(native[3].position[1].to_bits(), (before[3].position[1] + 0.25 * 0.1).to_bits());
     let (mut in_cpp, mut energies_in_cpp) = (before, vec![0.0; 70]);
     let [a, b] = slice(&mut in_cpp);
@@ -263,18 +271,17 @@ fn shape(i: usize) -> shapes::Shape {
     }
 }
 
-#[test]
-fn fields_parts_and_values_are_those_of_rust() {
+fn fields_parts_and_values_are_those_of_rust(device: &Device) {
     const N: usize = 40;
-    let (device, stream) = simulated();
+    let stream = Stream::new(device).unwrap();
     let (mut x, mut y): (Vec<_>, Vec<_>) =
         ((0..7).map(shape).collect(), (0..N).map(|i| shape(i % 5)).collect());
     let mut out: Vec<shapes::float3> = vec![Zeroable::zeroed(); N];
     let (start, by) = (shape(3), shapes::Metres(1.5));
-    let dx = DeviceBuf::from_slice(&device, &x).unwrap();
-    let mut dy = DeviceBuf::from_slice(&device, &y).unwrap();
-    let mut dout = DeviceBuf::from_slice(&device, &out).unwrap();
-    let kernel = shaped::load(&device).unwrap();
+    let dx = DeviceBuf::from_slice(device, &x).unwrap();
+    let mut dy = DeviceBuf::from_slice(device, &y).unwrap();
+    let mut dout = DeviceBuf::from_slice(device, &out).unwrap();
+    let kernel = shaped::load(device).unwrap();
     kernel.launch(stream.config(2, 32, 0), start, by, &dx, &mut dy, &mut dout).unwrap();
     let (native, native_out) = (dy.to_vec().unwrap(), dout.to_vec().unwrap());
     assert_eq!(native[0].größe, 0.1 * 3.0);
@@ -290,15 +297,14 @@ fn fields_parts_and_values_are_those_of_rust() {
     assert_same(&native_out, &out);
 }
 
-#[test]
-fn structs_and_functions_of_another_crate_are_found() {
-    let (device, stream) = simulated();
+fn structs_and_functions_of_another_crate_are_found(device: &Device) {
+    let stream = Stream::new(device).unwrap();
     let mut x: Vec<_> =
         (0..9).map(|i| Weighted { value: f64::from(i), weight: f64::from(i * 5 % 9) }).collect();
     let mut y = vec![Weighted { value: 0.0, weight: 0.0 }; 2];
-    let dx = DeviceBuf::from_slice(&device, &x).unwrap();
-    let mut dy = DeviceBuf::from_slice(&device, &y).unwrap();
-    weighed::load(&device).unwrap().launch(stream.config(1, 32, 0), &dx, &mut dy).unwrap();
+    let dx = DeviceBuf::from_slice(device, &x).unwrap();
+    let mut dy = DeviceBuf::from_slice(device, &y).unwrap();
+    weighed::load(device).unwrap().launch(stream.config(1, 32, 0), &dx, &mut dy).unwrap();
     let native = dy.to_vec().unwrap();
     assert_eq!(native[0], Weighted { value: 14.0, weight: 8.0 });
     let [a, b] = slice(&mut x);
@@ -307,16 +313,15 @@ fn structs_and_functions_of_another_crate_are_found() {
     assert_same(&native, &y);
 }
 
-#[test]
-fn blocks_reduce_structs() {
-    let (device, stream) = simulated();
+fn blocks_reduce_structs(device: &Device) {
+    let stream = Stream::new(device).unwrap();
     let value =
         |i: usize| shapes::float3 { float3: [0.0, i as f32 * 0.3], threadIdx: 0.0, default: i as u32 };
     let mut x: Vec<_> = (0..100).map(value).collect();
     let mut y: Vec<shapes::float3> = vec![Zeroable::zeroed(); 2];
-    let dx = DeviceBuf::from_slice(&device, &x).unwrap();
-    let mut dy = DeviceBuf::from_slice(&device, &y).unwrap();
-    centres::load(&device).unwrap().launch(stream.config(2, 32, 0), &dx, &mut dy).unwrap();
+    let dx = DeviceBuf::from_slice(device, &x).unwrap();
+    let mut dy = DeviceBuf::from_slice(device, &y).unwrap();
+    centres::load(device).unwrap().launch(stream.config(2, 32, 0), &dx, &mut dy).unwrap();
     let native = dy.to_vec().unwrap();
     assert_eq!(native[0].default + native[1].default, 99 * 50);
     let [a, b] = slice(&mut x);

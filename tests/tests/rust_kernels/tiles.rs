@@ -3,6 +3,7 @@
 use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 // ANCHOR: turn
 /// Each of several matrices transposed: `y[i, r, c] = x[i, c, r]`.
@@ -72,13 +73,20 @@ pub(crate) fn softmax(block: Block<2>, x: &[f32], y: &mut Out<[f32]>) {
 }
 // ANCHOR_END: softmax
 
-#[test]
-fn tiles_are_transposed_in_a_pipeline() {
-    let device = Device::simulated(Simulation::default());
+on_each_device! {
+    tiles_are_transposed_in_a_pipeline;
+    any_grid_of_the_right_axes_does_all_of_the_work;
+    rows_are_normalised_by_blocks;
+    launches_have_the_axes_of_the_kernel_and_the_shape_of_the_memory;
+    products_are_those_of_loops;
+    threads_have_parts_of_tiles;
+}
+
+fn tiles_are_transposed_in_a_pipeline(device: &Device) {
     for [items, rows, columns] in [[1, 1, 1], [2, 3, 4], [4, 32, 64], [7, 33, 31], [1, 100, 5]] {
         let x: Vec<f32> = (0..items * rows * columns).map(|i| i as f32).collect();
         let mut y = vec![0.0; x.len()];
-        Turn::new(&device).unwrap().run(rows, columns, &x, &mut y).unwrap();
+        Turn::new(device).unwrap().run(rows, columns, &x, &mut y).unwrap();
         for (i, y) in y.iter().enumerate() {
             let (item, c, r) = (i / rows / columns, i / rows % columns, i % rows);
             assert_eq!(*y, x[(item * rows + r) * columns + c], "{items} x {rows} x {columns} at {i}");
@@ -86,16 +94,14 @@ fn tiles_are_transposed_in_a_pipeline() {
     }
 }
 
-#[test]
-fn any_grid_of_the_right_axes_does_all_of_the_work() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = turn::load(&device).unwrap();
+fn any_grid_of_the_right_axes_does_all_of_the_work(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = turn::load(device).unwrap();
     let shape = [3, 70, 40];
     let x: Vec<f32> = (0..3 * 70 * 40).map(|i| i as f32).collect();
-    let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+    let on_device = DeviceBuf::from_slice(device, &x).unwrap();
     let launched = |grid: (u32, u32, u32), threads: u32| {
-        let mut y = DeviceBuf::<f32>::zeroed(&device, x.len()).unwrap();
+        let mut y = DeviceBuf::<f32>::zeroed(device, x.len()).unwrap();
         kernel.launch(stream.config(grid, threads, 0), &on_device, Shaped::new(&mut y, shape)).unwrap();
         y.to_vec().unwrap()
     };
@@ -105,16 +111,14 @@ fn any_grid_of_the_right_axes_does_all_of_the_work() {
     }
 }
 
-#[test]
-fn rows_are_normalised_by_blocks() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = softmax::load(&device).unwrap();
+fn rows_are_normalised_by_blocks(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = softmax::load(device).unwrap();
     for (rows, columns) in [(1, 1), (3, 5), (10, 300), (0, 7)] {
         let x: Vec<f32> = (0..rows * columns).map(|i| (i * 7919 % 13) as f32).collect();
-        let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+        let on_device = DeviceBuf::from_slice(device, &x).unwrap();
         for grid in [(rows.max(1) as u32, 1), (2, 3), (1, 1)] {
-            let mut y = DeviceBuf::<f32>::zeroed(&device, x.len()).unwrap();
+            let mut y = DeviceBuf::<f32>::zeroed(device, x.len()).unwrap();
             let y_as = Shaped::new(&mut y, [rows, columns]);
             kernel.launch(stream.config(grid, 64, 0), &on_device, y_as).unwrap();
             let y = y.to_vec().unwrap();
@@ -137,13 +141,11 @@ fn beyond(block: Block<2>, x: &[f32], y: &mut Own<[f32]>) {
     }
 }
 
-#[test]
-fn launches_have_the_axes_of_the_kernel_and_the_shape_of_the_memory() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = beyond::load(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1.0_f32; 50]).unwrap();
-    let mut y = DeviceBuf::<f32>::zeroed(&device, 24).unwrap();
+fn launches_have_the_axes_of_the_kernel_and_the_shape_of_the_memory(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = beyond::load(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1.0_f32; 50]).unwrap();
+    let mut y = DeviceBuf::<f32>::zeroed(device, 24).unwrap();
     let mut said = |grid: (u32, u32, u32), block: (u32, u32, u32), shape| {
         let launched = kernel.launch(stream.config(grid, block, 0), &x, Shaped::new(&mut y, shape));
         launched.and_then(|()| stream.synchronize()).unwrap_err().to_string()
@@ -203,28 +205,26 @@ pub(crate) fn product(block: Block<2>, k: usize, a: &[f32], b: &[f32], c: &mut O
 }
 // ANCHOR_END: matmul
 
-#[test]
-fn products_are_those_of_loops() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = product::load(&device).unwrap();
+fn products_are_those_of_loops(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = product::load(device).unwrap();
     for [m, n, k] in [[1, 1, 1], [3, 2, 9], [130, 7, 16], [5, 200, 3], [2, 2, 0]] {
         let a: Vec<f32> = (0..m * k).map(|i| (i * 7919 % 17) as f32 - 8.0).collect();
         let b: Vec<f32> = (0..k * n).map(|i| (i * 104_729 % 13) as f32 - 6.0).collect();
-        let [on_device, other] = [&a, &b].map(|x| DeviceBuf::from_slice(&device, x).unwrap());
+        let [on_device, other] = [&a, &b].map(|x| DeviceBuf::from_slice(device, x).unwrap());
         let mut expected = vec![0.0; m * n];
         for (i, sum) in expected.iter_mut().enumerate() {
             (0..k).for_each(|inner| *sum += a[i / n * k + inner] * b[inner * n + i % n]);
         }
         for grid in [(blocks(n, 128), blocks(m, 128)), (1, 1)] {
-            let mut c = DeviceBuf::<f32>::zeroed(&device, m * n).unwrap();
+            let mut c = DeviceBuf::<f32>::zeroed(device, m * n).unwrap();
             let c_as = Shaped::new(&mut c, [m, n]);
             kernel.launch(stream.config(grid, 256, 0), k, &on_device, &other, c_as).unwrap();
             assert_eq!(c.to_vec().unwrap(), expected, "{m} x {n}, {k}");
         }
     }
-    let x = DeviceBuf::from_slice(&device, &[1.0_f32]).unwrap();
-    let mut c = DeviceBuf::<f32>::zeroed(&device, 1).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1.0_f32]).unwrap();
+    let mut c = DeviceBuf::<f32>::zeroed(device, 1).unwrap();
     let launched = kernel.launch(stream.config((1, 1), 128, 0), 1, &x, &x, Shaped::new(&mut c, [1, 1]));
     let text = launched.unwrap_err().to_string();
     assert!(text.contains("has not 256 threads in each block"), "{text}");
@@ -251,12 +251,10 @@ fn in_parts(block: Block<2>, y: &mut Out<[u32]>) {
     }
 }
 
-#[test]
-fn threads_have_parts_of_tiles() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = in_parts::load(&device).unwrap();
-    let mut y = DeviceBuf::<u32>::zeroed(&device, 10 * 9).unwrap();
+fn threads_have_parts_of_tiles(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = in_parts::load(device).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 10 * 9).unwrap();
     kernel.launch(stream.config((2, 1), 4, 0), Shaped::new(&mut y, [10, 9])).unwrap();
     for (i, y) in y.to_vec().unwrap().into_iter().enumerate() {
         let (row, column) = (i / 9, i % 9);

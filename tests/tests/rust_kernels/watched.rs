@@ -5,6 +5,9 @@ use thalweg::ErrorKind;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::book::{in_listing, recorded};
+use thalweg_tests::on_each_device;
+
+use crate::both::simulated;
 
 // ANCHOR: scatter
 /// `y[places[i]] = x[i]`.
@@ -36,21 +39,24 @@ stream_pipeline! {
 }
 // ANCHOR_END: scatter
 
-fn simulated() -> (Device, Stream) {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    (device, stream)
+on_each_device! {
+    a_permutation_is_no_race;
+    keys_are_sorted;
+    columns_are_added;
+    places_are_counted_along_the_last_axis_first;
 }
 
-#[test]
-fn a_permutation_is_no_race_and_a_place_twice_is_one() {
+fn a_permutation_is_no_race(device: &Device) {
     let (n, places): (usize, Vec<u32>) = (1000, (0..1000).map(|i| i * 7 % 1000).collect());
     let x: Vec<f32> = (0..n).map(|i| i as f32).collect();
     let mut y = vec![0.0; n];
-    let mut scatter = Scatter::new(&Device::simulated(Simulation::default())).unwrap();
-    scatter.run(n, &places, &x, &mut y).unwrap();
+    Scatter::new(device).unwrap().run(n, &places, &x, &mut y).unwrap();
     assert!(places.iter().zip(&x).all(|(place, x)| y[*place as usize] == *x));
+}
 
+#[test]
+fn a_place_twice_is_a_race() {
+    let mut scatter = Scatter::new(&Device::simulated(Simulation::default())).unwrap();
     let mut y = [0.0; 5];
     let error = scatter.run(5, &[3, 0, 3, 1], &[1.0, 2.0, 3.0, 4.0], &mut y).unwrap_err();
     let ErrorKind::Race(race) = error.kind() else { panic!("{error:?}") };
@@ -216,17 +222,26 @@ pub(crate) fn sorted(block: Block, at_once: bool, x: &[u32], y: &mut Out<[u32]>)
     });
 }
 
+fn keys() -> Vec<u32> {
+    (0..128_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20).collect()
+}
+
+fn keys_are_sorted(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &keys()).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 128).unwrap();
+    sorted::load(device).unwrap().launch(stream.config(2, 32, 0), false, &x, &mut y).unwrap();
+    let mut expected = keys();
+    expected.chunks_mut(64).for_each(<[u32]>::sort_unstable);
+    assert_eq!(y.to_vec().unwrap(), expected);
+}
+
 #[test]
 fn shared_memory_is_watched_too() {
     let (device, stream) = simulated();
     let kernel = sorted::load(&device).unwrap();
-    let keys: Vec<u32> = (0..128_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20).collect();
-    let x = DeviceBuf::from_slice(&device, &keys).unwrap();
+    let x = DeviceBuf::from_slice(&device, &keys()).unwrap();
     let mut y = DeviceBuf::<u32>::zeroed(&device, 128).unwrap();
-    kernel.launch(stream.config(2, 32, 0), false, &x, &mut y).unwrap();
-    let mut expected = keys.clone();
-    expected.chunks_mut(64).for_each(<[u32]>::sort_unstable);
-    assert_eq!(y.to_vec().unwrap(), expected);
     kernel.launch(stream.config(2, 32, 0), true, &x, &mut y).unwrap();
     let said = stream.synchronize().unwrap_err().to_string();
     assert!(said.contains("`keys[1]`"), "{said}");
@@ -264,13 +279,12 @@ pub(crate) fn columns(block: Block, across: bool, x: &[i32], y: &mut Out<[i32]>)
     });
 }
 
-#[test]
-fn rows_and_columns_are_told_apart() {
-    let (device, stream) = simulated();
-    let kernel = columns::load(&device).unwrap();
+fn columns_are_added(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = columns::load(device).unwrap();
     let x: Vec<i32> = (0..64).collect();
-    let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
-    let mut y = DeviceBuf::<i32>::zeroed(&device, 64).unwrap();
+    let on_device = DeviceBuf::from_slice(device, &x).unwrap();
+    let mut y = DeviceBuf::<i32>::zeroed(device, 64).unwrap();
     for threads in [1, 5, 8, 32] {
         kernel.launch(stream.config(1, threads, 0), false, &on_device, &mut y).unwrap();
         let mut sums = x.clone();
@@ -278,6 +292,14 @@ fn rows_and_columns_are_told_apart() {
         let expected = |i: usize| sums[i] * 1000 + sums[i / 8 * 8 + 7];
         assert_eq!(y.to_vec().unwrap(), (0..64).map(expected).collect::<Vec<_>>(), "{threads}");
     }
+}
+
+#[test]
+fn rows_and_columns_are_told_apart() {
+    let (device, stream) = simulated();
+    let kernel = columns::load(&device).unwrap();
+    let on_device = DeviceBuf::from_slice(&device, &[1; 64]).unwrap();
+    let mut y = DeviceBuf::<i32>::zeroed(&device, 64).unwrap();
     kernel.launch(stream.config(1, 8, 0), true, &on_device, &mut y).unwrap();
     let said = stream.synchronize().unwrap_err().to_string();
     assert!(said.contains("a thread writes `tile[1][0]`, another reads it"), "{said}");
@@ -361,12 +383,11 @@ fn transposed(at: Index<2>, columns: usize, x: &[T], y: &mut Out<[T]>) {
     unsafe { *y.any_mut(c * rows + r) = x[r * columns + c] };
 }
 
-#[test]
-fn places_are_counted_along_the_last_axis_first() {
-    let (device, stream) = simulated();
-    let kernel = transposed::<u64>::load(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[1_u64, 2, 3, 4, 5, 6]).unwrap();
-    let mut y = DeviceBuf::<u64>::zeroed(&device, 6).unwrap();
+fn places_are_counted_along_the_last_axis_first(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = transposed::<u64>::load(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1_u64, 2, 3, 4, 5, 6]).unwrap();
+    let mut y = DeviceBuf::<u64>::zeroed(device, 6).unwrap();
     let shaped = kernel::Shaped::new(&mut y, [2, 3]);
     kernel.launch(stream.config(1, (4, 2), 0), 3, &x, shaped).unwrap();
     assert_eq!(y.to_vec().unwrap(), [1, 4, 2, 5, 3, 6]);

@@ -4,6 +4,7 @@ pub(crate) mod kernels;
 
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg_tests::on_each_device;
 
 use kernels::{histogram, in_order, of_f32, of_i64, of_u32, shared, tops};
 
@@ -23,10 +24,16 @@ fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * i % 253 + i % 3) as u8).collect()
 }
 
-#[test]
-fn a_histogram_counts_each_element_once() {
-    let device = Device::simulated(Simulation::default());
-    let mut pipeline = Counts::new(&device).unwrap();
+on_each_device! {
+    a_histogram_counts_each_element_once;
+    threads_append_what_they_keep;
+    methods_are_those_of_the_standard_library;
+    a_block_has_atomics_in_shared_memory;
+    accesses_come_in_the_order_in_which_they_are_written;
+}
+
+fn a_histogram_counts_each_element_once(device: &Device) {
+    let mut pipeline = Counts::new(device).unwrap();
     for len in [0, 1, 999, 1000, 54_321] {
         let x = bytes(len);
         let mut counts = [0_u32; 256];
@@ -37,16 +44,14 @@ fn a_histogram_counts_each_element_once() {
     }
 }
 
-#[test]
-fn threads_append_what_they_keep() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = tops::load(&device).unwrap();
+fn threads_append_what_they_keep(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = tops::load(device).unwrap();
     let x: Vec<f32> = (0..20_000).map(|i| (i as f32 * 0.37).sin()).collect();
-    let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
-    let mut greatest = DeviceBuf::from_slice(&device, &[f32::NEG_INFINITY]).unwrap();
-    let mut next = DeviceBuf::<u32>::zeroed(&device, 1).unwrap();
-    let mut kept = DeviceBuf::<f32>::zeroed(&device, x.len()).unwrap();
+    let on_device = DeviceBuf::from_slice(device, &x).unwrap();
+    let mut greatest = DeviceBuf::from_slice(device, &[f32::NEG_INFINITY]).unwrap();
+    let mut next = DeviceBuf::<u32>::zeroed(device, 1).unwrap();
+    let mut kept = DeviceBuf::<f32>::zeroed(device, x.len()).unwrap();
     let launch = stream.config(blocks(x.len(), 256), 256, 0);
     kernel.launch(launch, &on_device, 0.9, &mut greatest, &mut next, &mut kept).unwrap();
     let mut expected: Vec<f32> = x.iter().copied().filter(|&x| x >= 0.9).collect();
@@ -61,14 +66,14 @@ fn threads_append_what_they_keep() {
 
 /// What a kernel leaves of `own`, and what it finds.
 macro_rules! ran {
-    ($kernel:ident, $x:expr, $own:expr, [$number:ident; $count:literal]) => {{
-        let device = Device::simulated(Simulation::default());
-        let stream = Stream::new(&device).unwrap();
+    ($device:expr, $kernel:ident, $x:expr, $own:expr, [$number:ident; $count:literal]) => {{
+        let device = $device;
+        let stream = Stream::new(device).unwrap();
         let (x, own): (&[$number], &[$number]) = (&$x, &$own);
-        let on_device = DeviceBuf::from_slice(&device, x).unwrap();
-        let mut on_own = DeviceBuf::from_slice(&device, own).unwrap();
-        let mut found = DeviceBuf::<$number>::zeroed(&device, own.len() * $count).unwrap();
-        let kernel = $kernel::load(&device).unwrap();
+        let on_device = DeviceBuf::from_slice(device, x).unwrap();
+        let mut on_own = DeviceBuf::from_slice(device, own).unwrap();
+        let mut found = DeviceBuf::<$number>::zeroed(device, own.len() * $count).unwrap();
+        let kernel = $kernel::load(device).unwrap();
         let launch = stream.config(1, own.len() as u32, 0);
         kernel.launch(launch, &on_device, &mut on_own, &mut found).unwrap();
         let found: Vec<[$number; $count]> = found.to_vec().unwrap().as_chunks().0.to_vec();
@@ -76,30 +81,27 @@ macro_rules! ran {
     }};
 }
 
-#[test]
-fn methods_are_those_of_the_standard_library() {
-    let (own, found) = ran!(of_u32, [5, 9, u32::MAX, 1], [10, 3], [u32; 14]);
+fn methods_are_those_of_the_standard_library(device: &Device) {
+    let (own, found) = ran!(device, of_u32, [5, 9, u32::MAX, 1], [10, 3], [u32; 14]);
     assert_eq!(found[0], [10, 15, 6, 3, 1, 5, 5, 5, 15, 1, 15, 5, 9, 0]);
     assert_eq!(own[0], 0);
     assert_eq!(found[1][..3], [3, 2, 1]);
-    let (_, found) = ran!(of_i64, [-5, 9], [i64::MIN], [i64; 14]);
+    let (_, found) = ran!(device, of_i64, [-5, 9], [i64::MIN], [i64; 14]);
     assert_eq!(found[0][..2], [i64::MIN, i64::MAX - 4]);
     assert_eq!(found[0][6..9], [-5, -5, -15]);
-    let (own, found) = ran!(of_f32, [0.5, 4.0], [1.0], [f32; 8]);
+    let (own, found) = ran!(device, of_f32, [0.5, 4.0], [1.0], [f32; 8]);
     assert_eq!(found[0], [1.0, 1.5, -2.5, -2.5, 4.0, 1.0, 4.0, 3.0]);
     assert_eq!(own[0].to_bits(), (-0.0_f32).to_bits());
 }
 
-#[test]
-fn a_block_has_atomics_in_shared_memory() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = shared::load(&device).unwrap();
+fn a_block_has_atomics_in_shared_memory(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = shared::load(device).unwrap();
     let x: Vec<i64> = (0..100).map(|i| i * 37 % 91 - 40).collect();
-    let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+    let on_device = DeviceBuf::from_slice(device, &x).unwrap();
     for threads in [1_usize, 7, 32, 100] {
-        let mut totals = DeviceBuf::<i64>::zeroed(&device, 6).unwrap();
-        let mut floats = DeviceBuf::<f64>::zeroed(&device, 3).unwrap();
+        let mut totals = DeviceBuf::<i64>::zeroed(device, 6).unwrap();
+        let mut floats = DeviceBuf::<f64>::zeroed(device, 3).unwrap();
         kernel.launch(stream.config(3, threads as u32, 0), &on_device, &mut totals, &mut floats).unwrap();
         let x = &x[..threads];
         let (sum, least, greatest) =
@@ -116,14 +118,12 @@ fn a_block_has_atomics_in_shared_memory() {
     }
 }
 
-#[test]
-fn accesses_come_in_the_order_in_which_they_are_written() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
-    let kernel = in_order::load(&device).unwrap();
-    let x = DeviceBuf::from_slice(&device, &[70_u32, 71, 72, 73, 74]).unwrap();
-    let mut own = DeviceBuf::from_slice(&device, &[0_u32]).unwrap();
-    let mut found = DeviceBuf::<u32>::zeroed(&device, 8).unwrap();
+fn accesses_come_in_the_order_in_which_they_are_written(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let kernel = in_order::load(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[70_u32, 71, 72, 73, 74]).unwrap();
+    let mut own = DeviceBuf::from_slice(device, &[0_u32]).unwrap();
+    let mut found = DeviceBuf::<u32>::zeroed(device, 8).unwrap();
     kernel.launch(stream.config(1, 1, 0), &x, &mut own, &mut found).unwrap();
     assert_eq!(found.to_vec().unwrap(), [1, 7, 43_043, 77, 813, 9926, 11, 0]);
     assert_eq!(own.to_vec().unwrap(), [0]);
