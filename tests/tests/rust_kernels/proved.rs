@@ -4,6 +4,8 @@ use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::on_each_device;
 
+use crate::both::assert_said;
+
 /// All of these are proved.
 #[kernel]
 #[requires(x.len() == y.len() && z.len() >= x.len())]
@@ -125,5 +127,5 @@ fn an_end_that_is_included_is_checked(device: &Device) {
     assert_eq!(y.to_vec().unwrap(), [5; 4]);
     let launched = kernel.launch(stream.config(1, 4, 0), 3, 4, &x, &x, &mut y);
     let error = launched.and_then(|()| y.to_vec()).unwrap_err();
-    assert!(error.to_string().contains("the len is 4 but the index is 4"), "{error}");
+    assert_said(device, &error.to_string(), "proved.rs", &["the len is 4 but the index is 4"]);
 }

@@ -5,6 +5,8 @@ use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::on_each_device;
 
+use crate::both::assert_said;
+
 // ANCHOR: turn
 /// Each of several matrices transposed: `y[i, r, c] = x[i, c, r]`.
 #[kernel]
@@ -158,8 +160,8 @@ fn launches_have_the_axes_of_the_kernel_and_the_shape_of_the_memory(device: &Dev
     let text = said((2, 2, 1), (32, 1, 1), [3, 7]);
     assert!(text.contains("[3, 7]") && text.contains("24"), "{text}");
     let text = said((2, 2, 1), (3, 1, 1), [3, 8]);
-    assert!(text.contains("index out of bounds: the len is 50 but the index is 200"), "{text}");
-    assert!(text.contains("it was thread 0 of block [1, 0]"), "{text}");
+    let said = ["index out of bounds: the len is 50 but the index is 200", "it was thread 0 of block [1, 0]"];
+    assert_said(device, &text, "tiles.rs", &said);
 }
 
 // ANCHOR: matmul
@@ -264,6 +266,5 @@ fn threads_have_parts_of_tiles(device: &Device) {
     }
     let error = kernel.launch(stream.config((2, 1), 5, 0), Shaped::new(&mut y, [10, 9]));
     let text = error.and_then(|()| stream.synchronize()).unwrap_err().to_string();
-    assert!(text.contains("a tile has 4 parts, and the block 5 threads"), "{text}");
-    assert!(text.contains("tiles.rs"), "{text}");
+    assert_said(device, &text, "tiles.rs", &["a tile has 4 parts, and the block 5 threads"]);
 }
