@@ -48,10 +48,14 @@ impl Compared {
         let KernelSource::Rust(source) = module.source else { panic!("{}: not in Rust", self.name) };
         let text = unchecked(&source.joined());
         let unchecked = KernelModule::cuda("unchecked.cu", text.leak()).options(module.options);
+        let size = |module: &KernelModule, name: &str, form: &str| {
+            let file = folder.join(format!("{}-{architecture}-{form}.cubin", self.name));
+            size(module, name, architecture, &file)
+        };
         [
-            size(&by_hand, self.by_hand, architecture, folder),
-            size(module, self.info.symbol, architecture, folder),
-            size(&unchecked, self.info.symbol, architecture, folder),
+            size(&by_hand, self.by_hand, "by-hand"),
+            size(module, self.info.symbol, "checked"),
+            size(&unchecked, self.info.symbol, "unchecked"),
         ]
     }
 }
@@ -67,13 +71,12 @@ fn unchecked(text: &str) -> String {
     text.replace(store, "__builtin_unreachable();").replace(exit, "")
 }
 
-fn size(module: &KernelModule, name: &str, architecture: &str, folder: &Path) -> Size {
+fn size(module: &KernelModule, name: &str, architecture: &str, path: &Path) -> Size {
     let compiled = compile_for(module, architecture).unwrap_or_else(|error| panic!("{name}: {error}"));
     let lowered = compiled.names.iter().find(|(instance, _)| *instance == name).map(|(_, lowered)| lowered);
     let symbol = lowered.map_or(name, |lowered| lowered);
-    let path = folder.join("kernel.cubin");
-    fs::write(&path, &compiled.image).expect("a file");
-    let resources = output("cuobjdump", &["--dump-resource-usage"], &path);
+    fs::write(path, &compiled.image).expect("a file");
+    let resources = output("cuobjdump", &["--dump-resource-usage"], path);
     let line = after(&resources, &format!(" Function {symbol}:\n")).lines().next().unwrap_or_default();
     let number = |key: &str| {
         let value = line.split_whitespace().find_map(|word| word.strip_prefix(key));
@@ -81,7 +84,7 @@ fn size(module: &KernelModule, name: &str, architecture: &str, folder: &Path) ->
             .and_then(|value| value.parse::<u32>().ok())
             .unwrap_or_else(|| panic!("{key} of {name}: {resources}"))
     };
-    let text = output("nvdisasm", &["--print-code"], &path);
+    let text = output("nvdisasm", &["--print-code"], path);
     let body = after(&text, &format!("\n.text.{symbol}:\n"));
     let body = body.split("//----").next().unwrap_or_default();
     // `/*0010*/  IMAD R1, …`: each on a line of its own. The end is filled up.
