@@ -38,7 +38,7 @@
 //! | [`sum`]: [`sum_f32`], [`sum_f64`]; [`dot`]: [`dot_f32`], [`dot_f64`] | sums and dot products, the same bits on every run |
 //! | [`min`]: [`min_f32`], [`min_f64`]; [`max`]: [`max_f32`], [`max_f64`] | least and greatest elements |
 //! | [`histogram_u8`], [`histogram_f32`] | counts of bytes, and of floats in bins |
-//! | [`transpose`], [`matmul`] | matrices transposed and multiplied |
+//! | [`struct@transpose`], [`struct@matmul`] | matrices transposed and multiplied |
 //! | [`struct@stencil_3`], [`struct@stencil_5`], [`struct@jacobi`] | weighted sums of neighbours, and a step to the solution of Laplace's equation |
 //! | [`blur_rows`]: [`blur_rows_f32`], [`blur_rows_u8`]; [`struct@blur_columns_f32`], [`struct@blur_columns_u8`] | separable filters, such as a Gaussian blur with the weights of [`gaussian`] |
 //! | [`struct@box_rows_u8`], [`box_columns_u8`] | box blur of bytes |
@@ -70,8 +70,7 @@
 //! | `radius` | blurs | pixels on each side | |
 //! | `pixels`, `channels` | [`struct@normalize_chw`], [`struct@normalize_hwc`] | pixels of an image, values of a pixel | |
 //! | `columns`, `first`, `height` | [`struct@jacobi`] | elements of a row, the first row's number in the grid, rows of the grid | `c.start as u32` the first |
-//! | `batch`, `rows`, `columns` | [`transpose`] | matrices, rows and columns of each of `x` | `c.len as u32` matrices |
-//! | `m`, `n`, `k` | [`matmul`] | rows of `a`, columns of `b`, columns of `a` | `c.len as u32` rows of `a` |
+//! | `k` | [`struct@matmul`] | columns of `a`, which are rows of `b` | |
 //! | `rows`, `columns`, `k` | [`top_k`] | rows, scores of a row, results of a row | |
 //!
 //! A size that does not fit its slices is refused at the launch, on every device:
@@ -82,7 +81,7 @@
 //! A kernel can also be launched without a pipeline, on a [`Stream`](thalweg::streams::Stream):
 //!
 //! ```
-//! use thalweg::kernel::blocks;
+//! use thalweg::kernel::{Shaped, blocks};
 //! use thalweg::sim::Simulation;
 //! use thalweg::streams::Stream;
 //! use thalweg::{Device, DeviceBuf, ErrorKind};
@@ -93,11 +92,12 @@
 //! let x = DeviceBuf::from_slice(&device, &[0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0])?; // 2 rows of 3
 //! let mut y = DeviceBuf::zeroed(&device, 6)?;
 //!
-//! let grid = (blocks(3, 32), blocks(2, 32));
-//! transpose.launch(stream.config(grid, 256, 0), 1, 2, 3, &x, &mut y)?;
+//! let grid = (blocks(2, 32), blocks(3, 32));
+//! transpose.launch(stream.config(grid, 256, 0), &x, Shaped::new(&mut y, [1, 3, 2]))?;
 //! assert_eq!(y.to_vec()?, [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
 //!
-//! let refused = transpose.launch(stream.config(grid, 256, 0), 1, 3, 3, &x, &mut y).unwrap_err();
+//! let (less, y) = (x.slice(..5)?, Shaped::new(&mut y, [1, 3, 2]));
+//! let refused = transpose.launch(stream.config(grid, 256, 0), less, y).unwrap_err();
 //! assert!(matches!(refused.kind(), ErrorKind::Contract(contract) if contract.kernel() == "transpose"));
 //! # Ok::<(), thalweg::Error>(())
 //! ```
@@ -106,7 +106,7 @@
 //!
 //! No launch of these kernels touches memory outside its slices, whatever its grid, block and shared memory. A
 //! launch of a kernel in Rust with fewer threads than elements is refused, and so is one of a reduction with more
-//! blocks than results. Those in CUDA C++ are complete with any grid. `n` counts elements of this chunk, mostly
+//! blocks than results. [`struct@transpose`], [`struct@matmul`] and those in CUDA C++ are complete with any grid. `n` counts elements of this chunk, mostly
 //! `c.len as u32`.
 //!
 //! "The same bits" does not include the payload of a NaN, which differs from machine to machine.

@@ -45,10 +45,10 @@ unsafe extern "CUDA" {
     ///         chunk c = auto;
     ///         stage load { copy vectors -> v; }
     ///         stage score {
-    ///             transpose<<<(blocks(dimensions as usize, 32), blocks(c.len, 32).min(65_535)), 256>>>(
-    ///                 1, c.len as u32, dimensions, &v, out turned);
+    ///             transpose<<<(blocks(c.len, 32), blocks(dimensions as usize, 32)), 256>>>(
+    ///                 &v, out turned as [1, dimensions as usize, c.len]);
     ///             matmul<<<(blocks(c.len, 128), blocks(queries as usize, 128)), 256>>>(
-    ///                 queries, c.len as u32, dimensions, &q, &turned, out scores);
+    ///                 dimensions, &q, &turned, out scores as [queries as usize, c.len]);
     ///         }
     ///         stage select {
     ///             top_k<<<queries, 256>>>(queries, c.len as u32, k, &scores, out top, out places);

@@ -66,6 +66,8 @@ fn compared() -> Vec<Compared> {
         stencil_5: "stencil.cu" "stencil_5",
         jacobi: "stencil.cu" "jacobi",
         black_scholes: "black_scholes.cu" "black_scholes",
+        transpose: "transpose.cu" "transpose",
+        matmul: "matmul.cu" "matmul",
     }
 }
 

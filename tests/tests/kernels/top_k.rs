@@ -62,7 +62,10 @@ stream_pipeline! {
         device places: [u32; (rows * k) as usize] per chunk;
         chunk c = auto;
         stage load { copy scores -> d_scores; }
-        stage turn { transpose<<<grid, block>>>(1, c.len as u32, rows, &d_scores, out turned); }
+        stage turn {
+            transpose<<<grid, block.0 * block.1 * block.2>>>(
+                &d_scores, out turned as [1, rows as usize, c.len]);
+        }
         stage select {
             top_k<<<grid, block>>>(rows, c.len as u32, k, &turned, out top, out places);
             top_k_merge<<<grid, block>>>(rows, k, c.start as u32, &top, &places, &mut values, &mut indices);
@@ -361,10 +364,10 @@ stream_pipeline! {
         chunk c = auto;
         stage load { copy vectors -> v; }
         stage score {
-            transpose<<<(blocks(dimensions as usize, 32), blocks(c.len, 32)), 256>>>(
-                1, c.len as u32, dimensions, &v, out turned);
+            transpose<<<(blocks(c.len, 32), blocks(dimensions as usize, 32)), 256>>>(
+                &v, out turned as [1, dimensions as usize, c.len]);
             matmul<<<(blocks(c.len, 128), blocks(queries as usize, 128)), 256>>>(
-                queries, c.len as u32, dimensions, &q, &turned, out scores);
+                dimensions, &q, &turned, out scores as [queries as usize, c.len]);
         }
         stage select {
             top_k<<<queries, 256>>>(queries, c.len as u32, k, &scores, out top, out places);

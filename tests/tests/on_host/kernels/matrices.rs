@@ -12,14 +12,13 @@ fn launches() -> impl Iterator<Item = Launch> {
 
 #[test]
 fn transpositions() {
-    let mut bench = Bench::new("transpose.cu", &["transpose"]);
-    for [batch, rows, columns] in [[0, 3, 3], [2, 0, 4], [1, 1, 1], [2, 31, 33], [3, 5, 70], [1, 64, 65]] {
-        for launch in launches() {
-            let len = (batch * rows * columns) as usize;
-            let x = bench.random.any_floats(len);
-            same!(bench, transpose as "transpose", launch, Tolerance::Exact;
-                batch = value(batch), rows = value(rows), columns = value(columns), x = read(&x),
-                y = write(&vec![7.0; len]));
+    let mut bench = Bench::of::<transpose>();
+    for shape in [[0, 3, 3], [2, 0, 4], [1, 1, 1], [2, 31, 33], [3, 5, 70], [1, 64, 65]] {
+        for (grid, (x, y, z), shared) in launches() {
+            let len = shape.iter().product();
+            let (data, old) = (bench.random.any_floats(len), vec![7.0; len]);
+            same!(bench, transpose, (grid, (x * y * z, 1, 1), shared), Tolerance::Exact;
+                x = read(&data), y = formed((&old, shape)));
         }
     }
     bench.finish(168, 200_000);
@@ -29,78 +28,22 @@ fn transpositions() {
 const SIZES: [[u32; 3]; 7] =
     [[0, 3, 2], [3, 0, 2], [2, 3, 0], [1, 1, 1], [5, 130, 9], [129, 3, 17], [40, 60, 50]];
 
-/// Small whole numbers, whose products and sums are exact.
-#[test]
-fn products_of_whole_numbers() {
-    let mut bench = Bench::new("matmul.cu", &["matmul"]);
-    for [m, n, k] in SIZES {
-        for (grid, block, shared) in launches() {
-            let mut whole =
-                |len: u32| -> Vec<f32> { (0..len).map(|_| bench.random.below(41) as f32 - 20.0).collect() };
-            let (a, b) = (whole(m * k), whole(k * n));
-            // A product with 0 leaves a zero of either sign.
-            same!(bench, matmul as "matmul", (grid, block, shared), Tolerance::Ulps(0);
-                m = value(m), n = value(n), k = value(k), a = read(&a), b = read(&b),
-                c = write(&vec![7.0; (m * n) as usize]));
-        }
-    }
-    bench.finish(196, 100_000);
-}
+/// The grids of two dimensions.
+const FLAT: [(u32, u32, u32); 3] = [(1, 1, 1), (3, 2, 1), (1, 5, 1)];
 
-/// The kernel rounds each product and sum once together: the bits are those of `mul_add`, but for the sign of
-/// a zero. The host body rounds both. Each is less than `k * 2^-23` times the sum of the products' magnitudes
-/// away from the true value.
+/// Each product and sum are rounded once together, on both sides.
 #[test]
-fn products_of_floats() {
-    let bench = Bench::new("matmul.cu", &["matmul"]);
-    let mut random = Random::new(7);
-    let mut largest = 0.0_f64;
+fn products() {
+    let mut bench = Bench::of::<matmul>();
     for [m, n, k] in SIZES {
-        for (grid, block, shared) in launches() {
-            let (a, b) =
-                (random.floats((m * k) as usize, -1.0, 1.0), random.floats((k * n) as usize, -1.0, 1.0));
-            let [rows, columns, inner] = [m, n, k].map(|size| size as usize);
-            let mut found = vec![7.0_f32; rows * columns];
-            let sizes = [m, n, k].map(|size| Argument::value(&size));
-            let arrays = [
-                Argument::pointer(a.as_ptr()),
-                Argument::pointer(b.as_ptr()),
-                Argument::pointer(found.as_mut_ptr()),
-            ];
-            // SAFETY: the arrays have the elements that the sizes say.
-            unsafe {
-                bench.program.launch(
-                    "matmul",
-                    Turns::new(grid, block, shared),
-                    &[&sizes[..], &arrays].concat(),
-                )
-            }
-            .unwrap_or_else(|error| panic!("{error}"));
-            let device = |data: &[f32]| DeviceBuf::from_slice(&bench.device, data).expect("memory");
-            let (on_device, other, mut result) = (device(&a), device(&b), device(&found));
-            let kernel = matmul::load(&bench.device).expect("the kernel");
-            kernel
-                .launch(bench.stream.config(grid, block, shared), m, n, k, &on_device, &other, &mut result)
-                .expect("a launch");
-            let body = result.to_vec().expect("the product");
-            for (i, (&found, body)) in found.iter().zip(body).enumerate() {
-                let (row, column) = (i / columns, i % columns);
-                let pairs = (0..inner).map(|at| (a[row * inner + at], b[at * columns + column]));
-                let fused = pairs.clone().fold(0.0_f32, |sum, (a, b)| a.mul_add(b, sum));
-                assert!(found.is_close(fused, Tolerance::Ulps(0)), "[{i}] {found:?}, expected {fused:?}");
-                let magnitude: f64 = pairs.map(|(a, b)| f64::from(a * b).abs()).sum();
-                let bound = 2.0 * f64::from(k) * magnitude / f64::from(1 << 23);
-                let apart = (f64::from(found) - f64::from(body)).abs();
-                assert!(apart <= bound, "[{i}] {found:?}, the host body {body:?}");
-                largest = largest.max(apart / bound.max(f64::MIN_POSITIVE));
-            }
-            count(&bench.elements, found.len());
-            count(&bench.launches, 1);
+        for grid in FLAT {
+            let [a, b] = [m * k, k * n].map(|len| bench.random.any_floats(len as usize));
+            let (old, shape) = (vec![7.0; (m * n) as usize], [m, n].map(|size| size as usize));
+            same!(bench, matmul, (grid, (256, 1, 1), 0), Tolerance::Exact;
+                k = value(k), a = read(&a), b = read(&b), c = formed((&old, shape)));
         }
     }
-    println!("the largest difference is {largest:.3} of the bound");
-    assert!(largest > 0.0, "the sides round alike, so that the bound is too wide");
-    bench.finish(49, 24_000);
+    bench.finish(84, 40_000);
 }
 
 #[test]
