@@ -10,6 +10,7 @@ mod order;
 mod proved;
 mod random;
 mod refused;
+mod scans;
 mod scatter;
 mod sized;
 mod tiles;

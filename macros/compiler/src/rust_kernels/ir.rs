@@ -230,6 +230,9 @@ pub(super) enum Phase {
     FillParts(Filled, usize),
     /// The values, and how two are combined.
     Reduce(usize, usize),
+    /// What the first thread has before it, if a thread's own value does not count; the values, and how two are
+    /// combined.
+    Scan(Option<Expr>, usize, usize),
     Any(usize),
     Count(usize),
 }

@@ -1,6 +1,8 @@
 //! Blocks of threads on the host: one thread of the host runs the threads of a block one after another, phase
 //! by phase.
 
+mod scan;
+
 use std::array;
 use std::fmt;
 use std::ops;

@@ -10,6 +10,7 @@ mod jumps;
 mod loops;
 mod numbers;
 mod phases;
+mod scans;
 mod values;
 
 use super::ir::{Function, Local, LocalId};

@@ -42,15 +42,9 @@ impl Emitter<'_> {
                 Value::stable("tw::Unit{}")
             }
             Phase::Reduce(value, combine) => {
-                let [value, combine] = [*value, *combine].map(|closure| self.closure(closure).text);
-                // C++ alone knows the type that a `#[device]` function gives.
-                let ty = self.types.cpp(expr.ty).map(|ty| format!("<{ty}>")).unwrap_or_default();
-                let [ended, reduced] = ["ended", "reduced"].map(|name| self.temporary(name));
-                self.write(&format!("bool {ended} = false;"));
-                self.write(&format!("const auto {reduced} = tw::reduce{ty}({ended}, {value}, {combine});"));
-                self.return_if(&ended);
-                Value::stable(reduced)
+                self.combined("reduce", "reduced", expr.ty, None, [*value, *combine])
             }
+            Phase::Scan(start, value, combine) => self.scan(start.as_ref(), *value, *combine, expr.ty),
             Phase::Any(closure) => Value::of(format!("tw::any({})", self.closure(*closure).text)),
             Phase::Count(closure) => Value::of(format!("tw::count({})", self.closure(*closure).text)),
         }

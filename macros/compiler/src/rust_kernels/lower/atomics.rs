@@ -36,6 +36,10 @@ impl Lower<'_> {
             let help = "write it in a phase; in `block.each(|t| if t.rank() == 0 { … })` one thread does it";
             return Err(self.in_block(call, &what, help));
         }
+        if self.combines {
+            let what = format!("`{}` is where two values are combined, which any thread may do", text(call));
+            return Err(self.in_block(call, &what, "write it where the thread gives its value"));
+        }
         let number = self.types.number(of);
         if call.args.len() != operation.values + operation.orders.len() {
             // rustc reports the number of arguments.
@@ -135,6 +139,10 @@ impl Lower<'_> {
             return Ok(());
         }
         self.changes();
+        if self.combines {
+            let what = format!("`{}` is passed on where two values are combined", text(written));
+            return Err(self.in_block(written, &what, "call the function where the thread gives its value"));
+        }
         if matches!(self.level, Level::Block | Level::Closure(_)) {
             let what = format!("`{}` is passed on outside of a phase, by all threads", text(written));
             return Err(self.in_block(written, &what, "call the function in a phase"));

@@ -4,7 +4,7 @@ use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprLit, Lit, RangeLimits, UnOp};
 
 use super::literals::literal_kind;
-use super::{Lower, Lowered};
+use super::{Lower, Lowered, Reported};
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Binary, Block, Condition, Kind, Unary};
 use crate::rust_kernels::types::{Length, Literal, Number, Shape, Ty};
@@ -238,6 +238,10 @@ impl Lower<'_> {
 
     fn index(&mut self, index: &syn::ExprIndex) -> Lowered<(Kind, Ty)> {
         let base = self.place(&index.expr)?;
+        // A thread between the brackets would be a second error.
+        if matches!(self.types.shape(base.ty), Shape::Reported) {
+            return Err(Reported);
+        }
         if let Shape::Private(of) = *self.types.shape(base.ty) {
             if self.position(&index.index).is_some_and(|at| matches!(self.types.shape(at.ty), Shape::Thread))
             {

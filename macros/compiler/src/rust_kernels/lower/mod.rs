@@ -13,6 +13,7 @@ mod jumps;
 mod literals;
 mod patterns;
 mod phases;
+mod scans;
 mod scope;
 mod statements;
 mod structures;

@@ -5,6 +5,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, Pat};
 
 use super::context::{Level, Owner};
+use super::scans::SCANS;
 use super::{Lower, Lowered, Reported};
 use crate::groups::{peel, peel_expr};
 use crate::rust_kernels::ir::{self, Block, Closure, Kind, LocalId, Phase, Range, Statement};
@@ -31,6 +32,10 @@ const PHASES: [(&str, &str); 16] = [
     ("threads", "threads()"),
 ];
 
+fn methods() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    PHASES.iter().chain(&SCANS)
+}
+
 impl Lower<'_> {
     /// A method of a `Block`.
     pub(super) fn of_block(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
@@ -51,6 +56,9 @@ impl Lower<'_> {
             return self.shape(call, of);
         }
         self.outside_of_phases(call)?;
+        if let Some(scan) = self.scan(call, &arguments)? {
+            return Ok(scan);
+        }
         match (name.as_str(), &arguments[..]) {
             ("each", [phase]) => {
                 let thread = self.types.add(Shape::Thread);
@@ -68,12 +76,8 @@ impl Lower<'_> {
                 })
             }
             ("reduce", [value, combine]) => {
-                let (thread, ty) = (self.types.add(Shape::Thread), self.types.fresh());
-                let value = self.phase(value, &[thread], ty)?;
-                self.combines = true;
-                let combine = self.phase(combine, &[ty, ty], ty);
-                self.combines = false;
-                let combine = combine?;
+                let ty = self.types.fresh();
+                let (value, combine) = self.values_of_threads(value, combine, ty)?;
                 Ok((Kind::Phase(Box::new(Phase::Reduce(value, combine))), ty))
             }
             ("fill", [array, value]) => self.fill(array, value),
@@ -96,8 +100,8 @@ impl Lower<'_> {
                 let help = format!("write `let mut tile = {};`", text(call));
                 Err(self.report(call, "TW0911", "this shared array has no name", &[], &help))
             }
-            (known, _) if PHASES.iter().any(|(name, _)| *name == known) => {
-                let takes = PHASES.iter().find(|(name, _)| *name == known).map_or("", |(_, takes)| takes);
+            (known, _) if methods().any(|(name, _)| *name == known) => {
+                let takes = methods().find(|(name, _)| *name == known).map_or("", |(_, takes)| takes);
                 let what = format!("`{known}` has other arguments");
                 let help = format!("write `{}.{takes}`", text(&call.receiver));
                 Err(self.report(&call.method, "TW0911", &what, &[], &help))
@@ -106,6 +110,7 @@ impl Lower<'_> {
                 let message = format!("the method `{name}` of a `Block` is not in the language of kernels");
                 let notes = [
                     "a block has `each`, `fill`, `fill_columns`, `reduce`, `any`, `count`, `shared`, `private`, `index`, `blocks` and `threads`",
+                    "its threads get the values of those before them by `scan` and `scan_exclusive`",
                     "that of data with a shape has `tiles`, `rows`, `shape` and `fill_parts`",
                 ];
                 let help = "write it with these";

@@ -371,7 +371,12 @@ impl Walk<'_> {
                 }
                 self.closure(*closure, None);
             }
-            Phase::Reduce(value, combine) => {
+            Phase::Reduce(value, combine) | Phase::Scan(None, value, combine) => {
+                self.closure(*value, None);
+                self.closure(*combine, None);
+            }
+            Phase::Scan(Some(start), value, combine) => {
+                self.expr(start);
                 self.closure(*value, None);
                 self.closure(*combine, None);
             }
