@@ -70,12 +70,14 @@ pub fn blur_rows(
     let Some(y) = y.get_mut(at) else { return };
     let ([image, row, column], columns, radius) = (at.get(), columns as usize, radius as usize);
     let line = &x[(image * rows as usize + row) * columns..];
-    let weights = &weights[..2 * radius + 1];
+    let taps = 2 * radius + 1;
+    let weights = &weights[..taps];
     let mut sum = 0.0;
     if column >= radius && column + radius < columns {
-        let near = &line[column - radius..];
-        for (j, weight) in weights.iter().enumerate() {
-            sum += weight * near[j] as f32;
+        let first = column - radius;
+        let near = &line[first..first + taps];
+        for j in 0..taps {
+            sum += weights[j] * near[j] as f32;
         }
     } else {
         for (j, weight) in weights.iter().enumerate() {
@@ -134,9 +136,18 @@ pub fn blur_columns_u8(
 fn along_column(at: [usize; 3], shape: [usize; 2], radius: usize, weights: &[f32], x: &[f32]) -> f32 {
     let ([image, row, column], [rows, columns]) = (at, shape);
     let from = &x[image * rows * columns + column..];
+    let taps = 2 * radius + 1;
+    let weights = &weights[..taps];
     let mut sum = 0.0;
-    for (j, weight) in weights[..2 * radius + 1].iter().enumerate() {
-        sum += weight * from[clamped(row, j, radius, rows) * columns];
+    if row >= radius && row + radius < rows {
+        let near = &from[(row - radius) * columns..];
+        for j in 0..taps {
+            sum += weights[j] * near[j * columns];
+        }
+    } else {
+        for j in 0..taps {
+            sum += weights[j] * from[clamped(row, j, radius, rows) * columns];
+        }
     }
     sum
 }
@@ -167,13 +178,16 @@ pub fn box_rows_u8(at: Index<3>, rows: u32, columns: u32, radius: u32, x: &[u8],
     let Some(sums) = sums.get_mut(at) else { return };
     let ([image, row, column], columns, radius) = (at.get(), columns as usize, radius as usize);
     let line = &x[(image * rows as usize + row) * columns..];
+    let taps = 2 * radius + 1;
     let mut sum = 0;
     if column >= radius && column + radius < columns {
-        for pixel in &line[column - radius..column + radius + 1] {
-            sum += u32::from(*pixel);
+        let first = column - radius;
+        let near = &line[first..first + taps];
+        for j in 0..taps {
+            sum += u32::from(near[j]);
         }
     } else {
-        for j in 0..2 * radius + 1 {
+        for j in 0..taps {
             sum += u32::from(line[clamped(column, j, radius, columns)]);
         }
     }
