@@ -20,4 +20,5 @@ mod sized;
 mod speed;
 mod structs;
 mod tiles;
+mod warps;
 mod watched;
