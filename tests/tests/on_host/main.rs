@@ -14,6 +14,7 @@ mod scans;
 mod scatter;
 mod sized;
 mod tiles;
+mod warps;
 
 use thalweg::__private::{Kernel, KernelSource};
 use thalweg_tests::on_host::{Checks, OnHost, Program};

@@ -21,4 +21,5 @@ mod sized;
 mod speed;
 mod structs;
 mod tiles;
+mod warps;
 mod watched;

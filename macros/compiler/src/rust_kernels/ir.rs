@@ -233,6 +233,8 @@ pub(super) enum Phase {
     /// What the first thread has before it, if a thread's own value does not count; the values, and how two are
     /// combined.
     Scan(Option<Expr>, usize, usize),
+    /// An operation of each warp, its closures, and how far it goes.
+    Warps(&'static str, Vec<usize>, Option<Expr>),
     Any(usize),
     Count(usize),
 }

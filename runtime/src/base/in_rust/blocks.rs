@@ -2,6 +2,7 @@
 //! by phase.
 
 mod scan;
+mod warp;
 
 use std::array;
 use std::fmt;

@@ -7,36 +7,13 @@
 
 namespace tw {
 
-/// The value of the lane `by` before this one. The first `by` lanes get any value.
-template <class T> TW_FN T from_lane_before(T value, u32 by, u32 lanes) {
-    constexpr u32 WORDS = (sizeof(T) + 3) / 4;
-    u32 words[WORDS] = {};
-    memcpy(words, &value, sizeof(T));
-    for (u32 word = 0; word < WORDS; ++word) words[word] = __shfl_up_sync(lanes, words[word], by);
-    memcpy(&value, words, sizeof(T));
-    return value;
-}
-
-/// The values of the lanes up to this one, combined. `lanes` are those of the warp that there are.
-template <class T, class F> TW_FN T scan_of_warp(T value, u32 lanes, F combine) {
-    const u32 lane = threadIdx.x % 32;
-    TW_UNROLL
-    for (u32 by = 1; by < 32; by *= 2) {
-        const T other = from_lane_before(value, by, lanes);
-        if (lane >= by) value = combine(other, value);
-    }
-    return value;
-}
-
 /// The values of the threads up to this one, combined. If a thread of the block has ended, `ended` says so, and the
 /// result is any value.
 template <class T, class V, class F> TW_FN T scan(bool& ended, V value_of, F combine) {
     __shared__ T of_warps[32];
-    const u32 warp = threadIdx.x / 32, left = blockDim.x - warp * 32, count = left < 32 ? left : 32;
-    const u32 lanes = 0xffffffffu >> (32 - count);
+    const u32 warp = threadIdx.x / 32, count = count_of_lanes(), lanes = first_lanes(count);
     T value = value_of();
-    // A lane that has ended gives no value to combine.
-    if (__ballot_sync(lanes, 1) == lanes) value = scan_of_warp(value, lanes, combine);
+    if (are_there(lanes)) value = scan_of_warp(value, lanes, combine);
     if (threadIdx.x % 32 == count - 1) of_warps[warp] = value;
     ended = has_faulted();
     if (ended) return value;
@@ -58,10 +35,9 @@ template <class V, class F> TW_FN auto scan(bool& ended, V value_of, F combine) 
 /// `start` and the values of the threads before this one, combined, and `start` and those of all threads.
 template <class T, class V, class F> TW_FN Tuple<T, T> scan_exclusive(bool& ended, T start, V value_of, F combine) {
     __shared__ T of_warps[32];
-    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const u32 left = blockDim.x - warp * 32, count = left < 32 ? left : 32, lanes = 0xffffffffu >> (32 - count);
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, count = count_of_lanes(), lanes = first_lanes(count);
     T value = value_of(), before = value;
-    if (__ballot_sync(lanes, 1) == lanes) {
+    if (are_there(lanes)) {
         value = scan_of_warp(value, lanes, combine);
         before = from_lane_before(value, 1, lanes);
     }

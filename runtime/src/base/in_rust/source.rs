@@ -54,7 +54,7 @@ pub trait DeviceFunction {
 }
 
 /// Rust's numbers, slices and arrays, in C++.
-const HEADERS: [&str; 10] = [
+const HEADERS: [&str; 11] = [
     include_str!("numbers.cuh"),
     include_str!("integers.cuh"),
     include_str!("floats.cuh"),
@@ -63,6 +63,7 @@ const HEADERS: [&str; 10] = [
     include_str!("memory.cuh"),
     include_str!("atomics.cuh"),
     include_str!("blocks.cuh"),
+    include_str!("warps.cuh"),
     include_str!("scans.cuh"),
     include_str!("tiles.cuh"),
 ];

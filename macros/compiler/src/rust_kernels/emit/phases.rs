@@ -45,6 +45,7 @@ impl Emitter<'_> {
                 self.combined("reduce", "reduced", expr.ty, None, [*value, *combine])
             }
             Phase::Scan(start, value, combine) => self.scan(start.as_ref(), *value, *combine, expr.ty),
+            Phase::Warps(name, closures, by) => self.of_warps(name, closures, by.as_ref(), expr),
             Phase::Any(closure) => Value::of(format!("tw::any({})", self.closure(*closure).text)),
             Phase::Count(closure) => Value::of(format!("tw::count({})", self.closure(*closure).text)),
         }

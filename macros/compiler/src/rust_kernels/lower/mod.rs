@@ -20,6 +20,7 @@ mod structures;
 mod tiles;
 mod types;
 mod unchecked;
+mod warps;
 
 use proc_macro2::Span;
 use quote::ToTokens;

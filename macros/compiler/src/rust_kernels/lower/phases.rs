@@ -6,6 +6,7 @@ use syn::{Expr, ExprForLoop, ExprMethodCall, Pat};
 
 use super::context::{Level, Owner};
 use super::scans::SCANS;
+use super::warps::WARPS;
 use super::{Lower, Lowered, Reported};
 use crate::groups::{peel, peel_expr};
 use crate::rust_kernels::ir::{self, Block, Closure, Kind, LocalId, Phase, Range, Statement};
@@ -33,7 +34,7 @@ const PHASES: [(&str, &str); 16] = [
 ];
 
 fn methods() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    PHASES.iter().chain(&SCANS)
+    PHASES.iter().chain(&SCANS).chain(&WARPS)
 }
 
 impl Lower<'_> {
@@ -58,6 +59,9 @@ impl Lower<'_> {
         self.outside_of_phases(call)?;
         if let Some(scan) = self.scan(call, &arguments)? {
             return Ok(scan);
+        }
+        if let Some(of_warps) = self.of_warps(call, &arguments)? {
+            return Ok(of_warps);
         }
         match (name.as_str(), &arguments[..]) {
             ("each", [phase]) => {
@@ -111,6 +115,7 @@ impl Lower<'_> {
                 let notes = [
                     "a block has `each`, `fill`, `fill_columns`, `reduce`, `any`, `count`, `shared`, `private`, `index`, `blocks` and `threads`",
                     "its threads get the values of those before them by `scan` and `scan_exclusive`",
+                    "its warps have `shuffle`, `shuffle_up`, `shuffle_down`, `shuffle_xor`, `ballot`, `warp_any`, `warp_all`, `warp_reduce` and `warp_scan`",
                     "that of data with a shape has `tiles`, `rows`, `shape` and `fill_parts`",
                 ];
                 let help = "write it with these";
@@ -314,6 +319,8 @@ impl Lower<'_> {
     pub(super) fn of_thread(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
         match (call.method.to_string().as_str(), call.args.len()) {
             ("rank", 0) => Ok((Kind::Builtin("tw::rank()"), self.types.number(Number::Usize))),
+            ("lane", 0) => Ok((Kind::Builtin("tw::lane()"), self.types.number(Number::Usize))),
+            ("warp", 0) => Ok((Kind::Builtin("tw::warp()"), self.types.number(Number::Usize))),
             ("index", 0) => {
                 self.has_numbers(call)?;
                 Ok((Kind::Builtin("tw::index()"), self.types.add(Shape::Index(1))))
@@ -324,7 +331,8 @@ impl Lower<'_> {
             }
             (name, _) => {
                 let message = format!("the method `{name}` of a thread is not in the language of kernels");
-                let notes = ["a thread of a block has `rank`, `index`, `of_grid` and `of_block`"];
+                let notes =
+                    ["a thread of a block has `rank`, `lane`, `warp`, `index`, `of_grid` and `of_block`"];
                 Err(self.report(&call.method, "TW0908", &message, &notes, "write it with these"))
             }
         }

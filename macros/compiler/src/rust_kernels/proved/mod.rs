@@ -375,6 +375,12 @@ impl Walk<'_> {
                 self.closure(*value, None);
                 self.closure(*combine, None);
             }
+            Phase::Warps(_, closures, by) => {
+                closures.iter().for_each(|closure| self.closure(*closure, None));
+                if let Some(by) = by {
+                    self.expr(by);
+                }
+            }
             Phase::Scan(Some(start), value, combine) => {
                 self.expr(start);
                 self.closure(*value, None);

@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use super::warp::scan_of_warp;
 use super::{Block, BlockThread, BlockValue, Private, WARP};
 
 /// The order in which a scan combines depends on a thread's rank alone. In a warp, each value is combined with the
@@ -59,13 +60,7 @@ impl<const D: usize> Block<D> {
         let mut before = None;
         for (warp, values) in values.chunks_mut(WARP).enumerate() {
             let running = |lane: usize| self.running.set(Some(warp * WARP + lane));
-            for by in [1, 2, 4, 8, 16] {
-                // From the last on, so that each is combined with what the step before has left.
-                for lane in (by..values.len()).rev() {
-                    running(lane);
-                    values[lane] = combine(values[lane - by], values[lane]);
-                }
-            }
+            scan_of_warp(values, running, combine);
             if let Some(before) = before {
                 for (lane, value) in values.iter_mut().enumerate() {
                     running(lane);
