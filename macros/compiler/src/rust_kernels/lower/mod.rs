@@ -14,6 +14,7 @@ mod literals;
 mod patterns;
 mod phases;
 mod scope;
+mod shared_slices;
 mod statements;
 mod structures;
 mod tiles;
