@@ -118,7 +118,8 @@ pub mod kernel {
     pub use crate::base::extent::{Axis, Extent};
     pub use crate::base::in_rust::{
         AnyArray, AtomicF32, AtomicF64, Block, BlockIndex, BlockThread, BlockValue, Elements, Fill, Index,
-        Out, Own, OwnRow, OwnTile, Part, Private, Row, Rows, Shared, SharedArray, SharedAtomic, Tile, Tiles,
+        Out, Own, OwnRow, OwnTile, Part, Private, Row, Rows, Shared, SharedArray, SharedAtomic, SharedSlice,
+        Tile, Tiles,
     };
     pub use crate::base::threads::{Grid, Thread, blocks};
     pub use crate::device::launch::{

@@ -27,6 +27,8 @@
  * THALWEG_QUESTIONS=1      the record has the questions about kernels, too
  * THALWEG_FAULT=place      a thread of each launch of a kernel in Rust fails there
  * THALWEG_NO_FAULT=n       but for the first n launches
+ * THALWEG_NEEDED=n         and it leaves this number behind its place
+ * THALWEG_GIVEN=n          and this one behind that
  *
  * Compiled with -DWRITE_VALUE streams can write words of memory.
  */
@@ -1011,7 +1013,10 @@ static void fail(const Object *function) {
     for (Object *o = objects; place && o; o = o->older) {
         if (o->kind != 'd' || !o->live || o->graph != function->graph) continue;
         uint32_t *word = *(uint32_t **)o->memory;
-        if (o->bytes == sizeof word && holding('h', (uintptr_t)word, 4)) __atomic_store_n(word, place, __ATOMIC_RELEASE);
+        if (o->bytes != sizeof word || !holding('h', (uintptr_t)word, 12)) continue;
+        __atomic_store_n(word + 1, (uint32_t)from_environment("THALWEG_NEEDED", 0), __ATOMIC_RELAXED);
+        __atomic_store_n(word + 2, (uint32_t)from_environment("THALWEG_GIVEN", 0), __ATOMIC_RELAXED);
+        __atomic_store_n(word, place, __ATOMIC_RELEASE);
     }
 }
 

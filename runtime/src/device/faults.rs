@@ -27,8 +27,8 @@ impl Faults {
     /// The fault of a thread since the last call. Launches before it have completed.
     pub(crate) fn take(&self) -> Option<KernelFault> {
         match self.word.take() {
-            0 => None,
-            place => Some(self.source.fault(place)),
+            (0, _) => None,
+            (place, numbers) => Some(self.source.fault(place, numbers)),
         }
     }
 }

@@ -99,7 +99,7 @@ pub(crate) struct RawModule {
     pub fault: Option<FaultWord>,
 }
 
-/// A word of page-locked memory that lives as long as its device.
+/// A word of page-locked memory that lives as long as its device, and two numbers behind it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FaultWord {
     /// The address on the host. Its provenance is exposed.
@@ -108,7 +108,7 @@ pub(crate) struct FaultWord {
 }
 
 impl FaultWord {
-    /// The word at these addresses, which is a whole aligned `u32` that lives as long as the device.
+    /// The word at these addresses: three aligned `u32` that live as long as the device.
     pub(crate) fn new(host: usize, device: u64) -> Self {
         Self { host, device }
     }
@@ -121,12 +121,14 @@ impl FaultWord {
         self.device
     }
 
-    /// The place of a thread that has failed, and 0 from then on.
-    pub(crate) fn take(&self) -> u32 {
+    /// The place of a thread that has failed, and 0 from then on; and the numbers that it has left, if any.
+    pub(crate) fn take(&self) -> (u32, [u32; 2]) {
         let host = std::ptr::with_exposed_provenance_mut::<u32>(self.host);
-        // SAFETY: the word is aligned and lives as long as the device, which whoever has loaded a kernel
-        // holds. The host accesses it only atomically, and the device writes it as a whole.
-        unsafe { AtomicU32::from_ptr(host) }.swap(0, Ordering::AcqRel)
+        // SAFETY: the words are aligned and live as long as the device, which whoever has loaded a kernel
+        // holds. The host accesses them only atomically, and the device writes each as a whole.
+        let [place, first, second] = [0, 1, 2].map(|word| unsafe { AtomicU32::from_ptr(host.add(word)) });
+        let place = place.swap(0, Ordering::AcqRel);
+        (place, [first, second].map(|number| number.load(Ordering::Relaxed)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod atomics;
 mod blocks;
+mod dynamic;
 mod harness;
 mod jumps;
 mod kernels;

@@ -9,3 +9,4 @@ mod repeated_names;
 mod repeated_runs;
 mod replays;
 mod rust_kernels;
+mod shared_slices;

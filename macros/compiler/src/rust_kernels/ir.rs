@@ -209,6 +209,8 @@ pub(super) enum Kind {
     Builtin(&'static str),
     /// `block.shared::<T>()`, and how much longer than the type says a row is: the type says the rest.
     NewShared(Option<String>),
+    /// `block.shared_slice::<T>(n)`: the slice before it in the same memory, and the length.
+    NewSharedSlice(Option<LocalId>, Box<Expr>),
     /// `block.private(start)`
     NewPrivate(Box<Expr>),
     /// `sums[t]`: the thread's own of a private variable.

@@ -82,14 +82,13 @@ impl VisitMut for NamesShared {
         };
         if let (Pat::Ident(name), Some(init)) = (pattern, &mut local.init)
             && let Expr::MethodCall(call) = peel_expr(&init.expr)
-            && call.method == "shared"
-            && call.args.is_empty()
+            && let Some(watched) = watched_name(call)
             && let Some(turbofish) = &call.turbofish
             && !turbofish.args.iter().any(is_of_atomics)
         {
             let mut call = call.clone();
             let name = unraw(&name.ident);
-            call.method = Ident::new("watched_shared", call.method.span());
+            call.method = Ident::new(watched, call.method.span());
             call.args.push(parse_quote_spanned!(Span::mixed_site()=> #name));
             *init.expr = Expr::MethodCall(call);
         }
@@ -102,6 +101,15 @@ impl VisitMut for NamesShared {
             call.method = Ident::new("fill", call.method.span());
         }
         visit_mut::visit_expr_method_call_mut(self, call);
+    }
+}
+
+/// The method that gives a shared array or slice which is watched.
+fn watched_name(call: &ExprMethodCall) -> Option<&'static str> {
+    match (call.method.to_string().as_str(), call.args.len()) {
+        ("shared", 0) => Some("watched_shared"),
+        ("shared_slice", 1) => Some("watched_shared_slice"),
+        _ => None,
     }
 }
 

@@ -7,8 +7,11 @@ use super::api::Api;
 use super::page::{Page, Word};
 use crate::driver::{DriverResult, FaultWord};
 
+/// The words of a page from one fault's to the next's: a place, two numbers, and one that is left free.
+const WORDS: usize = 4;
+
 // Note 62: one word for each module.
-/// The words of one device. Each module of a kernel in Rust has one.
+/// The words of one device. Each module of a kernel in Rust has one, with room for the numbers behind it.
 pub(super) struct Faults(Mutex<State>);
 
 #[derive(Default)]
@@ -30,9 +33,10 @@ impl Faults {
             Some(word) => word,
             None => {
                 let page = Page::allocate(api)?;
-                let mut words = page.words();
-                let first = words.next();
-                state.free.extend(words.rev());
+                let mut words: Vec<_> = page.words().step_by(WORDS).collect();
+                words.reverse();
+                let first = words.pop();
+                state.free.extend(words);
                 state.pages.push(page);
                 first.unwrap_or_else(|| unreachable!("a page has words"))
             }

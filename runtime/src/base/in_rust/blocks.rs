@@ -9,6 +9,7 @@ use std::fmt;
 use std::ops;
 use std::rc::Rc;
 
+use super::dynamic::Dynamic;
 use super::fault;
 use super::launch;
 use super::native::{BlockIndex, Index};
@@ -29,6 +30,7 @@ pub struct Block<const D: usize = 1> {
     pub(super) place: [usize; 3],
     pub(super) grid: [usize; 3],
     pub(super) threads: usize,
+    pub(super) dynamic: Rc<Dynamic>,
     /// The thread that runs.
     pub(super) running: Rc<Running>,
 }
@@ -498,7 +500,8 @@ pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() ->
         let mut kernel = kernel();
         let place = [number / columns / rows, number / columns % rows, number % columns];
         let running = Rc::new(Running::of_blocks(grid, D, threads));
-        let block = Block { place, grid, threads, running: Rc::clone(&running) };
+        let dynamic = Dynamic::new(of.shared);
+        let block = Block { place, grid, threads, dynamic, running: Rc::clone(&running) };
         fault::in_block(&place[3 - D..], &running, || kernel(block))
     });
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
+use super::dynamic::TooLittle;
 use super::running::Running;
 use crate::base::unwind::panic_message;
 
@@ -23,7 +24,8 @@ pub struct KernelFault {
 /// The thread that has failed, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FaultThread {
-    /// A GPU tells the line alone, and the message of a race names both threads.
+    /// A GPU tells the line alone, and the message of a race names both threads. Where shared memory is lacking, it
+    /// is so for all of a block.
     Unknown,
     /// The thread of an index, the axis that varies fastest last; and the threads of a block, as `[x, y, z]`.
     OfIndex(Vec<usize>, [u32; 3]),
@@ -34,7 +36,7 @@ pub(crate) enum FaultThread {
 /// Where the thread and the message of a fault come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// The kernel has run on the host.
+    /// The kernel has run on the host, or a GPU has told all that there is to know.
     All,
     /// A GPU has told the line. The host has run the launch again, and a thread has failed at that line.
     Again,
@@ -157,6 +159,12 @@ impl KernelFault {
         let message =
             "an index out of bounds, an overflow, a division by zero or a false assertion".to_owned();
         Self { place, thread: FaultThread::Unknown, message, known: Known::Line(None), is_race: false }
+    }
+
+    /// A GPU tells all of this: each block of the launch has too little shared memory.
+    pub(super) fn of_shared(place: (String, u32), lacking: &TooLittle) -> Self {
+        let message = lacking.to_string();
+        Self { place: Some(place), thread: FaultThread::Unknown, message, known: Known::All, is_race: false }
     }
 
     /// Goes on as a panic, which carries the fault.

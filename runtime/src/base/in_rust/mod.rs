@@ -11,6 +11,7 @@ mod blocks;
 #[cfg(feature = "complex")]
 mod complex;
 mod constant;
+mod dynamic;
 mod fault;
 mod launch;
 mod native;
@@ -22,6 +23,7 @@ mod tiles;
 mod types;
 mod unchecked;
 mod watched;
+mod watched_slice;
 
 pub use fault::KernelFault;
 pub(crate) use fault::{Known, Lacking};
@@ -30,6 +32,7 @@ pub use any::AnyArray;
 pub use atomics::{AtomicF32, AtomicF64, KernelAtomic, SharedAtomic};
 pub use blocks::{Block, BlockThread, BlockValue, Private, Shared, SharedArray, blocks, sealed};
 pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
+pub use dynamic::SharedSlice;
 pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
 pub use replay::Copies;

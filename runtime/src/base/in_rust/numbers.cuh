@@ -7,7 +7,7 @@
 //      of a product, and the counting and reversing of bits;
 //   3. blocks.cuh: `tw::undefined` and `tw::has_threads`;
 //   4. halves.cuh: `f32` to `f16`, and `f16` to `f32`;
-//   5. `tw::fault`, which is defined after the headers.
+//   5. `tw::fault` and `tw::too_little`, which are defined after the headers.
 #ifndef THALWEG_NUMBERS
 #define THALWEG_NUMBERS
 

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 use std::ptr;
 
+use super::dynamic::TooLittle;
 use super::fault::KernelFault;
 use super::types::{RustType, StructLayout};
 
@@ -54,7 +55,7 @@ pub trait DeviceFunction {
 }
 
 /// Rust's numbers, slices and arrays, in C++.
-const HEADERS: [&str; 11] = [
+const HEADERS: [&str; 12] = [
     include_str!("numbers.cuh"),
     include_str!("integers.cuh"),
     include_str!("floats.cuh"),
@@ -65,6 +66,7 @@ const HEADERS: [&str; 11] = [
     include_str!("blocks.cuh"),
     include_str!("warps.cuh"),
     include_str!("scans.cuh"),
+    include_str!("dynamic.cuh"),
     include_str!("tiles.cuh"),
 ];
 
@@ -72,7 +74,7 @@ const HEADERS: [&str; 11] = [
 pub(crate) const FAULT_VARIABLE: &str = "thalweg_fault";
 
 /// A thread that fails leaves its place in a word of the host's memory, and ends. The device goes on, and the
-/// run is reported as failed.
+/// run is reported as failed. One for whose block the launch has too little shared memory leaves two more numbers.
 const FAULT: &str = r#"#ifdef __CUDACC_RTC__
 extern "C" { __constant__ volatile u32* thalweg_fault; }
 static __device__ __forceinline__ void tw::fault(u32 place) {
@@ -80,13 +82,23 @@ static __device__ __forceinline__ void tw::fault(u32 place) {
     // NVRTC 13.0 must not be told that what follows is unreachable: it then drops iterations of loops.
     asm volatile("exit;");
 }
+static __device__ __forceinline__ void tw::too_little(u32 line, u32 needed, u32 given) {
+    thalweg_fault[1] = needed;
+    thalweg_fault[2] = given;
+    fault(0xfffu << 20 | line);
+}
 #else
 static inline void tw::fault(u32 place) { faulted(place); }
+static inline void tw::too_little(u32 line, u32, u32) { fault(0xfffu << 20 | line); }
 #endif
 "#;
 
 /// The bits of a place that are the line. The others count the functions that the kernel calls.
 const LINE_BITS: u32 = 20;
+
+/// In place of a function, of which no kernel has so many: the launch has too little shared memory for a line of the
+/// kernel.
+const TOO_LITTLE: u32 = 0xfff;
 
 impl fmt::Debug for RustSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,9 +134,12 @@ impl RustSource {
         program
     }
 
-    /// What a thread that has failed left in the word for faults.
-    pub(crate) fn fault(&'static self, place: u32) -> KernelFault {
+    /// What a thread that has failed left in the word for faults, and the two numbers behind it.
+    pub(crate) fn fault(&'static self, place: u32, [needed, given]: [u32; 2]) -> KernelFault {
         let (function, line) = (place >> LINE_BITS, place & ((1 << LINE_BITS) - 1));
+        if function == TOO_LITTLE {
+            return KernelFault::of_shared((self.file.to_owned(), line), &TooLittle { needed, given });
+        }
         let order = self.order();
         let source = order.iter().rev().nth(function as usize);
         KernelFault::of_line(source.map(|source| (source.file.to_owned(), line)))

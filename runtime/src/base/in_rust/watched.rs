@@ -9,6 +9,7 @@ use std::slice::SliceIndex;
 
 use super::any::AnyArray;
 use super::blocks::{Block, Shared, sealed};
+use super::dynamic::Dynamic;
 use super::fault;
 use super::launch;
 use super::native::{BlockIndex, Index, Out, Own};
@@ -429,7 +430,8 @@ pub fn watched_blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl
     for number in 0..grid.iter().product() {
         running.begin_block();
         let place = index_of(number, grid);
-        let block = Block { place, grid, threads, running: Rc::clone(&running) };
+        let dynamic = Dynamic::new(of.shared);
+        let block = Block { place, grid, threads, dynamic, running: Rc::clone(&running) };
         if let Err(fault) = fault::in_block(&place[3 - D..], &running, || kernel(block)) {
             fault.resume();
         }

@@ -26,6 +26,9 @@ impl Pipeline {
     /// memory is as the run has left it.
     pub(super) fn again(&mut self, found: Box<Fault>, chunks: usize) -> Box<Fault> {
         let Some(place) = found.fault.place.clone() else { return found };
+        if found.fault.known == Known::All {
+            return found;
+        }
         match self.first_again(&found, &place, chunks) {
             Ok((fault, chunk)) => Box::new(Fault { fault, chunk: Some(chunk), ..*found }),
             Err(lacking) => {

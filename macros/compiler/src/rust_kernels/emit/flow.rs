@@ -67,6 +67,9 @@ impl Emitter<'_> {
                 self.write(&format!("__shared__ __align__(16) {ty} {cpp};"));
                 self.write(&format!("tw::undefined(&{cpp});"));
             }
+            (Pattern::Name(name), Kind::NewSharedSlice(after, length)) => {
+                self.shared_slice(*name, *after, length, value.line);
+            }
             (Pattern::Name(name), _) => {
                 if self.together && self.is_known(value) {
                     self.known.push(*name);

@@ -1,6 +1,6 @@
 //! Phases of blocks.
 
-use super::super::ir::{Expr, Filled, Phase};
+use super::super::ir::{Expr, Filled, LocalId, Phase};
 use super::super::types::{Length, Shape, Ty};
 use super::{Emitter, Value};
 
@@ -59,6 +59,18 @@ impl Emitter<'_> {
         let Shape::Array(row, Length(rows)) = self.types.shape(*array) else { return None };
         let Shape::Array(of, Length(columns)) = self.types.shape(*row) else { return None };
         Some(format!("tw::Array<tw::Padded<{}, {columns}, {padding}>, {rows}>", self.types.cpp(*of)?))
+    }
+
+    /// A slice of the launch's shared memory, behind the one before it.
+    pub(super) fn shared_slice(&mut self, name: LocalId, after: Option<LocalId>, length: &Expr, line: usize) {
+        let Shape::Shared(slice) = *self.types.shape(self.local(name).ty) else { return };
+        let Shape::Slice(element) = *self.types.shape(slice) else { return };
+        let element = self.types.cpp(element).unwrap_or_default();
+        let (length, line) = (self.operand(length).text, self.place(line));
+        let after = after.map_or_else(|| "0".to_owned(), |after| format!("{}.end", self.local(after).cpp));
+        let cpp = self.local(name).cpp.clone();
+        let made = format!("tw::shared_slice<{element}>({after}, {length}, {line})");
+        self.write(&format!("const tw::SharedSlice<{element}> {cpp} = {made};"));
     }
 
     fn fill_part(&mut self, part: &str, of: [&Expr; 2], closure: usize) {

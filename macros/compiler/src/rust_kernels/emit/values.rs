@@ -105,6 +105,7 @@ impl Emitter<'_> {
             | Kind::Deref(a)
             | Kind::Field(a, _)
             | Kind::NewPrivate(a)
+            | Kind::NewSharedSlice(_, a)
             | Kind::Mine(a) => self.has_effects(a),
             Kind::Binary(_, a, b)
             | Kind::Compare(_, a, b)

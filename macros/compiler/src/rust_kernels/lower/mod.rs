@@ -15,6 +15,7 @@ mod patterns;
 mod phases;
 mod scans;
 mod scope;
+mod shared_slices;
 mod statements;
 mod structures;
 mod tiles;

@@ -14,7 +14,7 @@ use crate::rust_kernels::types::{Length, Number, Shape, Ty};
 use crate::text::text;
 
 /// The methods of a block, and how they are called.
-const PHASES: [(&str, &str); 16] = [
+const PHASES: [(&str, &str); 18] = [
     ("each", "each(|t| …)"),
     ("fill", "fill(&mut tile, |i| …)"),
     ("fill_columns", "fill_columns(&mut tile, |[r, c]| …)"),
@@ -24,6 +24,8 @@ const PHASES: [(&str, &str); 16] = [
     ("count", "count(|t| …)"),
     ("shared", "shared::<[f32; 256]>()"),
     ("shared_padded", "shared_padded::<[[f32; 32]; 32], 1>()"),
+    ("shared_slice", "shared_slice::<f32>(n)"),
+    ("shared_bytes", "shared_bytes()"),
     ("private", "private(start)"),
     ("tiles", "tiles::<32, 32>(y)"),
     ("rows", "rows(y)"),
@@ -43,11 +45,14 @@ impl Lower<'_> {
         let name = call.method.to_string();
         let usize = self.types.number(Number::Usize);
         let arguments: Vec<&Expr> = call.args.iter().collect();
-        if let (name @ ("index" | "blocks" | "threads"), []) = (name.as_str(), &arguments[..]) {
-            if name != "threads" {
+        if let (name @ ("index" | "blocks" | "threads" | "shared_bytes"), []) =
+            (name.as_str(), &arguments[..])
+        {
+            if matches!(name, "index" | "blocks") {
                 self.has_numbers(call)?;
             }
             return Ok(match name {
+                "shared_bytes" => (Kind::Builtin("tw::shared_bytes()"), usize),
                 "index" => (Kind::Builtin("tw::block_index()"), self.types.add(Shape::BlockIndex)),
                 "blocks" => (Kind::Builtin("tw::blocks()"), usize),
                 _ => (Kind::Builtin("tw::threads()"), usize),
@@ -100,7 +105,7 @@ impl Lower<'_> {
                 let help = format!("write `for at in {} {{ … }}`", text(call));
                 Err(self.absent(call, "an iterator outside of a `for`", &help))
             }
-            ("shared" | "shared_padded", []) => {
+            ("shared" | "shared_padded", []) | ("shared_slice", [_]) => {
                 let help = format!("write `let mut tile = {};`", text(call));
                 Err(self.report(call, "TW0911", "this shared array has no name", &[], &help))
             }
@@ -113,7 +118,7 @@ impl Lower<'_> {
             _ => {
                 let message = format!("the method `{name}` of a `Block` is not in the language of kernels");
                 let notes = [
-                    "a block has `each`, `fill`, `fill_columns`, `reduce`, `any`, `count`, `shared`, `private`, `index`, `blocks` and `threads`",
+                    "a block has `each`, `fill`, `fill_columns`, `reduce`, `any`, `count`, `shared`, `shared_slice`, `private`, `index`, `blocks` and `threads`",
                     "its threads get the values of those before them by `scan` and `scan_exclusive`",
                     "its warps have `shuffle`, `shuffle_up`, `shuffle_down`, `shuffle_xor`, `ballot`, `warp_any`, `warp_all`, `warp_reduce` and `warp_scan`",
                     "that of data with a shape has `tiles`, `rows`, `shape` and `fill_parts`",
@@ -124,12 +129,14 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether the method call makes a shared array.
+    /// Whether the method call makes a shared array or slice.
     pub(super) fn is_shared(&self, call: &ExprMethodCall) -> bool {
         let of_block = |block: ir::Expr| matches!(self.types.shape(block.ty), Shape::Block);
-        (call.method == "shared" || call.method == "shared_padded")
-            && call.args.is_empty()
-            && self.position(&call.receiver).is_some_and(of_block)
+        let is_made = match call.args.len() {
+            0 => call.method == "shared" || call.method == "shared_padded",
+            count => count == 1 && call.method == "shared_slice",
+        };
+        is_made && self.position(&call.receiver).is_some_and(of_block)
     }
 
     /// `block.shared::<[f32; 256]>()`, which a `let` names.
@@ -230,7 +237,9 @@ impl Lower<'_> {
             }
         };
         let usize = self.types.number(Number::Usize);
-        let Shape::Array(inner, _) = *self.types.shape(of) else { return Err(Reported) };
+        let (Shape::Array(inner, _) | Shape::Slice(inner)) = *self.types.shape(of) else {
+            return Err(Reported);
+        };
         let (at, element) = match *self.types.shape(inner) {
             Shape::Array(element, _) => {
                 (self.types.add(Shape::Array(usize, Length("2".to_owned()))), element)

@@ -95,7 +95,10 @@ impl Lower<'_> {
         };
         let value = match (pattern, &init.diverge, peel_expr(&init.expr)) {
             (Pat::Ident(_), None, syn::Expr::MethodCall(call)) if self.is_shared(call) => {
-                self.shared(call)?
+                match call.args.first() {
+                    Some(length) => self.shared_slice(call, length)?,
+                    None => self.shared(call)?,
+                }
             }
             _ => self.value(&init.expr)?,
         };

@@ -69,7 +69,9 @@ impl Lower<'_> {
         self.no_whole_padded(&call.receiver)?;
         let at = self.value(at)?;
         let usize = self.types.number(Number::Usize);
-        let Shape::Array(row, _) = *self.types.shape(array) else { return Err(Reported) };
+        let (Shape::Array(row, _) | Shape::Slice(row)) = *self.types.shape(array) else {
+            return Err(Reported);
+        };
         let (place, element) = match *self.types.shape(row) {
             Shape::Array(element, _) => {
                 (self.types.add(Shape::Array(usize, Length("2".to_owned()))), element)

@@ -144,6 +144,9 @@ impl Walk<'_> {
     /// Notes what a name without `mut` stands for.
     fn bind(&mut self, pattern: &Pattern, value: &Expr) {
         match (pattern, &value.kind) {
+            (Pattern::Name(name), Kind::NewSharedSlice(_, length)) => {
+                self.lengths[name.0] = self.term(length)
+            }
             (Pattern::Name(name), _) if !self.locals[name.0].mutable => {
                 let ty = self.locals[name.0].ty;
                 if self.is_number(ty) {
@@ -244,6 +247,7 @@ impl Walk<'_> {
             | Kind::PartOfTile(a)
             | Kind::Convert(_, _, a)
             | Kind::NewPrivate(a)
+            | Kind::NewSharedSlice(_, a)
             | Kind::Mine(a)
             | Kind::Return(Some(a))
             | Kind::Break(_, Some(a))
@@ -398,8 +402,7 @@ impl Walk<'_> {
         let mut body = mem::replace(&mut closure.body, nothing(ty));
         self.apart(|walk| {
             if let (Some(array), Some(index)) = (fills, parameter)
-                && let Shape::Shared(array) = *walk.types.shape(walk.locals[array.0].ty)
-                && let Some(length) = walk.array_length(array)
+                && let Some(length) = walk.shared_length(array)
                 && !walk.locals[index.0].mutable
                 && walk.is_number(walk.locals[index.0].ty)
             {

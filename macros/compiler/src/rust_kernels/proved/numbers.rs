@@ -7,13 +7,14 @@ use super::Walk;
 use super::terms::Term;
 
 /// What the launch gives a thread, which is the same number each time.
-const OF_THE_LAUNCH: [&str; 6] = [
+const OF_THE_LAUNCH: [&str; 7] = [
     "tw::index()",
     "tw::rank()",
     "tw::threads()",
     "tw::block_index()",
     "tw::blocks()",
     "tw::threads_of_grid()",
+    "tw::shared_bytes()",
 ];
 
 impl Walk<'_> {
@@ -68,9 +69,11 @@ impl Walk<'_> {
             return None;
         }
         match &of.kind {
+            // A shared slice is `mut` to be filled, and never assigned.
             Kind::Local(id) if !self.locals[id.0].mutable => {
                 Some(self.lengths[id.0].clone().unwrap_or(Term::Length(*id)))
             }
+            Kind::Local(id) => self.shared_length(*id),
             Kind::Part(base, None, None, _) => self.length(base),
             Kind::Part(_, from, Some(to), false) => match (from.as_deref(), &to.kind) {
                 (None, _) => self.term(to),
@@ -87,6 +90,15 @@ impl Walk<'_> {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// The length of an array or a slice in shared memory. A slice is `mut` to be filled, and never assigned.
+    pub(super) fn shared_length(&self, id: LocalId) -> Option<Term> {
+        let Shape::Shared(of) = *self.types.shape(self.locals[id.0].ty) else { return None };
+        match self.types.shape(of) {
+            Shape::Slice(_) => Some(self.lengths[id.0].clone().unwrap_or(Term::Length(id))),
+            _ => self.array_length(of),
         }
     }
 

@@ -197,6 +197,10 @@ fn threads_of_a_block_know_their_shares() {
     let fill = "let mut tile = block.shared::<[f32; 64]>(); let mut next = block.shared::<[f32; 64]>();
         block.fill(&mut tile, |i| x[i]); block.fill(&mut next, |i| tile[i] + tile[i + 1]);";
     assert_eq!(kernel("x.len() >= 64", fill), (names(&["tile"]), names(&["x"])));
+    let slice = "let n = x.len(); let mut part = block.shared_slice::<f32>(n); let mut next = block.shared_slice::<f32>(8);
+        block.fill(&mut part, |i| x[i] * z[i]); block.fill(&mut next, |i| part[i]);
+        block.each(|t| { for i in t.of_block(n) { let v = part[i] + next[i % next.len()]; } });";
+    assert_eq!(kernel("x.len() == z.len()", slice), (names(&["part"]), names(&["x", "z", "part", "next"])));
 }
 
 #[test]
