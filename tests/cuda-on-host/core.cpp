@@ -239,6 +239,8 @@ bool open_warp(size_t first) {
         memset(exchange.values, UNWRITTEN, sizeof exchange.values);
         bool complete = true;
         for (size_t lane = 0; lane < 32; lane++) {
+            const bool is_one = first + lane < threads.size();
+            if (is_one && threads[first + lane].state == State::Faulted) exchange.faulted |= 1u << lane;
             if (!(thread.mask >> lane & 1) || !lives(first + lane)) continue;
             const Thread& other = threads[first + lane];
             complete = complete && is_partner(thread, other);

@@ -63,6 +63,8 @@ struct Exchange {
     unsigned char values[32][WORD];
     // The lanes that are there.
     uint32_t there;
+    // Those that have faulted: what is read of one is undefined, as nobody is to use it.
+    uint32_t faulted;
 };
 
 // Waits for all threads of the block, and returns how many of them said yes.

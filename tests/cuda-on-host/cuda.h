@@ -88,10 +88,10 @@ static inline void __threadfence_system() {}
 
 namespace on_host {
 
-// What lane `source` has brought. That of a lane which the mask does not have is undefined: a NaN, or all
-// bits.
+// What lane `source` has brought. That of a lane which the mask does not have, or which has faulted, is undefined:
+// a NaN, or all bits.
 template <class T> T brought(const Exchange& exchange, Place place, unsigned int mask, unsigned int source) {
-    if ((mask >> source & 1) && !(exchange.there >> source & 1)) {
+    if ((mask >> source & 1) && !((exchange.there | exchange.faulted) >> source & 1)) {
         fail("`%s` in %s:%u: lane %u reads lane %u, which has ended or which the block does not have",
              place.what, place.file, place.line, lane(), source);
     }

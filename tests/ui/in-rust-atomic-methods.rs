@@ -1,4 +1,4 @@
-// Methods that atomics do not have, of what is no atomic, and a `match` of an exchange.
+// Methods that atomics do not have, of what is no atomic, and a `match` of an exchange with a guard.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -12,8 +12,8 @@ fn k(i: Index, x: &[u32], counts: &[AtomicU32], sums: &[AtomicF32]) {
     counts[0].fetch_update(Relaxed, Relaxed, |x| Some(x + 1));
     counts[0].compare_exchange_weak(0, 1, Relaxed, Relaxed);
     match counts[0].compare_exchange(0, 1, Relaxed, Relaxed) {
-        Ok(found) => {}
-        Err(found) => {}
+        Ok(found) if found > 3 => {}
+        _ => {}
     }
     let mine = AtomicU32::new(0);
 }

@@ -8,7 +8,7 @@ use thalweg::prelude::*;
 use thalweg_tests::on_host::Argument;
 
 use super::blocks::{program, run, simulated, slice, slice_mut};
-use kernels::{histogram, in_order, of_f32, of_f64, of_i32, of_i64, of_u32, of_u64, shared, tops};
+use kernels::{histogram, in_order, matched, of_f32, of_f64, of_i32, of_i64, of_u32, of_u64, shared, tops};
 
 const ORDERS: std::ops::Range<u64> = 0..6;
 
@@ -141,4 +141,24 @@ fn accesses_come_in_the_order_in_which_they_are_written() {
     .concat();
     assert_eq!(run::<in_order>(&program, 1, 1, 0, &all).faults, []);
     assert_eq!((&found[..], &found_own[..]), (&expected.to_vec().unwrap()[..], &own.to_vec().unwrap()[..]));
+}
+
+#[test]
+fn the_outcome_of_an_exchange_is_matched() {
+    let (device, stream) = simulated();
+    let (kernel, program) = (matched::load(&device).unwrap(), program::<matched>());
+    let x: Vec<u32> = (0..40).collect();
+    let own: Vec<u32> = (0..40).map(|i| i / 3 * 3).collect();
+    let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+    let mut on_own = DeviceBuf::from_slice(&device, &own).unwrap();
+    let mut expected = DeviceBuf::<u32>::zeroed(&device, 160).unwrap();
+    kernel.launch(stream.config(2, 32, 0), &on_device, &mut on_own, &mut expected).unwrap();
+    let expected = expected.to_vec().unwrap();
+    // The element 3 is 3, and 4 is not.
+    assert_eq!(expected[12..20], [1003, 507, 1, 9, 2003, 3, 1, 9]);
+    let (mut own, mut found) = (own, vec![0_u32; 160]);
+    let found_in_cpp = [Argument::pointer(found.as_mut_ptr()), Argument::value(&40_u64)];
+    let all = [slice(&x), slice_mut(&mut own), found_in_cpp].concat();
+    assert_eq!(run::<matched>(&program, 2, 32, 0, &all).faults, []);
+    assert_eq!((found, own), (expected, on_own.to_vec().unwrap()));
 }

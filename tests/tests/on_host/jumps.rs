@@ -9,7 +9,7 @@ use super::blocks::{program, run, simulated, slice, slice_mut};
 #[path = "../rust_kernels/jumped.rs"]
 mod kernels;
 
-use kernels::{chained, collatz, in_phases, searched};
+use kernels::{chained, chosen, collatz, in_phases, searched};
 
 /// Numbers below a limit, which the same seed gives again.
 fn numbers(random: &mut Random, len: usize, limit: u64) -> Vec<u32> {
@@ -85,4 +85,18 @@ fn labels_are_within_phases_and_around_them() {
             assert_eq!(found, y.to_vec().unwrap(), "{most} rounds, order {order}");
         }
     }
+}
+
+#[test]
+fn a_choice_may_be_of_a_type_that_rustc_alone_knows() {
+    let (device, stream) = simulated();
+    let (kernel, program) = (chosen::load(&device).unwrap(), program::<chosen>());
+    let x: Vec<f32> = (0..40).map(|i| i as f32 * 0.7 - 9.0).collect();
+    let on_x = DeviceBuf::from_slice(&device, &x).unwrap();
+    let mut y = DeviceBuf::<f64>::zeroed(&device, 40).unwrap();
+    kernel.launch(stream.config(2, 32, 0), &on_x, &mut y).unwrap();
+    let mut found = vec![0.0_f64; 40];
+    let all = [slice(&x), slice_mut(&mut found)].concat();
+    assert_eq!(run::<chosen>(&program, 2, 32, 0, &all).faults, []);
+    assert_eq!(found, y.to_vec().unwrap());
 }

@@ -9,7 +9,7 @@ use super::blocks::{program, run, simulated, slice, slice_mut};
 #[path = "../rust_kernels/sized.rs"]
 mod kernels;
 
-use kernels::{blurred, tiled};
+use kernels::{blurred, ranged, tiled};
 
 const LEN: usize = 70;
 
@@ -42,6 +42,23 @@ fn each_number_has_its_kernel() {
     }
     check!(3);
     check!(5);
+}
+
+#[test]
+fn numbers_are_the_ends_of_ranges() {
+    let (device, stream) = simulated();
+    let x: Vec<f32> = (0..LEN + 4).map(|i| (i * i % 37) as f32 * 0.3).collect();
+    let on_x = DeviceBuf::from_slice(&device, &x).unwrap();
+    macro_rules! check {
+        ($ty:ty, $number:literal) => {{
+            let mut y = DeviceBuf::<f32>::zeroed(&device, LEN).unwrap();
+            let kernel = ranged::<$ty, $number>::load(&device).unwrap();
+            kernel.launch(stream.config(3, 32, 0), &on_x, &mut y).unwrap();
+            assert_same::<ranged<$ty, $number>>(3, 32, &slice(&x), &y);
+        }};
+    }
+    check!(u8, 3);
+    check!(i16, 4);
 }
 
 #[test]

@@ -167,9 +167,83 @@ pub(crate) fn in_phases(block: Block, most: u32, x: &[u32], y: &mut Own<[u32]>) 
     });
 }
 
+/// What the macro knows by its name alone.
+pub(crate) mod elsewhere {
+    use thalweg::prelude::*;
+
+    pub const STEP: u16 = 3;
+    pub const TABLE: [u16; 3] = [5, 60, 700];
+    pub const LIMITS: Limits = Limits { least: -2.5, greatest: [40.0, 8.0] };
+
+    #[device]
+    #[repr(C)]
+    #[derive(Clone, Copy, Pod, Zeroable)]
+    #[bytemuck(crate = "thalweg::bytemuck")]
+    pub struct Limits {
+        pub least: f32,
+        pub greatest: [f32; 2],
+    }
+
+    #[device]
+    pub fn squared(x: f32) -> f64 {
+        f64::from(x) * f64::from(x)
+    }
+
+    #[device]
+    pub fn longest<const N: usize>(x: [f32; N], from: usize) -> f32 {
+        let mut longest = 0.0;
+        for i in from..N {
+            longest = x[i].abs().max(longest);
+        }
+        longest
+    }
+}
+
+/// Values of types that rustc alone knows, which statements lead to.
+#[kernel]
+pub(crate) fn chosen(i: Index, x: &[f32], y: &mut Out<[f64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let (own, mut turns) = (x[i], 0);
+    let value = match i.get() % 4 {
+        0 => {
+            turns += 1;
+            elsewhere::squared(own)
+        }
+        1 => elsewhere::squared(3.0),
+        2 if own > 1.0 => {
+            turns += 2;
+            elsewhere::squared(own + 1.0)
+        }
+        _ => elsewhere::squared(0.5),
+    };
+    let step = loop {
+        if turns > 2 {
+            break elsewhere::STEP;
+        }
+        turns += 1;
+        if own < 0.0 {
+            break elsewhere::TABLE[turns];
+        }
+    };
+    let limit;
+    if step > 4_u16 {
+        limit = elsewhere::LIMITS.greatest[0];
+    } else {
+        limit = elsewhere::LIMITS.least;
+    }
+    let pair = if turns > 1 {
+        turns += 5;
+        (elsewhere::longest([own, 0.25, limit], 0), elsewhere::STEP)
+    } else {
+        (elsewhere::longest([own], 0), step)
+    };
+    *y = value + (step as f64) * (limit as f64) + (pair.0 as f64) + (pair.1 as f64) + turns as f64;
+}
+
 on_each_device! {
     loops_have_values_and_are_left_by_their_labels;
     a_condition_may_have_several_parts;
+    a_choice_may_be_of_a_type_that_rustc_alone_knows;
 }
 
 fn loops_have_values_and_are_left_by_their_labels(device: &Device) {
@@ -198,4 +272,19 @@ fn a_condition_may_have_several_parts(device: &Device) {
     let mut y = DeviceBuf::from_slice(device, &[2_u32, 1, 4, 0, 50]).unwrap();
     chained::load(device).unwrap().launch(stream.config(1, 8, 0), 50, &a, &b, &mut y).unwrap();
     assert_eq!(y.to_vec().unwrap(), [360 + 2 + 3, 9999 + 5 + 3, 2 + 4, 7 + 12 + 3, 50]);
+}
+
+fn a_choice_may_be_of_a_type_that_rustc_alone_knows(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[2.0_f32, -1.0, 3.0, 0.5]).unwrap();
+    let mut y = DeviceBuf::<f64>::zeroed(device, 4).unwrap();
+    chosen::load(device).unwrap().launch(stream.config(1, 8, 0), &x, &mut y).unwrap();
+    let two = 16.0 + 3.0 * -2.5 + 3.0 + 3.0 + 8.0;
+    let expected = [
+        4.0 + 3.0 * -2.5 + 2.5 + 3.0 + 8.0,
+        9.0 + 60.0 * 40.0 + 1.0 + 60.0 + 1.0,
+        two,
+        0.25 - 7.5 + 5.5 + 8.0,
+    ];
+    assert_eq!(y.to_vec().unwrap(), expected);
 }

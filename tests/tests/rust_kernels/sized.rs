@@ -59,6 +59,27 @@ pub(crate) fn tiled(block: Block, x: &[T], y: &mut Own<[f32]>) {
     });
 }
 
+/// The number and a type at the end of ranges, with nothing before it.
+#[kernel(T in [u8, i16], N in [3, 4])]
+pub(crate) fn ranged(i: Index, x: &[f32], y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let first = &x[0..N];
+    let mut sum = 0.0;
+    for j in 0..N {
+        sum += first[j] * (j + N) as f32;
+    }
+    for j in (0..N).rev() {
+        sum = sum * 2.0 + x[i.get() + j];
+    }
+    for _ in 0..T::MAX / 40 {
+        sum += 0.5;
+    }
+    for j in 0..=N {
+        sum -= x[j];
+    }
+    *y = sum;
+}
+
 stream_pipeline! {
     pipeline Blurred {
         param weights: [f32; 5];
@@ -77,6 +98,7 @@ stream_pipeline! {
 on_each_device! {
     a_pipeline_launches_the_kernel_of_a_number;
     types_and_numbers_go_together;
+    a_number_is_the_end_of_a_range;
 }
 
 fn a_pipeline_launches_the_kernel_of_a_number(device: &Device) {
@@ -103,4 +125,16 @@ fn types_and_numbers_go_together(device: &Device) {
     tiled::<f64, 2>::load(device).unwrap().launch(stream.config(1, 4, 0), &x, &mut y).unwrap();
     // Twice the elements, times 2 and 1, without the first one twice.
     assert_eq!(y.to_vec().unwrap(), [6.0, 10.0, 14.0, 0.0]);
+}
+
+fn a_number_is_the_end_of_a_range(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1.0_f32, 3.0, 5.0, 7.0, 11.0]).unwrap();
+    let mut y = DeviceBuf::<f32>::zeroed(device, 2).unwrap();
+    ranged::<u8, 3>::load(device).unwrap().launch(stream.config(1, 2, 0), &x, &mut y).unwrap();
+    let ends = |first: [f32; 3]| {
+        let sum = 1.0 * 3.0 + 3.0 * 4.0 + 5.0 * 5.0;
+        first.into_iter().rev().fold(sum, |sum, x| sum * 2.0 + x) + 3.0 - (1.0 + 3.0 + 5.0 + 7.0)
+    };
+    assert_eq!(y.to_vec().unwrap(), [ends([1.0, 3.0, 5.0]), ends([3.0, 5.0, 7.0])]);
 }

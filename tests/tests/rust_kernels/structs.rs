@@ -225,6 +225,26 @@ fn centres(block: Block, x: &[shapes::float3], y: &mut Out<[shapes::float3]>) {
     y.put(block.index(), sum);
 }
 
+/// Structs in shared memory, and constants of the body.
+#[kernel]
+fn scattered(block: Block, x: &[shapes::float3], y: &mut Out<[shapes::float3]>) {
+    use shapes::float3 as Point;
+    const FAR: Point = Point { float3: [0.1; 2], threadIdx: 9.5, default: 7 };
+    const TWICE: f32 = FAR.threadIdx * 2.0;
+    const STARTS: [Point; 2] = [FAR, Point { default: 8, ..FAR }];
+    let mut points = block.shared::<[Point; 40]>();
+    let mut pairs = block.shared_padded::<[[Point; 3]; 2], 1>();
+    block.fill(&mut points, |i| if i < x.len() { x[i] } else { STARTS[i % 2] });
+    block.fill(&mut pairs, |[r, c]| Point { default: points[r * 3 + c].default + r as u32, ..points[c] });
+    block.each(|t| {
+        if let Some(y) = y.get_mut(t.index()) {
+            *y = points[t.rank()];
+            y.threadIdx += TWICE;
+            y.default += pairs[t.rank() % 2][1].default;
+        }
+    });
+}
+
 fn particles(n: usize) -> Vec<Particle> {
     let value = |at: usize| (at * 37 % 101) as f32 / 7.0 - 5.0;
     let particle = |i| Particle {
@@ -327,6 +347,25 @@ fn blocks_reduce_structs(device: &Device) {
     let [a, b] = slice(&mut x);
     let [c, d] = slice(&mut y);
     run::<centres>(64, &[a, b, c, d]);
+    assert_same(&native, &y);
+}
+
+#[test]
+fn structs_are_in_shared_memory_and_in_constants() {
+    let (device, stream) = simulated();
+    let value = |i: usize| shapes::float3 { float3: [0.5, i as f32], threadIdx: 1.0, default: i as u32 };
+    let mut x: Vec<_> = (0..30).map(value).collect();
+    let mut y: Vec<shapes::float3> = vec![Zeroable::zeroed(); 60];
+    let dx = DeviceBuf::from_slice(&device, &x).unwrap();
+    let mut dy = DeviceBuf::from_slice(&device, &y).unwrap();
+    scattered::load(&device).unwrap().launch(stream.config(2, 32, 0), &dx, &mut dy).unwrap();
+    let native = dy.to_vec().unwrap();
+    let told = |at: usize| (native[at].float3, native[at].threadIdx, native[at].default);
+    assert_eq!(told(7), ([0.5, 7.0], 20.0, 7 + 4 + 1));
+    assert_eq!(told(31), ([0.1, 0.1], 28.5, 8 + 4 + 1));
+    let [a, b] = slice(&mut x);
+    let [c, d] = slice(&mut y);
+    run::<scattered>(60, &[a, b, c, d]);
     assert_same(&native, &y);
 }
 

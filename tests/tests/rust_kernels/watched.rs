@@ -248,6 +248,53 @@ fn shared_memory_is_watched_too() {
     assert!(said.contains(" of block 0 "), "{said}");
 }
 
+#[device]
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[bytemuck(crate = "thalweg::bytemuck")]
+pub(crate) struct Entry {
+    pub(crate) key: u32,
+    pub(crate) value: f32,
+}
+
+/// Puts the entries of a block at the places that their keys name, of which each is to be there once.
+#[kernel]
+pub(crate) fn by_key(block: Block, x: &[Entry], y: &mut Out<[Entry]>) {
+    let mut table = block.shared::<[Entry; 32]>();
+    block.fill(&mut table, |i| Entry { key: i as u32, value: -1.0 });
+    block.each(|t| {
+        if let Some(entry) = x.get(t.index().get()) {
+            // SAFETY: no other thread has this key, unless the test wants a race.
+            unsafe { table.any_mut(entry.key as usize).value = entry.value };
+        }
+    });
+    block.each(|t| {
+        if let Some(y) = y.get_mut(t.index()) {
+            *y = table[t.rank() % table.len()];
+        }
+    });
+}
+
+#[test]
+fn structs_in_shared_memory_are_watched() {
+    let (device, stream) = simulated();
+    let kernel = by_key::load(&device).unwrap();
+    let mut x: Vec<_> = (0..20).map(|i| Entry { key: i * 7 % 32, value: i as f32 }).collect();
+    let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+    let mut y = DeviceBuf::from_slice(&device, &[Entry { key: 0, value: 0.0 }; 32]).unwrap();
+    kernel.launch(stream.config(1, 32, 0), &on_device, &mut y).unwrap();
+    let found = y.to_vec().unwrap();
+    for (key, entry) in (0..).zip(&found) {
+        let value = x.iter().find(|entry| entry.key == key).map_or(-1.0, |entry| entry.value);
+        assert_eq!(*entry, Entry { key, value });
+    }
+    x[9].key = x[4].key;
+    let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+    kernel.launch(stream.config(1, 32, 0), &on_device, &mut y).unwrap();
+    let said = stream.synchronize().unwrap_err().to_string();
+    assert!(said.contains("`table[28]`") && said.contains(" of block 0 "), "{said}");
+}
+
 /// A matrix in shared memory: each thread adds its column from above, and, if `across`, its left neighbour too.
 #[kernel]
 pub(crate) fn columns(block: Block, across: bool, x: &[i32], y: &mut Out<[i32]>) {

@@ -307,7 +307,7 @@ impl Generator<'_> {
         let replays = !unchecked.may_race() && replays::replays(self.item, signature);
         let replays = replays.then(|| quote_spanned!(at=> .replays()));
         let axes = (!signature.is_in_blocks()).then(|| quote_spanned!(at=> .axes(#dimensions)));
-        let fits = shared_memory::fits(self.item, &body.shared, &plain);
+        let fits = shared_memory::fits(self.item, &body.shared, &plain, private);
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
         let unsafety = self.unsafety();

@@ -97,12 +97,12 @@ impl Instance {
     }
 
     fn put_in(&self, tokens: TokenStream) -> TokenStream {
-        let mut after_dot = false;
+        // A name behind one dot is a part of something, and behind two it is the end of a range.
+        let mut dots = 0_usize;
         let tokens = tokens.into_iter().map(|token| {
-            let is_part = std::mem::replace(
-                &mut after_dot,
-                matches!(&token, TokenTree::Punct(dot) if dot.as_char() == '.'),
-            );
+            let is_dot = matches!(&token, TokenTree::Punct(dot) if dot.as_char() == '.');
+            let is_part = dots == 1;
+            dots = if is_dot { dots + 1 } else { 0 };
             match &token {
                 TokenTree::Ident(name) if !is_part => match self.0.iter().find(|(known, _)| known == name) {
                     // The user's mark, so that errors point at it.

@@ -34,7 +34,7 @@ mod written;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
-use syn::{ExprPath, ItemFn, Lit, LitFloat, LitInt, parse_quote_spanned};
+use syn::{ExprPath, ItemFn, ItemStruct, Lit, LitFloat, LitInt, parse_quote_spanned};
 
 use crate::codegen::launches;
 use attribute::Arguments;
@@ -174,6 +174,15 @@ pub fn translate(role: Role, function: &ItemFn, build: Build) -> Result<String, 
     }
 }
 
+/// The definition of a struct in C++, as `expand` writes it, for tests.
+///
+/// # Errors
+/// Those of its fields, in the order in which they were found.
+pub fn definition(item: &ItemStruct) -> Result<String, Vec<syn::Error>> {
+    let mut errors = Vec::new();
+    structure::definition(item, &mut errors).ok_or(errors)
+}
+
 /// The first token that is no attribute's.
 fn first(tokens: &TokenStream) -> TokenStream {
     let mut tokens = tokens.clone().into_iter().peekable();
@@ -268,6 +277,71 @@ mod tests {
             body("fn f(w: u32) -> u32 { h(w) << 40_u64 }"),
             "return tw::shl(h(w), tw::cast<u32>(40ull));"
         );
+    }
+
+    #[test]
+    fn variables_have_the_types_of_what_rustc_alone_knows() {
+        let text =
+            body("fn f(n: u32) { let v = match n { 0 => { let m = n + 1; h(m, 2) } _ => h(n, 0.5) }; }");
+        assert!(text.contains("tw::Plain<decltype(h(tw::value_of<u32>(), 0))> v;"), "{text}");
+        let text = body("fn f(n: u32) { let v; if n > 3 { v = N; } else { v = M; } }");
+        assert!(text.contains("tw::Plain<decltype(N)> v;"), "{text}");
+        let text = body("fn f(n: u32) { let v = loop { if n > 3 { break (T[1], S.x); } }; }");
+        let (element, field) =
+            ("tw::Element<tw::Plain<decltype(T)>>", "tw::value_of<tw::Plain<decltype(S)>>().x");
+        assert!(text.contains(&format!("tw::Tuple<{element}, tw::Plain<decltype({field})>> v;")), "{text}");
+    }
+
+    #[test]
+    fn constants_that_are_made_of_statements_are_none_for_cpp() {
+        let text = body(
+            "fn f() { const A: P = P { x: 1 }; const B: u32 = A.x; const C: [u32; 2] = [B, 3]; const D: u32 = 4; }",
+        );
+        let lines = [
+            "P made;",
+            "made.x = decltype(P::x)(1ull);",
+            "const P A = made;",
+            "const u32 B = A.x;",
+            "const tw::Array<u32, 2> C = tw::Array<u32, 2>{{B, 3u}};",
+            "constexpr u32 D = 4u;",
+        ];
+        assert_eq!(text, lines.join("\n"));
+    }
+
+    #[test]
+    fn arrays_have_options_of_their_elements() {
+        let text = body(
+            "fn f(x: [u32; 3], s: &P, i: usize) -> u32 { if let Some(v) = x.get(i) && let Some(w) = s.y.get(1) { *v + *w } else { 0 } }",
+        );
+        assert!(text.contains("= x.all().get(i))") && text.contains("= s->y.all().get(1ull))"), "{text}");
+    }
+
+    #[test]
+    fn parts_of_types_that_rustc_alone_knows_are_put_together() {
+        assert_eq!(body("fn f() { let v = (N, 1); }"), "const auto v = tw::tuple_of(N, 1);");
+        assert_eq!(body("fn f() { let v = [N, M]; }"), "const auto v = tw::array_of(N, M);");
+    }
+
+    #[test]
+    fn an_exchange_is_matched_by_its_two_outcomes() {
+        let call = "a.compare_exchange(0, 1, Relaxed, Relaxed)";
+        let text =
+            body(&format!("fn f(a: &AtomicU32) -> u32 {{ match {call} {{ Ok(_) => 7, Err(now) => now }} }}"));
+        let lines = [
+            "const auto exchanged = a->compare_exchange(0u, 1u, tw::Relaxed(), tw::Relaxed());",
+            "const u32 unused = exchanged.found;",
+            "if (exchanged.ok) {",
+            "return 7u;",
+            "} else {",
+            "const u32 now = unused;",
+            "return now;",
+            "}",
+        ];
+        assert_eq!(text, lines.join("\n"));
+        for arms in ["Ok(n) if n > 3 => {} Ok(_) => {} Err(_) => {}", "Ok(_) => {}", "n => {}"] {
+            let said = cpp(Role::Device, &format!("fn f(a: &AtomicU32) {{ match {call} {{ {arms} }} }}"));
+            assert!(said.contains("a `match` of a `Result` with a guard"), "{said}");
+        }
     }
 
     #[test]

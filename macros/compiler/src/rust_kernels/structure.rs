@@ -34,6 +34,18 @@ pub(super) fn expand(arguments: &Arguments, mut item: ItemStruct, mut errors: Er
     }
 }
 
+/// The definition in C++; errors are pushed.
+pub(super) fn definition(item: &ItemStruct, errors: &mut Errors) -> Option<String> {
+    let alignment = layout(item, errors);
+    structure(item, errors).map(|found| in_cpp(&found, alignment))
+}
+
+fn in_cpp(Structure { name, fields, .. }: &Structure, alignment: Option<u64>) -> String {
+    let aligned = alignment.map(|bytes| format!(" alignas({bytes})")).unwrap_or_default();
+    let lines: String = fields.iter().map(|(ty, name, _)| format!("    {ty} {name};\n")).collect();
+    format!("struct{aligned} {name} {{\n{lines}}};\n")
+}
+
 fn wrong(errors: &mut Errors, at: impl ToTokens, what: &str, note: Option<&str>, help: &str) {
     let notes: Vec<_> = note.map(str::to_owned).into_iter().collect();
     errors.push(error(at, "TW0910", what, &notes, Some(help.to_owned())));
@@ -125,9 +137,7 @@ fn beside(
     let conditions = conditions(item);
     let plain = name.span().resolved_at(at);
     let Structure { name: cpp, fields, .. } = found;
-    let aligned = alignment.map(|bytes| format!(" alignas({bytes})")).unwrap_or_default();
-    let lines: String = fields.iter().map(|(ty, name, _)| format!("    {ty} {name};\n")).collect();
-    let text = raw(&format!("struct{aligned} {cpp} {{\n{lines}}};\n"));
+    let text = raw(&in_cpp(found, alignment));
     let offsets = fields
         .iter()
         .map(|(_, field, member)| quote_spanned!(at=> (#field, ::core::mem::offset_of!(#name, #member))));

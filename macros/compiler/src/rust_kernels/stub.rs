@@ -109,6 +109,12 @@ fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
         #definition
 
         impl #declared #name #generics {
+            /// Compiles the kernel for the device.
+            #[allow(dead_code, unused_variables, reason = "a stub, in place of code with errors")]
+            pub fn load(device: &#private::Device) -> #private::Result<Self> {
+                ::core::unreachable!()
+            }
+
             #many
             #[allow(unused_variables, reason = "a stub, in place of code with errors")]
             pub fn launch(

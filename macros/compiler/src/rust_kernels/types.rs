@@ -158,6 +158,19 @@ pub(super) struct Unknown {
     pub(super) foreign: bool,
 }
 
+/// Where a value comes from whose type only rustc knows. C++ finds the type there.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A constant, by its name in C++.
+    Constant(String),
+    /// A call of a function, by its name in C++, with arguments of these types; a literal has none.
+    Call(String, Vec<Option<Ty>>),
+    /// A field of a value of the type.
+    Field(Ty, String),
+    /// An element of an array of the type.
+    Element(Ty),
+}
+
 /// The kind of a literal without a suffix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Literal {
@@ -175,6 +188,7 @@ enum Node {
 #[derive(Debug, Default)]
 pub(super) struct Types {
     nodes: Vec<Node>,
+    sources: Vec<(Ty, Source)>,
 }
 
 impl Types {
@@ -190,6 +204,13 @@ impl Types {
     /// A type that only rustc knows.
     pub(super) fn foreign(&mut self) -> Ty {
         self.add(Shape::Unknown(Unknown { literal: None, foreign: true }))
+    }
+
+    /// The type of what comes from there, which only rustc knows.
+    pub(super) fn foreign_of(&mut self, source: Source) -> Ty {
+        let ty = self.foreign();
+        self.sources.push((ty, source));
+        ty
     }
 
     /// Notes that a type depends on one that only rustc knows, such as that of a parameter elsewhere.
@@ -357,37 +378,75 @@ impl Types {
 
     /// The type in C++; `None` if it is not known.
     pub(super) fn cpp(&self, ty: Ty) -> Option<String> {
+        self.cpp_or(ty, &|_| None)
+    }
+
+    /// The type of a variable that gets its value later: also one that only rustc knows, of a value that comes from
+    /// somewhere else.
+    pub(super) fn cpp_of_variable(&self, ty: Ty) -> Option<String> {
+        self.cpp_or(ty, &|ty| {
+            let is_it = |(of, _): &&(Ty, Source)| self.are_same(*of, ty);
+            let (_, source) = self.sources.iter().find(is_it)?;
+            self.cpp_of_source(source)
+        })
+    }
+
+    fn cpp_of_source(&self, source: &Source) -> Option<String> {
+        let value = match source {
+            Source::Constant(name) => name.clone(),
+            Source::Call(name, arguments) => {
+                let argument = |ty: &Option<Ty>| match ty {
+                    Some(ty) => self.cpp_of_variable(*ty).map(|ty| format!("tw::value_of<{ty}>()")),
+                    None => Some("0".to_owned()),
+                };
+                let arguments = arguments.iter().map(argument).collect::<Option<Vec<_>>>()?;
+                format!("{name}({})", arguments.join(", "))
+            }
+            Source::Field(ty, field) => {
+                format!("tw::value_of<{}>().{field}", self.cpp_of_variable(self.value(*ty))?)
+            }
+            Source::Element(ty) => {
+                return Some(format!("tw::Element<{}>", self.cpp_of_variable(self.value(*ty))?));
+            }
+        };
+        Some(format!("tw::Plain<decltype({value})>"))
+    }
+
+    /// The type in C++, where `other` tells those that are not known here.
+    fn cpp_or(&self, ty: Ty, other: &dyn Fn(Ty) -> Option<String>) -> Option<String> {
+        let cpp = |ty: Ty| self.cpp_or(ty, other);
         Some(match self.shape(ty) {
             Shape::Number(number) => number.name().to_owned(),
             Shape::Bool => "bool".to_owned(),
             Shape::Unit | Shape::Never => "void".to_owned(),
             Shape::Tuple(parts) => {
-                let parts = parts.iter().map(|&part| self.cpp(part)).collect::<Option<Vec<_>>>()?;
+                let parts = parts.iter().map(|&part| cpp(part)).collect::<Option<Vec<_>>>()?;
                 format!("tw::Tuple<{}>", parts.join(", "))
             }
-            Shape::Array(of, Length(length)) => format!("tw::Array<{}, {length}>", self.cpp(*of)?),
-            Shape::Slice(of) => format!("tw::Slice<{}>", self.cpp(*of)?),
-            Shape::Ref(to, true) => format!("{}*", self.cpp(*to)?),
-            Shape::Ref(to, false) => format!("const {}*", self.cpp(*to)?),
+            Shape::Array(of, Length(length)) => format!("tw::Array<{}, {length}>", cpp(*of)?),
+            Shape::Slice(of) => format!("tw::Slice<{}>", cpp(*of)?),
+            Shape::Ref(to, true) => format!("{}*", cpp(*to)?),
+            Shape::Ref(to, false) => format!("const {}*", cpp(*to)?),
             Shape::Option(of) => match self.shape(*of) {
-                Shape::Ref(to, true) => format!("tw::Option<{}>", self.cpp(*to)?),
-                Shape::Ref(to, false) => format!("tw::Option<const {}>", self.cpp(*to)?),
+                Shape::Ref(to, true) => format!("tw::Option<{}>", cpp(*to)?),
+                Shape::Ref(to, false) => format!("tw::Option<const {}>", cpp(*to)?),
                 _ => return None,
             },
             Shape::Atomic(number) => format!("tw::Atomic<{number}>"),
-            Shape::Exchanged(of) => format!("tw::Exchanged<{}>", self.cpp(*of)?),
-            Shape::Elements { of, .. } => format!("tw::Own<{}>", self.cpp(*of)?),
+            Shape::Exchanged(of) => format!("tw::Exchanged<{}>", cpp(*of)?),
+            Shape::Elements { of, .. } => format!("tw::Own<{}>", cpp(*of)?),
             Shape::Index(1) | Shape::BlockIndex | Shape::Row => "usize".to_owned(),
             Shape::Part([Length(rows), Length(columns), Length(down), Length(across)]) => {
                 format!("tw::Part<{rows}, {columns}, {down}, {across}>")
             }
             Shape::Tile(Length(rows), Length(columns)) => format!("tw::Tile<{rows}, {columns}>"),
-            Shape::Shared(of) | Shape::Private(of) => self.cpp(*of)?,
+            Shape::Shared(of) | Shape::Private(of) => cpp(*of)?,
             Shape::Block => "tw::Block".to_owned(),
             Shape::Thread => "tw::BlockThread".to_owned(),
             Shape::Index(dimensions) => format!("tw::Array<usize, {dimensions}>"),
             Shape::Named(named) => named.cpp(),
-            Shape::Unknown(_) | Shape::Closure(_) | Shape::Reported => return None,
+            Shape::Unknown(_) => return other(ty),
+            Shape::Closure(_) | Shape::Reported => return None,
         })
     }
 }

@@ -117,14 +117,23 @@ TW_FN bool fill_columns(Array<Padded<T, C, P>, R>& array, F value) {
     return fill_columns_of<T, R, C>(array, value);
 }
 
-/// The value of the lane `by` further on.
-template <class T> TW_FN T from_lane(T value, u32 by, u32 lanes) {
-    constexpr u32 WORDS = (sizeof(T) + 3) / 4;
-    u32 words[WORDS] = {};
-    memcpy(words, &value, sizeof(T));
-    for (u32 word = 0; word < WORDS; ++word) words[word] = __shfl_down_sync(lanes, words[word], by);
-    memcpy(&value, words, sizeof(T));
-    return value;
+/// The bytes of a value, as lanes pass them on. Those of a lane that is not there may be of no value at all.
+template <class T> struct Words {
+    u32 words[(sizeof(T) + 3) / 4];
+
+    TW_MEMBER T value() const {
+        T value;
+        memcpy(&value, words, sizeof(T));
+        return value;
+    }
+};
+
+/// What the lane `by` further on has.
+template <class T> TW_FN Words<T> from_lane(T value, u32 by, u32 lanes) {
+    Words<T> other = {};
+    memcpy(other.words, &value, sizeof(T));
+    for (u32& word : other.words) word = __shfl_down_sync(lanes, word, by);
+    return other;
 }
 
 /// In lane 0 the values of the first `count` lanes, each combined with that of the lane 16, 8, 4, 2 and 1
@@ -132,8 +141,8 @@ template <class T> TW_FN T from_lane(T value, u32 by, u32 lanes) {
 template <class T, class F> TW_FN T of_warp(T value, u32 count, u32 lanes, F combine) {
     const u32 lane = threadIdx.x % 32;
     for (u32 by = 16; by > 0; by /= 2) {
-        const T other = from_lane(value, by, lanes);
-        if (lane < by && lane + by < count) value = combine(value, other);
+        const Words<T> other = from_lane(value, by, lanes);
+        if (lane < by && lane + by < count) value = combine(value, other.value());
         count = count < by ? count : by;
     }
     return value;

@@ -342,6 +342,11 @@ pub mod sealed {
     use super::UNDEFINED;
 
     /// What an array in shared memory is made of.
+    #[diagnostic::on_unimplemented(
+        message = "shared memory has no elements of the type `{Self}`",
+        label = "expected a number, a struct with `#[device]`, or an atomic",
+        note = "both axes of an array are written in its type: `[[f32; 32]; 8]`"
+    )]
     pub trait SharedElement {
         /// The number or struct.
         type Number;
@@ -351,6 +356,9 @@ pub mod sealed {
         fn undefined() -> Self::Held;
         fn set(held: &mut Self::Held, value: Self::Number);
     }
+
+    /// Its call makes rustc check that a type is one of elements, under whatever name.
+    pub const fn shared_element<T: SharedElement>() {}
 
     /// What stands for itself on the host: a number or a struct, and no atomic.
     pub trait Number: SharedElement<Number = Self, Held = Self> + Sized {}

@@ -83,6 +83,28 @@ template <class T, usize N> struct OfArray<Array<T, N>> {
 /// The type of the elements of an array.
 template <class T> using Element = typename OfArray<T>::Element;
 
+template <class T> struct WithoutConst {
+    typedef T Is;
+};
+template <class T> struct WithoutConst<const T> {
+    typedef T Is;
+};
+template <class T> struct WithoutConst<const T&> {
+    typedef T Is;
+};
+template <class T> struct WithoutConst<T&> {
+    typedef T Is;
+};
+/// The type of a value, of which `decltype` may say more.
+template <class T> using Plain = typename WithoutConst<T>::Is;
+/// A value of which only the type matters: it is never made.
+template <class T> T value_of();
+
+/// `[a, b, c]`, of a type that C++ finds.
+template <class T, class... Rest> TW_FN Array<T, 1 + sizeof...(Rest)> array_of(T first, Rest... rest) {
+    return {{first, T(rest)...}};
+}
+
 /// `[value; N]`
 template <usize N, class T> TW_FN Array<T, N> filled(T value) {
     Array<T, N> array;

@@ -67,6 +67,8 @@ template <class A, class B, class C, class D, class E> struct Tuple<A, B, C, D, 
 template <class A, class B, class C, class D, class E, class F> struct Tuple<A, B, C, D, E, F> {
     A _0; B _1; C _2; D _3; E _4; F _5;
 };
+/// A tuple whose parts have types that C++ finds.
+template <class... Parts> TW_FN Tuple<Parts...> tuple_of(Parts... parts) { return {parts...}; }
 
 // --- What is known of each type.
 

@@ -1,12 +1,13 @@
 //! Expressions with blocks: `if`, `match`, closures.
 
-use super::generator::{Access, Generator, Return, Text, binds};
+use super::generator::{Access, Generator, Level, Return, Text, binds};
 use super::types::{Number, Ty};
 
 impl Generator {
     /// `{ …; value }`
     pub fn value_block(&mut self, ty: &Ty, depth: usize, evident: bool) -> String {
-        self.scoped(|this| {
+        self.expressions += 1;
+        let text = self.scoped(|this| {
             this.indent += 1;
             let line = this.line();
             let mut text = "{".to_owned();
@@ -31,7 +32,9 @@ impl Generator {
             text += &this.line();
             text += "}";
             text
-        })
+        });
+        self.expressions -= 1;
+        text
     }
 
     pub fn if_value(&mut self, ty: &Ty, depth: usize, evident: bool) -> Text {
@@ -211,7 +214,9 @@ impl Generator {
         let changes = self.writable(ty);
         // One that changes a variable: its own copy, or that of the function around.
         let changed = changes.into_iter().find(|place| place.binds == binds::ATOM && is_name(&place.text));
-        if let (Some(changed), Ty::Number(number), true) = (changed, ty, self.chance(50)) {
+        // A closure of a whole block changes nothing of it.
+        let may_change = self.level != Level::Block && self.chance(50);
+        if let (Some(changed), Ty::Number(number), true) = (changed, ty, may_change) {
             let word = if self.chance(50) { "move " } else { "" };
             self.count(if word.is_empty() {
                 "a closure that changes a variable"
@@ -243,6 +248,14 @@ impl Generator {
         self.count("a closure");
         let result = std::mem::replace(&mut self.result, Return::Absent);
         let (loops, labels) = (std::mem::take(&mut self.loops), std::mem::take(&mut self.labels));
+        let (level, atomics, thread) = (self.level, self.atomics.clone(), self.thread.take());
+        if level != Level::Thread {
+            // Nor does it access atomics.
+            self.atomics.clear();
+        }
+        if level == Level::Block {
+            self.level = Level::Phase;
+        }
         let body = self.while_frozen(|this| {
             this.scoped(|this| {
                 let mut list = Vec::new();
@@ -264,6 +277,7 @@ impl Generator {
             })
         });
         (self.result, self.loops, self.labels) = (result, loops, labels);
+        (self.level, self.atomics, self.thread) = (level, atomics, thread);
         *text += &format!("let {name} = {body};");
         let call = |this: &mut Self| {
             let arguments: Vec<_> = parameters.iter().map(|ty| this.expression(ty, 1, false).text).collect();
@@ -276,13 +290,6 @@ impl Generator {
             }
             call(this)
         })
-    }
-
-    /// Takes a name out of reach.
-    fn hide(&mut self, name: &str) {
-        for variable in self.scope.iter_mut().filter(|variable| variable.name == name) {
-            variable.name.clear();
-        }
     }
 }
 

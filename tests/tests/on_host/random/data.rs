@@ -1,10 +1,12 @@
 //! Data for random kernels.
 
+use thalweg::half::{bf16, f16};
 use thalweg_tests::launches::Dim3;
 use thalweg_tests::random::Random;
 
-use super::module::{Module, Takes};
-use super::types::{Number, Ty};
+use super::blocks::Owner;
+use super::module::{Form, Module, Takes};
+use super::types::{Half, Number, Ty};
 
 /// The arguments of one launch.
 #[derive(Debug, Clone)]
@@ -27,21 +29,23 @@ pub const ROUNDS: u64 = 4;
 impl Data {
     pub fn new(module: &Module, round: u64) -> Self {
         let mut random = Random::new(module.seed.wrapping_mul(31).wrapping_add(round));
-        let (grid, block, shape) = match module.dimensions {
-            1 => ((3, 1, 1), (32, 1, 1), [1, 1, 80]),
-            2 => ((2, 2, 1), (8, 4, 1), [1, 7, 13]),
-            _ => ((2, 1, 2), (4, 3, 2), [3, 3, 7]),
-        };
+        let (grid, block, shape) = launch(module.form, &mut random);
         let threads = [grid.2 * block.2, grid.1 * block.1, grid.0 * block.0].map(|count: u32| count as usize);
+        let all: usize = threads.iter().product();
         let (mut arrays, mut lengths) = (Vec::new(), Vec::new());
         for parameter in &module.parameters {
             let length = match parameter.takes {
                 Takes::Value => 1,
-                Takes::Slice => 1 + random.below(40) as usize,
+                Takes::Atomics { of_threads: true } => all - usize::from(random.below(30) == 0),
+                Takes::Slice | Takes::Atomics { .. } => 1 + random.below(40) as usize,
+                Takes::Own | Takes::Out if module.form.dimensions() > 1 => shape.iter().product(),
+                // A block writes nothing beyond the end.
+                Takes::Own | Takes::Out if parameter.owner == Owner::Block => {
+                    (grid.0 as u64 + random.below(3) - u64::from(random.below(20) == 0)) as usize
+                }
                 // Some have fewer elements than there are threads.
-                Takes::Own | Takes::Out if module.dimensions == 1 && random.below(4) > 0 => 80,
-                Takes::Own | Takes::Out if module.dimensions == 1 => 40 + random.below(60) as usize,
-                Takes::Own | Takes::Out => shape.iter().product(),
+                Takes::Own | Takes::Out if random.below(4) > 0 => all,
+                Takes::Own | Takes::Out => all / 2 + random.below(all as u64) as usize,
             };
             let bytes: Vec<u8> =
                 (0..length).flat_map(|_| value(&mut random, &parameter.ty, module.wild, round)).collect();
@@ -66,10 +70,45 @@ impl Data {
     }
 }
 
+/// The grid, the blocks, and the shape of what has several dimensions.
+fn launch(form: Form, random: &mut Random) -> (Dim3, Dim3, [usize; 3]) {
+    let mut pick = |of: &[(u32, u32, u32)]| of[random.below(of.len() as u64) as usize];
+    match form {
+        Form::Threads(1) => ((3, 1, 1), (32, 1, 1), [1, 1, 80]),
+        Form::Threads(2) => ((2, 2, 1), (8, 4, 1), [1, 7, 13]),
+        Form::Threads(_) => ((2, 1, 2), (4, 3, 2), [3, 3, 7]),
+        Form::Blocks { dimensions, threads } => {
+            let (x, ..) = pick(&[(1, 1, 1), (7, 1, 1), (32, 1, 1), (33, 1, 1), (40, 1, 1), (64, 1, 1)]);
+            let block = (threads.map_or(x, |threads| threads as u32), 1, 1);
+            let grids: &[(u32, u32, u32)] = match dimensions {
+                1 => &[(1, 1, 1), (2, 1, 1), (3, 1, 1), (5, 1, 1)],
+                2 => &[(1, 1, 1), (2, 2, 1), (1, 3, 1), (3, 1, 1)],
+                _ => &[(1, 1, 1), (2, 1, 2), (1, 2, 1), (2, 2, 2)],
+            };
+            let grid = pick(grids);
+            let (items, rows, columns) = match dimensions {
+                2 => pick(&[(1, 7, 13), (1, 8, 16), (1, 1, 5), (1, 9, 1)]),
+                _ => pick(&[(3, 3, 7), (2, 8, 8), (1, 5, 2)]),
+            };
+            (grid, block, [items, rows, columns].map(|axis| axis as usize))
+        }
+    }
+}
+
 fn value(random: &mut Random, ty: &Ty, wild: bool, round: u64) -> Vec<u8> {
     match ty {
         Ty::Bool => vec![random.below(2) as u8],
         Ty::Array(of, length) => (0..*length).flat_map(|_| value(random, of, wild, round)).collect(),
+        Ty::Struct(of) => of.fields.iter().flat_map(|(_, ty)| value(random, ty, wild, round)).collect(),
+        Ty::Half(half) => {
+            let float = float(random, Number::F32, wild, round);
+            let float = f32::from_ne_bytes(float.try_into().expect("4 bytes"));
+            let bits = match half {
+                Half::F16 => f16::from_f32(float).to_bits(),
+                Half::Bf16 => bf16::from_f32(float).to_bits(),
+            };
+            bits.to_ne_bytes().to_vec()
+        }
         Ty::Tuple(_) => panic!("a tuple in memory"),
         Ty::Number(number) if number.is_float() => float(random, *number, wild, round),
         Ty::Number(number) => {

@@ -3,7 +3,7 @@
 //! `evident` asks for an expression whose type rustc knows from itself alone: what a method is called on, or `as`
 //! converts.
 
-use super::generator::{Access, Device, Generator, Text, binds};
+use super::generator::{Access, Constant, Device, Generator, Text, binds};
 use super::types::{NUMBERS, Number, Ty};
 
 impl Generator {
@@ -19,6 +19,8 @@ impl Generator {
                 Ty::Bool => self.of_bool(depth),
                 Ty::Tuple(parts) => self.tuple(parts, depth, evident),
                 Ty::Array(of, length) => self.array(of, *length, depth, evident),
+                Ty::Half(half) => self.of_half(*half, depth),
+                Ty::Struct(of) => self.struct_value(of, depth),
             },
             2 => self.element(ty, depth).unwrap_or_else(|| self.leaf(ty, evident)),
             3 => self.if_value(ty, depth, evident),
@@ -60,6 +62,8 @@ impl Generator {
             Ty::Bool => Text::atom(self.pick(&["true", "false"])),
             Ty::Tuple(parts) => self.tuple(parts, 0, evident),
             Ty::Array(of, length) => self.array(of, *length, 0, evident),
+            Ty::Half(half) => self.half_leaf(*half),
+            Ty::Struct(of) => self.struct_value(of, 0),
         }
     }
 
@@ -88,6 +92,16 @@ impl Generator {
 
     fn of_number(&mut self, number: Number, depth: usize, evident: bool) -> Text {
         let float = number.is_float();
+        if self.chance(12)
+            && let Some(text) = self.number_of_atomic(number)
+        {
+            return text;
+        }
+        if self.chance(12)
+            && let Some(text) = self.number_of_half(number, depth)
+        {
+            return text;
+        }
         match self.weighted(&[38, 8, 16, 26, if float { 0 } else { 8 }, 4]) {
             0 => self.arithmetic(number, depth, evident),
             1 => self.unary(number, depth, evident),
@@ -237,8 +251,21 @@ impl Generator {
 
     /// A value whose type rustc alone knows: a constant of the module, or a call of a function.
     pub fn foreign(&mut self, ty: &Ty) -> Option<Text> {
-        let constants: Vec<_> =
-            self.constants.iter().filter(|constant| constant.ty == *ty).cloned().collect();
+        let mut constants = Vec::new();
+        for Constant { name, ty: of } in self.constants.clone() {
+            match &of {
+                of if of == ty => constants.push(name),
+                Ty::Array(one, length) if **one == *ty => {
+                    let at = self.index(&length.to_string(), 1);
+                    constants.push(format!("{name}[{at}]"));
+                }
+                Ty::Struct(of) => {
+                    let fields = of.fields.iter().filter(|(_, field)| field == ty);
+                    constants.extend(fields.map(|(field, _)| format!("{name}.{field}")));
+                }
+                _ => {}
+            }
+        }
         let devices: Vec<_> = self.devices.iter().filter(|device| device.result == *ty).cloned().collect();
         if !devices.is_empty() && self.chance(40) {
             let device = self.pick(&devices);
@@ -248,7 +275,7 @@ impl Generator {
             return None;
         }
         self.count("a constant of the module");
-        Some(Text::atom(self.pick(&constants).name))
+        Some(Text::atom(self.pick(&constants)))
     }
 
     /// Perhaps an operation on such values alone.
@@ -289,7 +316,8 @@ impl Generator {
                 if slices.is_empty() {
                     return None;
                 }
-                arguments.push(self.pick(&slices).0);
+                let slice = self.pick(&slices).0;
+                arguments.push(self.as_slice(&slice));
             } else {
                 arguments.push(self.expression(ty, 2, true).text);
             }
@@ -328,6 +356,11 @@ impl Generator {
     }
 
     pub fn of_bool(&mut self, depth: usize) -> Text {
+        if self.chance(10)
+            && let Some(text) = self.bool_of_half(depth)
+        {
+            return text;
+        }
         match self.weighted(&[46, 14, 14, 8, 8, 10]) {
             0 => self.comparison(depth),
             1 => self.both(depth, "&&", binds::AND),
@@ -394,6 +427,11 @@ impl Generator {
 
     /// An element at a computed place, or a part of a value.
     fn element(&mut self, ty: &Ty, depth: usize) -> Option<Text> {
+        if self.chance(50)
+            && let Some(element) = self.shared_element(ty)
+        {
+            return Some(element);
+        }
         let mut from: Vec<(String, String)> = Vec::new();
         for (name, of) in self.slices() {
             if of == *ty {

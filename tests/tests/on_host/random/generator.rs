@@ -1,10 +1,13 @@
 //! What random kernels are made of: the names in scope, choices, and pieces of text with their precedence.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use thalweg_tests::random::Random;
 
-use super::types::{NUMBERS, Number, Ty};
+use super::atomics::Atomic;
+use super::blocks::{Handle, SharedArray, TileSizes};
+use super::types::{Half, NUMBERS, Number, Structure, Ty};
 
 /// How often each construct of the language was written.
 pub type Counts = BTreeMap<&'static str, usize>;
@@ -66,6 +69,21 @@ pub enum Access {
     Slice,
     /// `Index<D>`
     Index,
+    /// An array in shared memory of elements of the type, in a phase.
+    Shared,
+    /// A variable of which each thread of a block has its own, outside of phases.
+    Private,
+}
+
+/// The threads that run what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Each thread by itself, in a kernel of one thread an element and in a function.
+    Thread,
+    /// All threads of a block, which do the same.
+    Block,
+    /// Each thread of a block by itself.
+    Phase,
 }
 
 /// A name in scope.
@@ -117,9 +135,29 @@ pub struct Generator {
     /// Their labels, and those of blocks which have no value.
     pub labels: Vec<String>,
     pub result: Return,
+    pub level: Level,
     pub dimensions: usize,
     pub devices: Vec<Device>,
     pub constants: Vec<Constant>,
+    pub structs: Vec<Arc<Structure>>,
+    /// There are floats of 16 bits.
+    pub has_halves: bool,
+    /// The atomics that may be accessed.
+    pub atomics: Vec<Atomic>,
+    /// Those that may be accessed in the phases of a kernel in blocks.
+    pub atomics_of_phases: Vec<Atomic>,
+    /// The arrays in the block's shared memory.
+    pub shared: Vec<SharedArray>,
+    /// Those that may be read.
+    pub reads: Vec<SharedArray>,
+    /// The thread of a phase.
+    pub thread: Option<String>,
+    /// The tiles of the data.
+    pub tiles: Option<TileSizes>,
+    /// The expressions around, in which no phase stands.
+    pub expressions: usize,
+    /// The `Own`s and `Out`s of a kernel in blocks.
+    pub handles: Vec<Handle>,
     pub indent: usize,
     names: usize,
 }
@@ -135,9 +173,20 @@ impl Generator {
             loops: 0,
             labels: Vec::new(),
             result: Return::Nothing,
+            level: Level::Thread,
             dimensions: 1,
             devices: Vec::new(),
             constants: Vec::new(),
+            structs: Vec::new(),
+            has_halves: false,
+            atomics: Vec::new(),
+            atomics_of_phases: Vec::new(),
+            shared: Vec::new(),
+            reads: Vec::new(),
+            thread: None,
+            tiles: None,
+            expressions: 0,
+            handles: Vec::new(),
             indent: 1,
             names: 0,
         }
@@ -193,9 +242,29 @@ impl Generator {
         if self.chance(65) { Number::F32 } else { Number::F64 }
     }
 
+    pub fn half(&mut self) -> Half {
+        self.pick(&[Half::F16, Half::Bf16])
+    }
+
     /// A number or a `bool`.
     pub fn simple(&mut self) -> Ty {
+        if self.has_halves && self.chance(18) {
+            return Ty::Half(self.half());
+        }
         if self.chance(15) { Ty::Bool } else { Ty::Number(self.number()) }
+    }
+
+    /// A type of data in memory: a number, a struct, or perhaps an array.
+    pub fn in_memory(&mut self) -> Ty {
+        let one = if !self.structs.is_empty() && self.chance(25) {
+            let structs = self.structs.clone();
+            Ty::Struct(self.pick(&structs))
+        } else if self.has_halves && self.chance(25) {
+            Ty::Half(self.half())
+        } else {
+            Ty::Number(self.number())
+        };
+        if self.chance(12) { Ty::array(one, 1 + self.below(3)) } else { one }
     }
 
     /// A type of values.
@@ -203,8 +272,13 @@ impl Generator {
         if depth == 0 {
             return self.simple();
         }
-        match self.weighted(&[75, 12, 13]) {
+        let structs = if self.structs.is_empty() { 0 } else { 15 };
+        match self.weighted(&[75, 12, 13, structs]) {
             0 => self.simple(),
+            3 => {
+                let structs = self.structs.clone();
+                Ty::Struct(self.pick(&structs))
+            }
             1 => {
                 let parts = 2 + self.below(3);
                 Ty::Tuple((0..parts).map(|_| self.ty(depth - 1)).collect())
@@ -270,8 +344,8 @@ impl Generator {
                 let (first, last) = (self.frozen.min(self.scope.len() - 1), self.scope.len());
                 let at = first + self.below(last - first);
                 let name = self.scope[at].name.clone();
-                // A constant in a pattern is compared.
-                if name.is_empty() || name.starts_with("C_") {
+                // A constant in a pattern is compared, and what belongs to a thread has no name of its own.
+                if name.is_empty() || name.starts_with("C_") || name.contains(['[', '.']) {
                     return self.own_name("v");
                 }
                 self.count("shadowing");
@@ -340,7 +414,7 @@ impl Generator {
                 Access::Ref | Access::RefMut => {
                     parts_of(&Text::atom(name), &variable.ty, ty, &mut found, 2);
                 }
-                Access::Slice | Access::Index => {}
+                Access::Slice | Access::Index | Access::Shared | Access::Private => {}
             }
         }
         found
@@ -383,9 +457,29 @@ impl Generator {
 
     /// The slices in scope: their names and elements.
     pub fn slices(&self) -> Vec<(String, Ty)> {
-        let slices = self.visible().filter(|(_, variable)| variable.access == Access::Slice);
+        let slices =
+            self.visible().filter(|(_, variable)| matches!(variable.access, Access::Slice | Access::Shared));
         slices.map(|(_, variable)| (variable.name.clone(), variable.ty.clone())).collect()
     }
+
+    /// A slice as a value of the type `&[T]`.
+    pub fn as_slice(&self, name: &str) -> String {
+        let is_shared =
+            |(_, variable): (_, &Variable)| variable.name == name && variable.access == Access::Shared;
+        if self.visible().any(is_shared) { format!("&{name}[..]") } else { name.to_owned() }
+    }
+
+    /// Takes what a place belongs to out of reach.
+    pub fn hide(&mut self, place: &str) {
+        for variable in self.scope.iter_mut().filter(|variable| root(&variable.name) == root(place)) {
+            variable.name.clear();
+        }
+    }
+}
+
+/// The name that a place begins with.
+pub fn root(place: &str) -> &str {
+    place.split(['.', '[']).next().unwrap_or_default()
 }
 
 /// The parts of a value that are of a type.
@@ -408,6 +502,11 @@ fn parts_of(value: &Text, of: &Ty, wanted: &Ty, found: &mut Vec<Text>, depth: us
                 parts_of(&Text::atom(format!("{text}[{at}]")), element, wanted, found, depth - 1);
             }
         }
+        Ty::Struct(of) => {
+            for (field, ty) in &of.fields {
+                parts_of(&Text::atom(format!("{text}.{field}")), ty, wanted, found, depth - 1);
+            }
+        }
         _ => {}
     }
 }
@@ -418,6 +517,7 @@ fn within(ty: &Ty, types: &mut Vec<Ty>) {
     match ty {
         Ty::Tuple(parts) => parts.iter().for_each(|part| within(part, types)),
         Ty::Array(of, _) => within(of, types),
+        Ty::Struct(of) => of.fields.iter().for_each(|(_, ty)| within(ty, types)),
         _ => {}
     }
 }

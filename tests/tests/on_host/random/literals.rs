@@ -90,6 +90,8 @@ impl Generator {
             Number::F64 if self.chance(15) => self.pick(OF_F64),
             _ => self.pick(USUAL),
         };
+        // A literal beside a field gets the field's type, which only rustc knows, if that makes no difference.
+        let evident = evident || (!self.structs.is_empty() && !is_exact(digits));
         let (digits, suffix) = match (evident || self.chance(25), self.chance(15)) {
             (true, true) => (self.below(20).to_string(), number.name()),
             // `7.f32` would be a field.
@@ -113,4 +115,11 @@ impl Generator {
             false => format!("{name}::{}", self.pick(&["MAX", "MIN"])),
         })
     }
+}
+
+/// Whether a `f32` is the same by way of a `f64`.
+fn is_exact(digits: &str) -> bool {
+    let digits = digits.replace('_', "");
+    let (double, single): (f64, f32) = (digits.parse().expect("a float"), digits.parse().expect("a float"));
+    double as f32 == single
 }

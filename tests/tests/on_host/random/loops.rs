@@ -14,7 +14,7 @@ impl Generator {
     }
 
     /// The body of a loop, which may leave it.
-    fn body(&mut self, label: &str, depth: usize, first: &str) -> String {
+    pub fn body(&mut self, label: &str, depth: usize, first: &str) -> String {
         let around = self.labels.len();
         self.labels.extend(label.strip_suffix(": ").map(str::to_owned));
         self.loops += 1;
@@ -196,7 +196,7 @@ impl Generator {
                 let length = 1 + self.below(4);
                 format!("&{slice}[..{length}]")
             }
-            false => slice,
+            false => self.as_slice(&slice),
         };
         self.over_references(depth, &slice, of)
     }

@@ -1,9 +1,14 @@
 //! Random kernels in Rust: what rustc makes of them is compared with what the compiler makes of them in C++.
 
+mod atomics;
+mod blocks;
+mod compare;
+mod constants;
 mod control;
 mod data;
 mod expressions;
 mod generator;
+mod halves;
 mod literals;
 mod loops;
 mod methods;
@@ -11,6 +16,7 @@ mod module;
 mod native;
 mod shrink;
 mod statements;
+mod structs;
 mod translated;
 mod types;
 
@@ -20,12 +26,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use thalweg_compiler::rust_kernels::Build;
 
-use data::{Data, ROUNDS};
+use compare::compare_one;
+use data::ROUNDS;
 use generator::Counts;
-use module::{Module, Takes};
+use module::Module;
 use native::Native;
 use translated::Translated;
-use types::{Number, Ty};
 
 use super::FOLDER;
 
@@ -35,7 +41,7 @@ struct Tried {
     kernels: usize,
     threads: usize,
     elements: usize,
-    /// Threads that have panicked.
+    /// Threads that have panicked, and blocks of kernels in blocks.
     faults: usize,
     /// Those whose panic is in the standard library, which says nothing of the line.
     faults_elsewhere: usize,
@@ -82,7 +88,16 @@ enum Wrong {
 
 impl Wrong {
     fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        let is_same_kind = std::mem::discriminant(self) == std::mem::discriminant(other);
+        is_same_kind && self.error() == other.error()
+    }
+
+    /// The first error of a compiler, without its numbers.
+    fn error(&self) -> Option<String> {
+        let (Self::Refused(text) | Self::Rust(text) | Self::Cpp(text)) = self else { return None };
+        let line = text.lines().find(|line| line.contains("error") || line.contains("[TW"))?;
+        let line = line.split_once("[TW").map_or(line, |(_, after)| after);
+        Some(line.chars().filter(|letter| !letter.is_ascii_digit()).collect())
     }
 
     fn text(&self) -> &str {
@@ -156,59 +171,6 @@ fn explained(Difference { module, build, wrong }: &Difference) -> String {
         Err(error) => error,
     };
     format!("--- kernel {}, {build:?}: {}\n{rust}\n{cpp}", small.seed, wrong.text())
-}
-
-fn compare_one(
-    module: &Module,
-    round: u64,
-    native: &Native,
-    translated: &Translated,
-    tried: &mut Tried,
-) -> Result<(), Wrong> {
-    let data = Data::new(module, round);
-    let [mut of_rust, mut of_cpp] = [data.clone(), data];
-    let expected = native.run(module, &mut of_rust);
-    let found = translated
-        .run(module, &mut of_cpp)
-        .map_err(|error| Wrong::Launch(format!("round {round}: {error}")))?;
-    tried.launches += 1;
-    tried.threads += expected.len();
-    tried.launches_without += usize::from(expected.iter().all(|line| *line == 0));
-    for (thread, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
-        tried.faults += usize::from(expected != 0);
-        tried.faults_elsewhere += usize::from(expected == u32::MAX);
-        let same = found == expected || (expected == u32::MAX && found != 0);
-        if !same {
-            let what =
-                format!("round {round}: thread {thread} faults at line {found}, and panics at {expected}");
-            return Err(Wrong::Fault(what));
-        }
-    }
-    for (at, parameter) in module.parameters.iter().enumerate() {
-        let [found, expected] = [&of_cpp, &of_rust].map(|data| data.bytes(module, at));
-        let size = parameter.ty.innermost().size();
-        if parameter.takes == Takes::Value {
-            continue;
-        }
-        for (place, (found, expected)) in found.chunks(size).zip(expected.chunks(size)).enumerate() {
-            tried.elements += 1;
-            if found != expected && !(is_nan(found, &parameter.ty) && is_nan(expected, &parameter.ty)) {
-                return Err(Wrong::Result(format!(
-                    "round {round}: number {place} of parameter {at}, {}: {found:02x?} in C++, {expected:02x?} in Rust",
-                    parameter.ty
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn is_nan(bytes: &[u8], ty: &Ty) -> bool {
-    match ty.innermost() {
-        Ty::Number(Number::F32) => f32::from_ne_bytes(bytes.try_into().expect("4 bytes")).is_nan(),
-        Ty::Number(Number::F64) => f64::from_ne_bytes(bytes.try_into().expect("8 bytes")).is_nan(),
-        _ => false,
-    }
 }
 
 /// The modules of a file.

@@ -1,7 +1,11 @@
-//! A kernel with the functions and constants that it uses: a module of Rust.
+//! A kernel with the structs, constants and functions that it uses: a module of Rust.
 
-use super::generator::{Access, Constant, Counts, Device, Generator, Return, Text};
-use super::types::{Number, Ty};
+use std::sync::Arc;
+
+use super::atomics::{self, Atomic, Mode};
+use super::blocks::{self, Owner};
+use super::generator::{Access, Counts, Device, Generator, Level, Return, Text};
+use super::types::{Half, Number, Structure, Ty};
 
 /// How a kernel takes a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +14,10 @@ pub enum Takes {
     Slice,
     Own,
     Out,
+    /// A slice of atomics, perhaps with one for each thread.
+    Atomics {
+        of_threads: bool,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -17,6 +25,25 @@ pub struct Parameter {
     pub takes: Takes,
     /// The type of the value or of an element.
     pub ty: Ty,
+    /// Whose elements an `Own` or `Out` has.
+    pub owner: Owner,
+}
+
+/// What runs a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Threads with an index of so many dimensions.
+    Threads(usize),
+    /// Blocks in a grid of so many, perhaps with so many threads each.
+    Blocks { dimensions: usize, threads: Option<usize> },
+}
+
+impl Form {
+    pub fn dimensions(self) -> usize {
+        match self {
+            Self::Threads(dimensions) | Self::Blocks { dimensions, .. } => dimensions,
+        }
+    }
 }
 
 /// A random kernel.
@@ -26,9 +53,10 @@ pub struct Module {
     /// The items, without the lines of the module around them.
     pub text: String,
     pub parameters: Vec<Parameter>,
-    pub dimensions: usize,
+    pub form: Form,
     /// Its data are of any size.
     pub wild: bool,
+    pub structs: Vec<Arc<Structure>>,
     /// The constants by name, with their C++.
     pub constants: Vec<(String, String)>,
 }
@@ -36,72 +64,34 @@ pub struct Module {
 /// Writes the kernel of a seed.
 pub fn module(seed: u64) -> (Module, Counts) {
     let mut generator = Generator::new(seed);
-    generator.wild = generator.chance(30);
+    generator.has_halves = generator.chance(25);
+    let dimensions = generator.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]);
+    let in_blocks = generator.chance(45);
+    // A thread that fails ends its whole block.
+    generator.wild = generator.chance(if in_blocks { 8 } else { 30 });
     let mut text = String::new();
     let mut constants = Vec::new();
+    for number in 0..generator.weighted(&[50, 30, 20]) {
+        text += &generator.structure(&format!("P{number}"));
+    }
     for number in 0..generator.below(3) {
-        let (rust, cpp) = constant(&mut generator, &format!("N{number}"));
+        let (rust, cpp) = generator.module_constant(&format!("N{number}"));
         text += &rust;
-        constants.push((format!("N{number}"), cpp));
+        constants.push(cpp);
     }
     for number in 0..generator.below(3) {
         text += &device(&mut generator, &format!("f{number}"));
     }
-    let (kernel, parameters) = kernel(&mut generator, seed);
-    text += &kernel;
-    let (dimensions, wild) = (generator.dimensions, generator.wild);
-    (Module { seed, text, parameters, dimensions, wild, constants }, generator.counts)
-}
-
-/// A constant in Rust and in C++.
-fn constant(generator: &mut Generator, name: &str) -> (String, String) {
-    let number = generator.number();
-    let value = generator.literal(number, true).text;
-    let (ty, cpp) = match generator.chance(30) {
+    let (kernel, parameters, form) = match in_blocks {
         true => {
-            (Ty::Array(Box::new(Ty::Number(number)), 2), format!("{{{{{0}, {0}}}}}", in_cpp(number, &value)))
+            let dimensions = if dimensions == 1 { generator.pick(&[1, 1, 1, 2]) } else { dimensions };
+            blocks::kernel(&mut generator, seed, dimensions)
         }
-        false => (Ty::Number(number), in_cpp(number, &value)),
+        false => kernel(&mut generator, seed, dimensions),
     };
-    generator.constants.push(Constant { name: name.to_owned(), ty: ty.clone() });
-    match &ty {
-        Ty::Array(..) => {
-            let of = format!("tw::Array<{}, 2>", number.name());
-            (format!("const {name}: {ty} = [{value}; 2];\n"), format!("constexpr {of} {name} = {cpp};"))
-        }
-        _ => (
-            format!("const {name}: {ty} = {value};\n"),
-            format!("constexpr {} {name} = {cpp};", number.name()),
-        ),
-    }
-}
-
-/// A literal in C++, by its value.
-fn in_cpp(number: Number, literal: &str) -> String {
-    let digits = literal.trim_end_matches(number.name()).replace('_', "");
-    if number.is_float() {
-        let value: f64 = digits.parse().expect("a float");
-        // Of a decimal, a float and a double are rounded by themselves.
-        let single: f32 = digits.parse().expect("a float");
-        return match number {
-            Number::F32 => thalweg::__private::KernelConstant::value(&single),
-            _ => thalweg::__private::KernelConstant::value(&value),
-        };
-    }
-    let (sign, digits) = digits.strip_prefix('-').map_or((1, &digits[..]), |digits| (-1, digits));
-    let magnitude: i128 =
-        match (digits.strip_prefix("0x"), digits.strip_prefix("0b"), digits.strip_prefix("b'")) {
-            (Some(hex), ..) => i128::from_str_radix(hex, 16).expect("hexadecimal"),
-            (_, Some(binary), _) => i128::from_str_radix(binary, 2).expect("binary"),
-            (.., Some(byte)) => byte.as_bytes()[0].into(),
-            _ => digits.parse().expect("decimal"),
-        };
-    let value = sign * magnitude;
-    match (number.is_signed(), value < 0) {
-        (true, true) => format!("{}({}ll - 1)", number.name(), value + 1),
-        (true, false) => format!("{}({value}ll)", number.name()),
-        (false, _) => format!("{}({value}ull)", number.name()),
-    }
+    text += &kernel;
+    let Generator { wild, structs, counts, .. } = generator;
+    (Module { seed, text, parameters, form, wild, structs, constants }, counts)
 }
 
 fn device(generator: &mut Generator, name: &str) -> String {
@@ -142,13 +132,8 @@ fn device(generator: &mut Generator, name: &str) -> String {
     text
 }
 
-fn kernel(generator: &mut Generator, seed: u64) -> (String, Vec<Parameter>) {
-    generator.dimensions = match generator.below(10) {
-        0 => 2,
-        1 => 3,
-        _ => 1,
-    };
-    let dimensions = generator.dimensions;
+fn kernel(generator: &mut Generator, seed: u64, dimensions: usize) -> (String, Vec<Parameter>, Form) {
+    generator.dimensions = dimensions;
     generator.count(["", "Index<1>", "Index<2>", "Index<3>"][dimensions]);
     let index = generator.pick(&["i", "at", "index"]);
     let index_ty = match dimensions {
@@ -159,11 +144,56 @@ fn kernel(generator: &mut Generator, seed: u64) -> (String, Vec<Parameter>) {
     generator.declare(index, Ty::Bool, false, Access::Index);
     // What the thread has computed goes here, bit by bit.
     list.push("seen: &mut Own<[u64]>".to_owned());
-    let mut parameters = vec![Parameter { takes: Takes::Own, ty: Ty::Number(Number::U64) }];
+    let seen = Ty::Number(Number::U64);
+    let mut all = vec![Parameter { takes: Takes::Own, ty: seen, owner: Owner::Thread }];
+    let owned = parameters(generator, Level::Thread, &mut list, &mut all);
+    let mut text = format!("pub fn k{seed}({}) {{", list.join(", "));
+    text += &format!("\n    let Some(seen) = seen.get_mut({index}) else {{ return }};");
+    for (name, ty, _) in owned {
+        text += &format!("\n    let Some({name}) = {name}.get_mut({index}) else {{ return }};");
+        generator.declare(&name, ty, true, Access::RefMut);
+    }
+    for place in 0..generator.atomics.len() {
+        if generator.atomics[place].mode == Mode::Own {
+            let name = generator.own_name("cell");
+            let of = std::mem::replace(&mut generator.atomics[place].place, name.clone());
+            text += &format!("\n    let {name} = &{of}[{index}];");
+        }
+    }
+    for _ in 0..4 + generator.below(12) {
+        text += &generator.line();
+        text += &generator.statement(2);
+        if generator.chance(25) {
+            text += &noted(generator, "*seen", 2);
+        }
+    }
+    text += &noted(generator, "*seen", usize::MAX);
+    text += "\n}\n";
+    (text, all, Form::Threads(dimensions))
+}
+
+/// Adds parameters to a kernel's list, and declares them. The result is what threads or blocks own.
+pub fn parameters(
+    generator: &mut Generator,
+    level: Level,
+    list: &mut Vec<String>,
+    all: &mut Vec<Parameter>,
+) -> Vec<(String, Ty, Owner)> {
+    const OTHERS: Takes = Takes::Atomics { of_threads: false };
     let mut owned = Vec::new();
     for number in 0..2 + generator.below(5) {
-        let takes =
-            generator.pick(&[Takes::Value, Takes::Value, Takes::Slice, Takes::Slice, Takes::Own, Takes::Out]);
+        let takes = generator.pick(&[
+            Takes::Value,
+            Takes::Value,
+            Takes::Slice,
+            Takes::Slice,
+            Takes::Slice,
+            Takes::Own,
+            Takes::Own,
+            Takes::Out,
+            Takes::Out,
+            OTHERS,
+        ]);
         let name = if generator.chance(15) {
             generator.pick(&["int", "double", "tw", "n", "len"]).to_owned()
         } else {
@@ -171,74 +201,83 @@ fn kernel(generator: &mut Generator, seed: u64) -> (String, Vec<Parameter>) {
         };
         let name = format!("{name}{number}");
         let ty = match takes {
-            Takes::Value if generator.chance(15) => {
-                Ty::Array(Box::new(Ty::Number(generator.number())), 1 + generator.below(3))
-            }
-            Takes::Slice | Takes::Own if generator.chance(15) => {
-                Ty::Array(Box::new(Ty::Number(generator.number())), 1 + generator.below(3))
-            }
+            Takes::Atomics { .. } => Ty::Number(generator.atomic_number(level == Level::Thread)),
             Takes::Value if generator.chance(10) => Ty::Bool,
-            _ => Ty::Number(generator.number()),
+            _ => generator.in_memory(),
         };
+        let mut parameter = Parameter { takes, ty: ty.clone(), owner: Owner::Thread };
         match takes {
             Takes::Value => {
+                // Variables of a block are changed outside of phases alone, as all others are.
                 let mutable = generator.chance(30);
                 let word = if mutable { "mut " } else { "" };
                 list.push(format!("{word}{name}: {ty}"));
-                generator.declare(&name, ty.clone(), mutable, Access::Value);
+                generator.declare(&name, ty, mutable, Access::Value);
             }
             Takes::Slice => {
                 list.push(format!("{name}: &[{ty}]"));
-                generator.declare(&name, ty.clone(), false, Access::Slice);
+                generator.declare(&name, ty, false, Access::Slice);
+            }
+            Takes::Atomics { .. } => {
+                let Ty::Number(number) = ty else { unreachable!("an atomic holds a number") };
+                list.push(format!("{name}: &[{}]", atomics::name(number)));
+                parameter.takes = atomic_parameter(generator, level, name, number);
             }
             Takes::Own | Takes::Out => {
                 let handle = if takes == Takes::Own { "Own" } else { "Out" };
                 generator.count(handle);
                 list.push(format!("{name}: &mut {handle}<[{ty}]>"));
-                owned.push((name, ty.clone()));
+                parameter.owner = match (level, generator.dimensions) {
+                    (Level::Thread, _) => Owner::Thread,
+                    (_, 1) => generator.pick(&[Owner::Thread, Owner::Block]),
+                    _ => generator.pick(&[Owner::Tiles, Owner::Tiles, Owner::Rows]),
+                };
+                owned.push((name, ty, parameter.owner));
             }
         }
-        parameters.push(Parameter { takes, ty });
+        all.push(parameter);
     }
-    let mut text = format!("pub fn k{seed}({}) {{", list.join(", "));
-    text += &format!("\n    let Some(seen) = seen.get_mut({index}) else {{ return }};");
-    for (name, ty) in owned {
-        text += &format!("\n    let Some({name}) = {name}.get_mut({index}) else {{ return }};");
-        generator.declare(&name, ty, true, Access::RefMut);
-    }
-    for _ in 0..4 + generator.below(12) {
-        text += &generator.line();
-        text += &generator.statement(2);
-        if generator.chance(25) {
-            text += &noted(generator, 2);
-        }
-    }
-    text += &noted(generator, usize::MAX);
-    text += "\n}\n";
-    (text, parameters)
+    owned
 }
 
-/// Writes some of the values in scope into `seen`, by their bits. A NaN is any NaN.
-fn noted(generator: &mut Generator, most: usize) -> String {
-    let mut values: Vec<(Text, Number)> = Vec::new();
+/// Notes what may be done with atomics.
+fn atomic_parameter(generator: &mut Generator, level: Level, name: String, number: Number) -> Takes {
+    let length = Some(format!("{name}.len()"));
+    let of_threads = level == Level::Thread && generator.dimensions == 1 && generator.chance(60);
+    if of_threads {
+        generator.atomics.push(Atomic { place: name, number, length: None, mode: Mode::Own });
+    } else if !number.is_float() {
+        let atomic = Atomic { place: name, number, length, mode: generator.common() };
+        match level {
+            Level::Thread => generator.atomics.push(atomic),
+            _ => generator.atomics_of_phases.push(atomic),
+        }
+    }
+    Takes::Atomics { of_threads }
+}
+
+/// Writes some of the values in scope into a `u64`, by their bits. A NaN is any NaN.
+pub fn noted(generator: &mut Generator, into: &str, most: usize) -> String {
+    let mut values: Vec<(Text, Ty)> = Vec::new();
     let mut bools = Vec::new();
-    for (number, _) in super::types::NUMBERS {
-        let readable = generator.readable(&Ty::Number(number));
-        values.extend(readable.into_iter().map(|text| (text, number)));
+    let numbers = super::types::NUMBERS.iter().map(|(number, _)| Ty::Number(*number));
+    for ty in numbers.chain([Half::F16, Half::Bf16].map(Ty::Half)) {
+        let readable = generator.readable(&ty);
+        values.extend(readable.into_iter().map(|text| (text, ty.clone())));
     }
     bools.extend(generator.readable(&Ty::Bool));
     let mut text = String::new();
     let line = generator.line();
-    let mut write = |value: String| text += &format!("{line}*seen = (*seen).rotate_left(5) ^ {value};");
+    let mut write = |value: String| text += &format!("{line}{into} = ({into}).rotate_left(5) ^ {value};");
     while values.len() > most {
         let at = generator.below(values.len());
         values.swap_remove(at);
     }
-    for (value, number) in values {
+    for (value, ty) in values {
         let value = value.within(super::generator::binds::ATOM);
-        write(match number.is_float() {
-            true => format!("if {value}.is_nan() {{ 1 }} else {{ {value}.to_bits() as u64 }}"),
-            false => format!("({value} as u64)"),
+        write(match ty {
+            Ty::Number(number) if !number.is_float() => format!("({value} as u64)"),
+            _ => format!("if {value}.is_nan() {{ 1 }} else {{ {value}.to_bits() as u64 }}"),
         });
     }
     for value in bools.into_iter().take(most) {

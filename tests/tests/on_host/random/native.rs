@@ -1,7 +1,7 @@
 //! Random kernels as Rust: one file, compiled by rustc as a debug and as a release build, and run thread by thread.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libloading::Library;
@@ -9,77 +9,31 @@ use thalweg_compiler::rust_kernels::Build;
 use thalweg_tests::on_host::built;
 
 use super::data::Data;
-use super::module::{Module, Takes};
+use super::module::{Form, Module, Takes};
+use super::types::Ty;
 
 /// The types of kernels, as far as these kernels use them, and how a thread's panic is caught.
-const STAND_INS: &str = r#"
-use std::cell::Cell;
-use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
-
-#[derive(Clone, Copy)]
-pub struct Index<const D: usize = 1>([usize; D]);
-impl Index<1> { pub fn get(self) -> usize { self.0[0] } }
-impl Index<2> { pub fn get(self) -> [usize; 2] { self.0 } }
-impl Index<3> { pub fn get(self) -> [usize; 3] { self.0 } }
-impl<T> std::ops::Index<Index<1>> for [T] {
-    type Output = T;
-    #[track_caller]
-    fn index(&self, index: Index<1>) -> &T { &self[index.0[0]] }
-}
-
-pub struct Own<'a, T: ?Sized>(*mut u8, [usize; 3], PhantomData<&'a mut T>);
-pub type Out<'a, T> = Own<'a, T>;
-impl<'a, T> Own<'a, [T]> {
-    pub fn get_mut<const D: usize>(&mut self, index: Index<D>) -> Option<&mut T> {
-        let mut place = 0;
-        for (at, length) in index.0.into_iter().zip(&self.1[3 - D..]) {
-            if at >= *length { return None }
-            place = place * length + at;
-        }
-        Some(unsafe { &mut *self.0.cast::<T>().add(place) })
-    }
-}
-
-thread_local! { static LINE: Cell<u32> = const { Cell::new(0) }; }
-
-#[unsafe(no_mangle)]
-pub extern "C" fn prepare() {
-    set_hook(Box::new(|info| {
-        let line = info.location().map_or(u32::MAX, |at| if at.file() == file!() { at.line() } else { u32::MAX });
-        LINE.set(line);
-    }));
-}
-
-/// The line of a panic, `u32::MAX` if it is in the standard library, 0 without one.
-fn guarded(kernel: impl FnOnce()) -> u32 {
-    match catch_unwind(AssertUnwindSafe(kernel)) { Ok(()) => 0, Err(_) => LINE.get() }
-}
-
-fn threads<const D: usize>(of: [usize; 3], mut kernel: impl FnMut(usize, Index<D>)) {
-    let mut number = 0;
-    for z in 0..of[0] { for y in 0..of[1] { for x in 0..of[2] {
-        kernel(number, Index(std::array::from_fn(|axis| [z, y, x][3 - D + axis])));
-        number += 1;
-    } } }
-}
-"#;
+const STAND_INS: &str = include_str!("stand_ins.rs");
 
 /// The file with these kernels.
 pub fn file(modules: &[Module]) -> String {
     let mut text = STAND_INS.to_owned();
-    for Module { seed, text: items, parameters, dimensions, .. } in modules {
-        let _ = writeln!(text, "mod m{seed} {{\nuse super::{{Index, Out, Own}};\n{items}}}");
-        let mut arguments = vec!["index".to_owned()];
+    for Module { seed, text: items, parameters, form, structs, .. } in modules {
+        let _ = writeln!(text, "mod m{seed} {{\nuse super::*;\n{items}}}");
+        for of in structs {
+            let _ = writeln!(text, "impl Leaf for m{seed}::{} {{}}", of.name);
+        }
+        let mut arguments = vec!["position".to_owned()];
         for (at, parameter) in parameters.iter().enumerate() {
-            let (ty, pointer) = (&parameter.ty, format!("(*data.add({at}))"));
+            let (ty, pointer) = (in_module(&parameter.ty, *seed), format!("(*data.add({at}))"));
             arguments.push(match parameter.takes {
                 Takes::Value => format!("*{pointer}.cast::<{ty}>()"),
-                Takes::Slice => {
-                    format!("std::slice::from_raw_parts({pointer}.cast::<{ty}>(), *lengths.add({at}))")
+                // Each has the size and the bits of its number.
+                Takes::Slice | Takes::Atomics { .. } => {
+                    format!("std::slice::from_raw_parts({pointer}.cast(), *lengths.add({at}))")
                 }
                 Takes::Own | Takes::Out => {
-                    let shape = match dimensions {
+                    let shape = match form.dimensions() {
                         1 => format!("[1, 1, *lengths.add({at})]"),
                         _ => "*shape".to_owned(),
                     };
@@ -87,14 +41,19 @@ pub fn file(modules: &[Module]) -> String {
                 }
             });
         }
+        let all = match form {
+            Form::Threads(dimensions) => format!("threads::<{dimensions}>(*of, "),
+            Form::Blocks { dimensions, .. } => format!("blocks::<{dimensions}>(*of, *block, "),
+        };
         let _ = writeln!(
             text,
             "#[unsafe(no_mangle)]\n\
              pub unsafe extern \"C\" fn run_{seed}(\n\
-             data: *const *mut u8, lengths: *const usize, of: &[usize; 3], shape: &[usize; 3], lines: *mut u32,\n\
+             data: *const *mut u8, lengths: *const usize, of: &[usize; 3], block: &usize, shape: &[usize; 3],\n\
+             panics: *mut [u32; 2],\n\
              ) {{ unsafe {{\n\
-             threads::<{dimensions}>(*of, |thread, index| {{\n\
-             *lines.add(thread) = guarded(|| m{seed}::k{seed}({}));\n\
+             {all}|number, position| {{\n\
+             *panics.add(number) = guarded(|| m{seed}::k{seed}({}));\n\
              }});\n\
              }} }}",
             arguments.join(", ")
@@ -103,7 +62,26 @@ pub fn file(modules: &[Module]) -> String {
     text
 }
 
-type Run = unsafe extern "C" fn(*const *mut u8, *const usize, &[usize; 3], &[usize; 3], *mut u32);
+/// A type as the module of a seed names it.
+fn in_module(ty: &Ty, seed: u64) -> String {
+    match ty {
+        Ty::Array(of, length) => format!("[{}; {length}]", in_module(of, seed)),
+        Ty::Struct(of) => format!("m{seed}::{}", of.name),
+        other => other.to_string(),
+    }
+}
+
+type Run =
+    unsafe extern "C" fn(*const *mut u8, *const usize, &[usize; 3], &usize, &[usize; 3], *mut [u32; 2]);
+
+/// Where a thread, or a block, has panicked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Panic {
+    /// `u32::MAX` if it is in the standard library.
+    pub line: u32,
+    /// The thread of a block, where it is one and known.
+    pub thread: Option<u32>,
+}
 
 /// The kernels of a file in one build.
 pub struct Native(Library);
@@ -118,11 +96,13 @@ impl Native {
             Build::Debug => &["-Copt-level=0", "-Coverflow-checks=on", "-Cdebug-assertions=on"],
             Build::Release => &["-Copt-level=1", "-Coverflow-checks=off", "-Cdebug-assertions=off"],
         };
+        let half = half();
         let path = built(folder, ["rs", "so"], file, |source, result| {
             let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
             command.args(["--edition=2024", "--crate-type=cdylib", "--crate-name=kernels", "-Cdebuginfo=0"]);
             // Random programs have odd parts, and rustc sees some of the panics.
             command.args(["--cap-lints=allow", "-Ccodegen-units=2"]).args(flags);
+            command.arg("--extern").arg(&half).arg("-L").arg(dependencies());
             command.arg(source).arg("-o").arg(result);
             command
         })?;
@@ -136,17 +116,45 @@ impl Native {
         Ok(Self(library))
     }
 
-    /// Runs a kernel, and returns the line at which each thread has panicked, 0 where it has not.
-    pub fn run(&self, module: &Module, data: &mut Data) -> Vec<u32> {
-        let mut lines = vec![0; data.threads.iter().product()];
+    /// Runs a kernel, and returns where each thread of one in threads has panicked, and each block of one in blocks.
+    pub fn run(&self, module: &Module, data: &mut Data) -> Vec<Option<Panic>> {
+        let (x, y, z) = data.grid;
+        let (of, block) = match module.form {
+            Form::Threads(_) => (data.threads, 1),
+            Form::Blocks { .. } => ([z, y, x].map(|blocks| blocks as usize), data.block.0 as usize),
+        };
+        let mut panics = vec![[0; 2]; of.iter().product()];
         let symbol = format!("run_{}", module.seed);
         // SAFETY: the file has this function, and the data are those of the module's parameters.
         unsafe {
             let run = self.0.get::<Run>(symbol).expect("the kernel");
             let pointers: Vec<_> =
                 data.arrays.iter_mut().map(|array| array.as_mut_ptr().cast::<u8>()).collect();
-            run(pointers.as_ptr(), data.lengths.as_ptr(), &data.threads, &data.shape, lines.as_mut_ptr());
+            run(pointers.as_ptr(), data.lengths.as_ptr(), &of, &block, &data.shape, panics.as_mut_ptr());
         }
-        lines
+        let panic = |[line, thread]: [u32; 2]| {
+            // 0 is none, and the greatest is several.
+            let thread = thread.checked_sub(1).filter(|thread| *thread < 1024);
+            (line != 0).then_some(Panic { line, thread })
+        };
+        panics.into_iter().map(panic).collect()
     }
+}
+
+/// Where the libraries are that this program was built from.
+fn dependencies() -> PathBuf {
+    let program = std::env::current_exe().expect("this program");
+    program.parent().expect("its folder").to_owned()
+}
+
+/// The crate `half`, as rustc takes it. All that were built there are of one version.
+fn half() -> String {
+    let files = std::fs::read_dir(dependencies()).expect("the folder of dependencies");
+    let of_half = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libhalf-") && name.ends_with(".rlib")
+    };
+    let found = files.filter_map(|file| Some(file.ok()?.path())).filter(of_half);
+    let newest = found.max_by_key(|file| file.metadata().and_then(|of| of.modified()).ok());
+    format!("half={}", newest.expect("the crate `half` was built").display())
 }

@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::generator::{Access, Generator, Return, binds};
+use super::generator::{Access, Generator, Level, Return, binds, root};
 use super::types::{Number, Ty};
 
 impl Generator {
@@ -23,6 +23,9 @@ impl Generator {
     /// One statement; `depth` is that of the blocks in it.
     pub fn statement(&mut self, depth: usize) -> String {
         self.count("statements");
+        if let Some(text) = self.special_statement(depth) {
+            return text;
+        }
         let blocks = if depth > 0 { 1 } else { 0 };
         let loops = if depth > 0 && self.loops < 2 { 1 } else { 0 };
         match self.weighted(&[
@@ -66,6 +69,20 @@ impl Generator {
         }
     }
 
+    /// A statement that not every function has: with a phase, a thread of a phase, or an atomic.
+    fn special_statement(&mut self, depth: usize) -> Option<String> {
+        let level = self.level;
+        let found = match level {
+            Level::Block if self.chance(50) => self.block_statement(depth),
+            Level::Phase if self.chance(20) => self.thread_statement(depth),
+            _ => None,
+        };
+        if found.is_none() && self.chance(10) {
+            return self.atomic_statement(depth);
+        }
+        found
+    }
+
     fn let_value(&mut self) -> String {
         let ty = self.ty(2);
         let annotated = self.chance(45);
@@ -93,10 +110,10 @@ impl Generator {
             2 => {
                 self.count("a constant in a kernel");
                 let name = self.own_name("C").to_uppercase();
-                let number = self.number();
-                let value = self.literal(number, false).text;
-                self.declare(&name, Ty::Number(number), false, Access::Kept);
-                format!("const {name}: {} = {value};", number.name())
+                let ty = self.constant_type();
+                let (value, _) = self.constant_value(&ty, false);
+                self.declare(&name, ty.clone(), false, Access::Kept);
+                format!("const {name}: {ty} = {value};")
             }
             _ => {
                 self.count(if annotated { "let with a type" } else { "let" });
@@ -108,8 +125,15 @@ impl Generator {
                 let name = self.name();
                 let annotation = if annotated { format!(": {ty}") } else { String::new() };
                 let word = if mutable { "mut " } else { "" };
+                let mut value = value.text;
+                if let (Ty::Struct(of), true) = (&ty, self.chance(60))
+                    && let Some(inside) = value.strip_prefix('(').and_then(|value| value.strip_suffix(')'))
+                    && inside.starts_with(&of.name)
+                {
+                    value = inside.to_owned();
+                }
                 self.declare(&name, ty, mutable, Access::Value);
-                format!("let {word}{name}{annotation} = {};", value.text)
+                format!("let {word}{name}{annotation} = {value};")
             }
         }
     }
@@ -118,7 +142,7 @@ impl Generator {
     fn let_parts(&mut self) -> String {
         let ty = loop {
             let ty = self.ty(2);
-            if !matches!(ty, Ty::Number(_) | Ty::Bool) {
+            if !matches!(ty, Ty::Number(_) | Ty::Half(_) | Ty::Bool) {
                 break ty;
             }
         };
@@ -128,7 +152,7 @@ impl Generator {
         format!("let {pattern} = {value};")
     }
 
-    fn parts(&mut self, ty: &Ty) -> String {
+    pub fn parts(&mut self, ty: &Ty) -> String {
         let taken_apart = self.chance(80);
         match ty {
             Ty::Tuple(parts) if taken_apart => {
@@ -139,6 +163,7 @@ impl Generator {
                 let parts: Vec<_> = (0..*length).map(|_| self.parts(of)).collect();
                 format!("[{}]", parts.join(", "))
             }
+            Ty::Struct(of) if taken_apart => self.struct_pattern(of),
             _ if self.chance(12) => "_".to_owned(),
             ty => {
                 // A pattern names nothing twice.
@@ -149,7 +174,7 @@ impl Generator {
         }
     }
 
-    fn assignment(&mut self) -> String {
+    pub fn assignment(&mut self) -> String {
         let types = self.writable_types();
         if types.is_empty() {
             return self.let_value();
@@ -169,7 +194,13 @@ impl Generator {
         if !arrays.is_empty() && self.chance(50) {
             self.count("an assignment to an element");
             let (array, length) = self.pick(&arrays);
-            let at = self.index(&length.to_string(), 1);
+            // What a thread has of its own is borrowed while the index is found.
+            let at = self.scoped(|this| {
+                if array.text.contains('[') {
+                    this.hide(&array.text);
+                }
+                this.index(&length.to_string(), 1)
+            });
             place = format!("{}[{at}]", array.within(binds::ATOM));
         }
         if self.chance(8) {
@@ -180,6 +211,13 @@ impl Generator {
                 let symbol = self.pick(&["&=", "|=", "^="]);
                 self.count("a compound assignment of a bool");
                 return format!("{place} {symbol} {};", self.expression(&ty, 2, true).text);
+            }
+            if matches!(ty, Ty::Half(_)) && self.chance(50) {
+                let symbol = self.pick(&["+=", "-=", "*=", "/=", "%="]);
+                self.count("a compound assignment of a half");
+                // It is borrowed before the value is computed.
+                let value = self.while_frozen(|this| this.expression(&ty, 2, true).text);
+                return format!("{place} {symbol} {value};");
             }
             self.count("an assignment");
             return format!("{place} = {};", self.expression(&ty, 2, false).text);
@@ -212,7 +250,6 @@ impl Generator {
     /// `(a, b) = (b, a)`
     fn swap(&mut self, ty: &Ty, place: &str) -> String {
         let others = self.writable(ty);
-        let root = |text: &str| text.split(['.', '[']).next().unwrap_or_default().to_owned();
         let other = others.into_iter().find(|other| root(&other.text) != root(place));
         let Some(other) = other else {
             self.count("an assignment");
@@ -318,7 +355,7 @@ impl Generator {
     }
 
     /// `return`, `break` or `continue`, which always ends the block.
-    fn leaving(&mut self) -> String {
+    pub fn leaving(&mut self) -> String {
         if self.loops > 0 && self.chance(70) {
             let word = self.pick(&["break", "continue"]);
             if !self.labels.is_empty() && self.chance(60) {
@@ -393,14 +430,15 @@ impl Generator {
     /// `let r = &x`, and a variable that is changed through `&mut`.
     fn reference(&mut self) -> String {
         let types = self.writable_types();
-        if types.is_empty() || self.chance(40) {
+        // Outside of phases nothing is changed through a reference.
+        if types.is_empty() || self.level == Level::Block || self.chance(40) {
             let ty = self.simple();
             let readable: Vec<_> =
                 self.readable(&ty).into_iter().filter(|place| place.binds == binds::ATOM).collect();
             let immutable: Vec<_> = readable
                 .into_iter()
                 .filter(|place| {
-                    let root = place.text.split(['.', '[']).next().unwrap_or_default();
+                    let root = root(&place.text);
                     self.visible().any(|(_, v)| v.name == root && !v.mutable && v.access == Access::Value)
                 })
                 .collect();
@@ -422,12 +460,9 @@ impl Generator {
         self.count("a reference that writes");
         let place = self.pick(&places).text;
         let name = self.own_name("w");
-        let root = place.split(['.', '[']).next().unwrap_or_default().to_owned();
         self.scoped(|this| {
             // Only the reference reads and writes it.
-            for variable in this.scope.iter_mut().filter(|variable| variable.name == root) {
-                variable.name.clear();
-            }
+            this.hide(&place);
             this.declare(&name, ty, true, Access::RefMut);
             this.indent += 1;
             let mut text = format!("{{{0}let {name} = &mut {place};", this.line());

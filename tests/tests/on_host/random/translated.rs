@@ -1,14 +1,17 @@
 //! Random kernels as CUDA C++: what the compiler makes of the file, with the runtime's headers.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use syn::{Item, ItemFn};
-use thalweg::__private::{Callee, Define, RustSource, RustText, constant};
-use thalweg_compiler::rust_kernels::{Build, Role, translate};
-use thalweg_tests::on_host::{Argument, Checks, OnHost, Program, Turns};
+use syn::{Item, ItemFn, ItemStruct};
+use thalweg::__private::{Callee, Define, RustSource, RustText, RustType, StructLayout, constant};
+use thalweg::half::{bf16, f16};
+use thalweg_compiler::rust_kernels::{Build, Role, definition, translate};
+use thalweg_tests::on_host::{Argument, Checks, Fault, OnHost, Program, Turns};
 
 use super::data::Data;
-use super::module::{Module, Takes};
+use super::module::{Form, Module, Takes};
+use super::types::{Structure, Ty};
 
 /// The constants of Rust's own that kernels name, as the macro defines them.
 macro_rules! constants {
@@ -24,13 +27,22 @@ const CONSTANTS: &[(&str, Define)] = constants! {
     i8: MIN MAX BITS; i16: MIN MAX BITS; i32: MIN MAX BITS; i64: MIN MAX BITS; isize: MIN MAX BITS;
     f32: MIN MAX EPSILON MIN_POSITIVE INFINITY NEG_INFINITY NAN;
     f64: MIN MAX EPSILON MIN_POSITIVE INFINITY NEG_INFINITY NAN;
+    f16: ONE NEG_ONE ZERO MAX MIN_POSITIVE EPSILON;
+    bf16: ONE NEG_ONE ZERO MAX MIN_POSITIVE EPSILON;
 };
 
 /// The bits of a fault's place that are the line. Others tell the function, all of which are in one file here.
 const LINE_BITS: u32 = 20;
 
 /// Random programs have names that nothing uses, and comparisons that always hold.
-const FLAGS: &[&str] = &["-Wno-unused", "-Wno-type-limits", "-Wno-tautological-compare", "-Wno-bool-compare"];
+/// gcc also warns of `i64(~x) == 5`, where `~x` has no sign.
+const FLAGS: &[&str] = &[
+    "-Wno-unused",
+    "-Wno-type-limits",
+    "-Wno-tautological-compare",
+    "-Wno-bool-compare",
+    "-Wno-sign-compare",
+];
 
 /// The kernels of a file in one build.
 pub struct Translated {
@@ -52,7 +64,7 @@ pub fn text(file: &str, modules: &[Module], build: Build) -> Result<(String, Vec
             _ => None,
         });
         let kernel = source(module, items.expect("the module"), build);
-        kernels.push(kernel.map_err(|error| format!("kernel {}: {error}", module.seed))?);
+        kernels.push(kernel.map_err(|errors| format!("kernel {}: {}", module.seed, told(file, &errors)))?);
     }
     let kernels: Vec<(&'static str, &'static RustSource)> =
         kernels.into_iter().map(|kernel| (kernel.name, kernel)).collect();
@@ -82,10 +94,16 @@ fn named(sources: Vec<(&'static str, &'static RustSource)>) -> &'static [(&'stat
 }
 
 /// The kernel's source, which names those of the functions before it.
-fn source(module: &Module, items: &[Item], build: Build) -> Result<&'static RustSource, String> {
+fn source(module: &Module, items: &[Item], build: Build) -> Result<&'static RustSource, Vec<syn::Error>> {
     let mut sources: Vec<(&'static str, &'static RustSource)> = Vec::new();
     let own: String = module.constants.iter().map(|(_, cpp)| format!("{cpp}\n")).collect();
+    let mut structs: Vec<(&'static str, &'static RustType)> = Vec::new();
     for item in items {
+        if let Item::Struct(item) = item {
+            let of = module.structs.iter().find(|of| item.ident == of.name).expect("the struct");
+            let source = structure(item, of, &structs)?;
+            structs.push((source.name, leak(RustType::Struct(source))));
+        }
         let Item::Fn(function) = item else { continue };
         let name: &'static str = leak(function.sig.ident.to_string());
         let text: &'static str = leak(format!("{own}{}", one(function, build)?));
@@ -93,18 +111,41 @@ fn source(module: &Module, items: &[Item], build: Build) -> Result<&'static Rust
         let constants: &'static Vec<_> = leak(constants.collect());
         let callees = named(sources.clone());
         let text = RustText { text, lines: &[] };
-        let source = RustSource { file: "random.rs", text, constants, callees, ..RustSource::none(name) };
+        let types = leak(structs.clone());
+        let source =
+            RustSource { file: "random.rs", text, constants, types, callees, ..RustSource::none(name) };
         sources.push((name, leak(source)));
     }
     Ok(sources.pop().expect("the kernel comes last").1)
 }
 
-fn one(function: &ItemFn, build: Build) -> Result<String, String> {
+/// The definition of a struct, which may name those before it.
+fn structure(
+    item: &ItemStruct,
+    of: &Arc<Structure>,
+    before: &[(&'static str, &'static RustType)],
+) -> Result<&'static RustSource, Vec<syn::Error>> {
+    let text = definition(item)?;
+    let ty = Ty::Struct(Arc::clone(of));
+    let layout = Some(StructLayout { size: ty.size(), align: ty.alignment(), fields: &[] });
+    let name: &'static str = leak(of.name.clone());
+    let (text, types) = (RustText { text: leak(text), lines: &[] }, leak(before.to_vec()));
+    Ok(leak(RustSource { text, types, layout, ..RustSource::none(name) }))
+}
+
+/// The errors, with the lines that they are at.
+fn told(file: &str, errors: &[syn::Error]) -> String {
+    let told = errors.iter().map(|error| {
+        let line = error.span().start().line;
+        let text = file.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+        format!("line {line}, `{}`: {error}", text.trim())
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+fn one(function: &ItemFn, build: Build) -> Result<String, Vec<syn::Error>> {
     let role = if function.sig.ident.to_string().starts_with('k') { Role::Kernel } else { Role::Device };
-    translate(role, function, build).map_err(|errors| {
-        let told = errors.iter().map(|error| format!("line {}: {error}", error.span().start().line));
-        told.collect::<Vec<_>>().join("\n")
-    })
+    translate(role, function, build)
 }
 
 impl Translated {
@@ -120,11 +161,11 @@ impl Translated {
         Ok(Self { program, names })
     }
 
-    /// Runs a kernel, and returns the line at which each thread has faulted, 0 where it has not.
+    /// Runs a kernel, its threads in some order, and returns the faults.
     ///
     /// # Errors
     /// The launch did what none must do.
-    pub fn run(&self, module: &Module, data: &mut Data) -> Result<Vec<u32>, String> {
+    pub fn run(&self, module: &Module, data: &mut Data, order: u64) -> Result<Vec<Fault>, String> {
         let name = format!("::k{}", module.seed);
         let name = self.names.iter().find(|known| known.ends_with(&name)).expect("the kernel");
         let mut arguments = Vec::new();
@@ -135,23 +176,23 @@ impl Translated {
                 continue;
             }
             arguments.push(Argument::pointer(data.arrays[at].as_mut_ptr()));
-            match (parameter.takes, module.dimensions) {
-                (Takes::Slice, _) | (_, 1) => arguments.push(Argument::value(&length)),
+            match (parameter.takes, module.form.dimensions()) {
+                (Takes::Slice | Takes::Atomics { .. }, _) | (_, 1) => {
+                    arguments.push(Argument::value(&length))
+                }
                 (_, 2) => arguments.push(Argument::value(&[data.shape[1], data.shape[2]])),
                 _ => arguments.push(Argument::value(&data.shape)),
             }
         }
-        let turns = Turns { steps: 20_000_000, ..Turns::new(data.grid, data.block, 0) };
+        let order = match module.form {
+            Form::Threads(_) => 0,
+            Form::Blocks { .. } => order,
+        };
+        let turns = Turns { steps: 20_000_000, ..Turns::new(data.grid, data.block, 0) }.order(order);
         // SAFETY: the arguments are those that the kernel declares. If it does not stay within them, that is what
         // is looked for here.
         let outcome = unsafe { self.program.launch(name, turns, &arguments) }?;
-        let mut lines = vec![0; data.threads.iter().product()];
-        for fault in outcome.faults {
-            let place =
-                |axis: usize, of_block: u32| (fault.block[axis] * of_block + fault.thread[axis]) as usize;
-            let (x, y, z) = (place(0, data.block.0), place(1, data.block.1), place(2, data.block.2));
-            lines[(z * data.threads[1] + y) * data.threads[2] + x] = fault.line & ((1 << LINE_BITS) - 1);
-        }
-        Ok(lines)
+        let faults = outcome.faults.into_iter();
+        Ok(faults.map(|fault| Fault { line: fault.line & ((1 << LINE_BITS) - 1), ..fault }).collect())
     }
 }

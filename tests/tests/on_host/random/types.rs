@@ -1,6 +1,7 @@
 //! The types of random kernels.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A type of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,31 +92,97 @@ impl Number {
     }
 }
 
+/// A type of floats of 16 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    F16,
+    Bf16,
+}
+
+impl Half {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+        }
+    }
+
+    /// The bits of an infinity, beyond which those of NaNs are.
+    fn infinity(self) -> u16 {
+        match self {
+            Self::F16 => 0x7c00,
+            Self::Bf16 => 0x7f80,
+        }
+    }
+}
+
+/// A struct of the module. Its fields leave no room between them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Structure {
+    pub name: String,
+    pub fields: Vec<(String, Ty)>,
+}
+
 /// A type of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ty {
     Number(Number),
+    Half(Half),
     Bool,
     Tuple(Vec<Ty>),
     Array(Box<Ty>, usize),
+    Struct(Arc<Structure>),
 }
 
 impl Ty {
+    pub fn array(of: Ty, length: usize) -> Self {
+        Self::Array(Box::new(of), length)
+    }
+
     /// The bytes of a value in memory. Tuples are in no memory that two languages share.
     pub fn size(&self) -> usize {
+        self.leaves().iter().map(|leaf| leaf.alignment()).sum()
+    }
+
+    /// The bytes that a value's address is a multiple of.
+    pub fn alignment(&self) -> usize {
         match self {
             Self::Number(number) => number.bits() as usize / 8,
+            Self::Half(_) => 2,
             Self::Bool => 1,
             Self::Tuple(_) => panic!("a tuple in memory"),
-            Self::Array(of, length) => of.size() * length,
+            Self::Array(of, _) => of.alignment(),
+            Self::Struct(of) => of.fields.iter().map(|(_, ty)| ty.alignment()).max().expect("it has fields"),
         }
     }
 
-    /// The type of the single values in it.
-    pub fn innermost(&self) -> &Self {
+    /// The single values in it, in the order of their bytes.
+    pub fn leaves(&self) -> Vec<Self> {
         match self {
-            Self::Array(of, _) => of.innermost(),
-            other => other,
+            Self::Array(of, length) => vec![of.leaves(); *length].concat(),
+            Self::Struct(of) => of.fields.iter().flat_map(|(_, ty)| ty.leaves()).collect(),
+            leaf => vec![leaf.clone()],
+        }
+    }
+
+    /// Whether the bytes of a single value are those of a NaN.
+    pub fn is_nan(&self, bytes: &[u8]) -> bool {
+        match self {
+            Self::Number(Number::F32) => f32::from_ne_bytes(bytes.try_into().expect("4 bytes")).is_nan(),
+            Self::Number(Number::F64) => f64::from_ne_bytes(bytes.try_into().expect("8 bytes")).is_nan(),
+            Self::Half(half) => {
+                u16::from_ne_bytes(bytes.try_into().expect("2 bytes")) & 0x7fff > half.infinity()
+            }
+            _ => false,
+        }
+    }
+
+    /// The type in C++, of a function that names it by its own name.
+    pub fn in_cpp(&self) -> String {
+        match self {
+            Self::Tuple(_) => panic!("a tuple in a constant"),
+            Self::Array(of, length) => format!("tw::Array<{}, {length}>", of.in_cpp()),
+            other => other.to_string(),
         }
     }
 }
@@ -124,12 +191,14 @@ impl fmt::Display for Ty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => f.write_str(number.name()),
+            Self::Half(half) => f.write_str(half.name()),
             Self::Bool => f.write_str("bool"),
             Self::Tuple(parts) => {
                 let parts: Vec<_> = parts.iter().map(ToString::to_string).collect();
                 write!(f, "({})", parts.join(", "))
             }
             Self::Array(of, length) => write!(f, "[{of}; {length}]"),
+            Self::Struct(of) => f.write_str(&of.name),
         }
     }
 }

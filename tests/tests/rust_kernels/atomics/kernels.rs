@@ -194,3 +194,32 @@ pub(crate) fn in_order(i: Index, x: &[u32], own: &[AtomicU32], found: &mut Out<[
     at.store(i.get() as u32, Release);
     found[7] = root(own, i.get()) as u32;
 }
+
+/// The outcome of an exchange is matched.
+#[kernel]
+pub(crate) fn matched(i: Index, x: &[u32], own: &[AtomicU32], found: &mut Out<[[u32; 4]]>) {
+    let Some(found) = found.get_mut(i) else { return };
+    let at = &own[i];
+    found[0] = match at.compare_exchange(x[i], 100, Relaxed, Relaxed) {
+        Ok(was) => was + 1000,
+        Err(now) => now + 2000,
+    };
+    match at.compare_exchange(100, 7, AcqRel, Acquire) {
+        Err(now) => found[1] = now,
+        Ok(_) => found[1] = at.load(Relaxed) + 500,
+    }
+    let mut old = x[i];
+    let mut turns = 0;
+    found[2] = loop {
+        match at.compare_exchange(old, old * 3, SeqCst, SeqCst) {
+            Ok(_) => break turns,
+            Err(now) => old = now,
+        }
+        turns += 1;
+    };
+    found[3] = 9;
+    match at.compare_exchange(0, 5, Relaxed, Relaxed) {
+        Ok(was) => found[3] = was,
+        _ => return,
+    }
+}

@@ -26,7 +26,7 @@ impl Emitter<'_> {
         match statement {
             Statement::Declare(name) => {
                 let local = self.local(*name);
-                let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
+                let ty = self.types.cpp_of_variable(local.ty).unwrap_or_else(|| "auto".to_owned());
                 self.line = local.span.start().line;
                 self.write(&format!("{ty} {};", self.local(*name).cpp));
             }
@@ -44,17 +44,34 @@ impl Emitter<'_> {
                 self.line = value.line;
                 // rustc has found that it does not overflow.
                 let checked = std::mem::replace(&mut self.checked, false);
-                let text = self.value(value).text;
+                self.constant(*name, value);
                 self.checked = checked;
-                let local = self.local(*name);
-                let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
-                self.write(&format!("constexpr {ty} {} = {text};", self.local(*name).cpp));
             }
             Statement::Expr(expr) => {
                 self.line = expr.line;
                 self.deliver(expr, &Sink::Drop);
             }
         }
+    }
+
+    /// A constant of the body. What is made of statements, as a struct is, of a function of the header, or of another
+    /// such constant, is none for C++.
+    fn constant(&mut self, name: LocalId, value: &Expr) {
+        let before = self.lines.len();
+        let text = self.value(value).text;
+        let is_made = self.lines.len() > before
+            || calls(&text)
+            || self.made.iter().any(|made| {
+                let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+                text.split(|at| !letter(at)).any(|word| word == self.local(*made).cpp)
+            });
+        if is_made {
+            self.made.push(name);
+        }
+        let local = self.local(name);
+        let ty = self.types.cpp(local.ty).unwrap_or_else(|| "auto".to_owned());
+        let word = if is_made { "const" } else { "constexpr" };
+        self.write(&format!("{word} {ty} {} = {text};", self.local(name).cpp));
     }
 
     fn bind(&mut self, pattern: &Pattern, value: &Expr) {
@@ -173,7 +190,7 @@ impl Emitter<'_> {
             Kind::Block(block) => !block.statements.is_empty(),
             _ => false,
         };
-        if needs_statements && let Some(ty) = self.types.cpp(self.local(name).ty) {
+        if needs_statements && let Some(ty) = self.types.cpp_of_variable(self.local(name).ty) {
             let cpp = self.local(name).cpp.clone();
             self.write(&format!("{ty} {cpp};"));
             return self.deliver(value, &Sink::Variable(cpp));
@@ -434,4 +451,9 @@ impl Emitter<'_> {
         }
         self.write("}");
     }
+}
+
+/// Whether a text calls functions of the header, whose types have other names.
+fn calls(text: &str) -> bool {
+    text.split("tw::").skip(1).any(|after| after.starts_with(|first: char| first.is_ascii_lowercase()))
 }

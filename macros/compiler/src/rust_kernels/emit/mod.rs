@@ -92,6 +92,8 @@ struct Emitter<'a> {
     known: Vec<LocalId>,
     /// The loops around, within the innermost lambda.
     around: Vec<Around>,
+    /// The constants of the body that are none for C++.
+    made: Vec<LocalId>,
 }
 
 /// The text of a function whose types are known.
@@ -120,6 +122,7 @@ pub(super) fn emit(
         together,
         known,
         around: Vec::new(),
+        made: Vec::new(),
     };
     emitter.function(name, signature);
     Text { lines: emitter.lines }

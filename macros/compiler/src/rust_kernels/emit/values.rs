@@ -194,14 +194,18 @@ impl Emitter<'_> {
             Kind::Tuple(parts) => {
                 let values = self.in_order(parts, |emitter, expr| emitter.value(expr));
                 let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
-                let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "tw::Tuple".to_owned());
-                Value::of(format!("{ty}{{{}}}", values.join(", ")))
+                match self.types.cpp(expr.ty) {
+                    Some(ty) => Value::of(format!("{ty}{{{}}}", values.join(", "))),
+                    None => Value::of(format!("tw::tuple_of({})", values.join(", "))),
+                }
             }
             Kind::Array(parts) => {
                 let values = self.operands(parts);
                 let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
-                let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "tw::Array".to_owned());
-                Value::of(format!("{ty}{{{{{}}}}}", values.join(", ")))
+                match self.types.cpp(expr.ty) {
+                    Some(ty) => Value::of(format!("{ty}{{{{{}}}}}", values.join(", "))),
+                    None => Value::of(format!("tw::array_of({})", values.join(", "))),
+                }
             }
             Kind::Struct(fields, base) => {
                 let (ty, name) = (self.types.cpp(expr.ty).unwrap_or_default(), self.temporary("made"));
@@ -353,7 +357,7 @@ impl Emitter<'_> {
             return Value::stable("tw::Unit{}");
         }
         let name = self.temporary("value");
-        let ty = self.types.cpp(expr.ty).unwrap_or_else(|| "auto".to_owned());
+        let ty = self.types.cpp_of_variable(expr.ty).unwrap_or_else(|| "auto".to_owned());
         self.write(&format!("{ty} {name};"));
         self.deliver(expr, &Sink::Variable(name.clone()));
         Value::stable(name)
@@ -394,11 +398,7 @@ impl Emitter<'_> {
         let bounds: Vec<&Expr> = [from, to].into_iter().flatten().collect();
         let mut values = self.base_and(base, bounds).into_iter();
         let base_value = values.next().unwrap_or_else(|| Value::of(""));
-        let whole = match self.types.shape(base.ty) {
-            Shape::Slice(_) => base_value.atom(),
-            Shape::Ref(..) => format!("{}->all()", base_value.atom()),
-            _ => format!("{}.all()", base_value.atom()),
-        };
+        let whole = self.whole(base, &base_value);
         let mut bound = |present: Option<&Expr>| present.and_then(|_| values.next()).map(|value| value.text);
         let (from, to) = (bound(from), bound(to));
         let line = self.place(line);
@@ -413,6 +413,16 @@ impl Emitter<'_> {
                 format!("{whole}.part_with({}, {to}, {line})", from.unwrap_or_else(zero))
             }
         })
+    }
+
+    /// What holds elements as a slice, of which arrays are made one.
+    fn whole(&self, base: &Expr, value: &Value) -> String {
+        match self.types.shape(base.ty) {
+            Shape::Slice(_) | Shape::Elements { .. } => value.atom(),
+            Shape::Ref(to, _) if matches!(self.types.shape(*to), Shape::Slice(_)) => value.atom(),
+            Shape::Ref(..) => format!("{}->all()", value.atom()),
+            _ => format!("{}.all()", value.atom()),
+        }
     }
 
     fn method(&mut self, method: Method, receiver: &Expr, arguments: &[Expr], line: usize) -> Value {
@@ -450,7 +460,8 @@ impl Emitter<'_> {
                 let exprs = std::iter::once(receiver).chain(arguments);
                 let values = self.in_order(exprs, |emitter, expr| emitter.value(expr));
                 let name = if method == Method::Get { "get" } else { "get_mut" };
-                Value::of(format!("{}.{name}({})", values[0].atom(), values[1].text))
+                let of = self.whole(receiver, &values[0]);
+                Value::of(format!("{of}.{name}({})", values[1].text))
             }
             Method::Any => {
                 let values = self.in_order([receiver, &arguments[0]], Self::operand);

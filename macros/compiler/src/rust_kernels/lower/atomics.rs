@@ -1,14 +1,15 @@
 //! Methods of atomics, and loops that would wait for what another thread writes.
 
 use quote::ToTokens;
-use syn::{Expr, ExprMethodCall, Ident};
+use syn::spanned::Spanned;
+use syn::{Expr, ExprMethodCall, Ident, Pat};
 
 use super::context::{Level, Turns};
 use super::{Lower, Lowered, Reported};
 use crate::diagnostics::similar;
 use crate::groups::peel_expr;
 use crate::rust_kernels::atomics::{self, Access, Gives, Operation, Order};
-use crate::rust_kernels::ir::{self, Kind};
+use crate::rust_kernels::ir::{self, Block, Condition, Kind, Pattern, Statement};
 use crate::rust_kernels::types::{Number, Shape, Ty};
 use crate::text::text;
 
@@ -194,5 +195,49 @@ impl Lower<'_> {
         let notes = ["launches pass a buffer of plain numbers for a parameter `&[AtomicU32]`: `&mut counts`"];
         let help = "take the data as `&[AtomicU32]`, or of another type of number";
         Err(self.report(method, "TW0908", &message, &notes, help))
+    }
+
+    /// `match x.compare_exchange(…) { Ok(was) => …, Err(now) => … }`: an `if let` with an `else`.
+    pub(super) fn match_of_exchange(
+        &mut self,
+        choice: &syn::ExprMatch,
+        value: ir::Expr,
+    ) -> Lowered<(Kind, Ty)> {
+        let is_plain = |arm: &&syn::Arm| !matches!(arm.pat, Pat::Guard(_));
+        let arms: Vec<_> = choice.arms.iter().filter(is_plain).collect();
+        let ([first, second], true) = (&arms[..], arms.len() == choice.arms.len()) else {
+            let what = "a `match` of a `Result` with a guard or with other than two arms";
+            return Err(self.absent(
+                choice.match_token,
+                what,
+                "write `match … { Ok(was) => …, Err(now) => … }`",
+            ));
+        };
+        let outside = self.scope.len();
+        let of_result = value.ty;
+        let (variant, name) = self.variant(&first.pat, of_result)?;
+        let then = self.value(&first.body);
+        self.scope.truncate(outside);
+        let mut statements = Vec::new();
+        if !matches!(second.pat, Pat::Wild(_)) {
+            // Both outcomes have the number that was there.
+            let (_, other) = self.variant(&second.pat, of_result)?;
+            let (ty, span) = (self.locals[name.0].ty, second.pat.span());
+            let found = self.expr(Kind::Local(name), ty, span);
+            statements.push(Statement::Let(Pattern::Name(other), found));
+        }
+        let otherwise = self.value(&second.body);
+        self.scope.truncate(outside);
+        let (then, otherwise) = (then?, otherwise?);
+        self.types.unify(then.ty, otherwise.ty);
+        let ty = match self.types.shape(then.ty) {
+            Shape::Never => otherwise.ty,
+            _ => then.ty,
+        };
+        let then = Block { statements: Vec::new(), value: Some(Box::new(then)) };
+        let otherwise = Block { statements, value: Some(Box::new(otherwise)) };
+        let otherwise = self.expr(Kind::Block(otherwise), ty, second.body.span());
+        let condition = Condition::Bound(variant, name, value);
+        Ok((Kind::If(Box::new(condition), then, Some(Box::new(otherwise))), ty))
     }
 }

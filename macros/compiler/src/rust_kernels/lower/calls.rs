@@ -10,10 +10,11 @@ use super::literals::bare;
 use super::{Lower, Lowered, Reported};
 use crate::diagnostics::similar;
 use crate::groups::peel_expr;
+use crate::rust_kernels::atomics::Order;
 use crate::rust_kernels::instead;
 use crate::rust_kernels::ir::{self, Closure, Kind, LocalId};
 use crate::rust_kernels::methods::{self, Method, number_method, type_of};
-use crate::rust_kernels::types::{Number, Shape, Ty};
+use crate::rust_kernels::types::{Number, Shape, Source, Ty};
 
 impl Lower<'_> {
     pub(super) fn call(&mut self, call: &ExprCall) -> Lowered<(Kind, Ty)> {
@@ -37,6 +38,7 @@ impl Lower<'_> {
         if let Some(found) = self.tuple_struct(path, call)? {
             return Ok(found);
         }
+        self.no_fence(path, call)?;
         self.no_function_of_std(path)?;
         let mut arguments = Vec::new();
         for argument in &call.args {
@@ -63,7 +65,15 @@ impl Lower<'_> {
             None => Vec::new(),
         };
         let item = self.callee(&plain);
-        Ok((Kind::Call(item, generics, arguments), self.types.foreign()))
+        let types = arguments.iter().map(|argument| match argument.kind {
+            Kind::Bare(_) => None,
+            _ => Some(argument.ty),
+        });
+        let name = &self.callees[item.0].1;
+        let name =
+            if generics.is_empty() { name.clone() } else { format!("{name}<{}>", generics.join(", ")) };
+        let ty = self.types.foreign_of(Source::Call(name, types.collect()));
+        Ok((Kind::Call(item, generics, arguments), ty))
     }
 
     /// The constants of `f::<N, 5>(x)` in C++.
@@ -86,6 +96,31 @@ impl Lower<'_> {
             generics.push(format!("({})", self.length(&constant)?));
         }
         Ok(generics)
+    }
+
+    /// Refuses `fence(Ordering::Release)`, whatever of its path is written.
+    fn no_fence(&mut self, path: &ExprPath, call: &ExprCall) -> Lowered<()> {
+        let is_fence = path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| matches!(last.ident.to_string().as_str(), "fence" | "compiler_fence"));
+        let order = match (is_fence, call.args.first().map(peel_expr)) {
+            (true, Some(Expr::Path(order))) => self.outside(order),
+            _ => return Ok(()),
+        };
+        let last = order.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        if Order::named(&last).is_none() {
+            return Ok(());
+        }
+        // The imports of both are used.
+        let fence = self.outside(path);
+        self.orders.extend([order, fence]);
+        let what = format!("`{}`", crate::text::text(path));
+        let why =
+            ["in a kernel each access to an atomic has its order, which stands for the fences around it"];
+        let help = "write the order at the access: `flag.store(1, Release)`, `flag.load(Acquire)`";
+        Err(self.absent_since(path, &what, &why, help))
     }
 
     /// Refuses what can have no `#[device]`: functions of types and of the standard library, and constructors.
@@ -224,6 +259,12 @@ impl Lower<'_> {
             ("get", Shape::Slice(of), 1) => {
                 self.types.unify(arguments[0].ty, usize);
                 let reference = self.types.add(Shape::Ref(of, false));
+                (one(Method::Get, receiver, arguments), self.types.add(Shape::Option(reference)))
+            }
+            ("get", Shape::Array(..) | Shape::Named(_), 1) if is_place(&receiver) => {
+                self.types.unify(arguments[0].ty, usize);
+                let element = self.types.element(receiver.ty).unwrap_or(usize);
+                let reference = self.types.add(Shape::Ref(element, false));
                 (one(Method::Get, receiver, arguments), self.types.add(Shape::Option(reference)))
             }
             ("get_mut", Shape::Elements { of, .. }, 1) => {
@@ -419,5 +460,14 @@ impl Lower<'_> {
             suffix.address = 0;
         }
         Ok(())
+    }
+}
+
+/// Whether the value is in memory of its own, to which a reference may point.
+fn is_place(of: &ir::Expr) -> bool {
+    match &of.kind {
+        Kind::Local(_) | Kind::Deref(_) => true,
+        Kind::Field(base, _) | Kind::Index(base, _) | Kind::Mine(base) => is_place(base),
+        _ => false,
     }
 }

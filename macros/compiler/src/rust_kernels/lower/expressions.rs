@@ -7,7 +7,7 @@ use super::literals::literal_kind;
 use super::{Lower, Lowered, Reported};
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Binary, Block, Condition, Kind, Unary};
-use crate::rust_kernels::types::{Length, Literal, Number, Shape, Ty};
+use crate::rust_kernels::types::{Length, Literal, Number, Shape, Source, Ty};
 
 impl Lower<'_> {
     /// An expression whose value is used, or dropped by a statement.
@@ -162,6 +162,10 @@ impl Lower<'_> {
             return Err(self.absent(path, &what, "use numbers, such as a `const` for each case"));
         }
         let item = self.constant(path);
+        let ty = match self.types.shape(ty) {
+            Shape::Unknown(_) => self.types.foreign_of(Source::Constant(self.constants[item.0].1.clone())),
+            _ => ty,
+        };
         Ok(self.expr(Kind::Constant(item), ty, span))
     }
 
@@ -263,7 +267,7 @@ impl Lower<'_> {
         }
         let element = match self.types.element(base.ty) {
             Some(element) => element,
-            None => self.types.foreign(),
+            None => self.types.foreign_of(Source::Element(base.ty)),
         };
         Ok((Kind::Index(Box::new(base), Box::new(at)), element))
     }
@@ -368,6 +372,9 @@ impl Lower<'_> {
 
     fn choice(&mut self, choice: &syn::ExprMatch) -> Lowered<(Kind, Ty)> {
         let value = self.value(&choice.expr)?;
+        if let Shape::Exchanged(_) = self.types.shape(value.ty) {
+            return self.match_of_exchange(choice, value);
+        }
         let of_value = self.types.value(value.ty);
         let mut ty = self.types.add(Shape::Never);
         let mut arms = Vec::new();

@@ -152,8 +152,9 @@ impl Lower<'_> {
             Pat::Wild(_) => Ok(Test::Always),
             Pat::TupleStruct(found) if found.path.is_ident("Some") => self.no_match_of_option(found),
             Pat::TupleStruct(found) if variant(&found.path).is_some() => {
-                let help = "write `if let Ok(x) = … { … } else { … }`, or ask `is_ok`";
-                Err(self.absent(found, "a `match` of a `Result`", help))
+                let help =
+                    "match the call itself: `match x.compare_exchange(…) { Ok(was) => …, Err(now) => … }`";
+                Err(self.absent(found, "this `match` of a `Result`", help))
             }
             Pat::Ident(found) if found.ident == "None" => self.no_match_of_option(found),
             Pat::Paren(paren) => self.test(&paren.pat, ty),

@@ -159,8 +159,10 @@ impl Lower<'_> {
             }
         }
         let is_array = matches!(self.types.shape(array), Shape::Array(..));
-        if !is_array || !matches!(self.types.shape(element), Shape::Number(_) | Shape::Atomic(_)) {
-            let help = "use `[T; N]` or `[[T; C]; R]`, where `T` is a number or an atomic";
+        let is_held =
+            matches!(self.types.shape(element), Shape::Number(_) | Shape::Atomic(_) | Shape::Named(_));
+        if !is_array || !is_held {
+            let help = "use `[T; N]` or `[[T; C]; R]`, where `T` is a number, a struct or an atomic";
             let what = format!("shared memory cannot hold a `{}`", text(ty));
             return Err(self.report(ty, "TW0911", &what, &[], help));
         }

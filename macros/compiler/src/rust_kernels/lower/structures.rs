@@ -7,7 +7,7 @@ use crate::rust_kernels::errors::Errors;
 use crate::rust_kernels::ir::{self, Kind, Pattern};
 use crate::rust_kernels::named::{self, Part};
 use crate::rust_kernels::names::Names;
-use crate::rust_kernels::types::{Number, Shape, Ty};
+use crate::rust_kernels::types::{Number, Shape, Source, Ty};
 use crate::text::text;
 
 /// The definition of a struct in C++, but for what only rustc knows.
@@ -139,8 +139,9 @@ impl Lower<'_> {
             (Shape::Named(_), _) => self.types.part(base.ty, Part::Field(member.clone())),
             _ => None,
         };
-        let ty = ty.unwrap_or_else(|| self.types.foreign());
-        Ok((Kind::Field(Box::new(base), named::field(member)), ty))
+        let field = named::field(member);
+        let ty = ty.unwrap_or_else(|| self.types.foreign_of(Source::Field(base.ty, field.clone())));
+        Ok((Kind::Field(Box::new(base), field), ty))
     }
 
     /// `P { a, b: c, .. }`
