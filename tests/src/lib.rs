@@ -134,6 +134,14 @@ macro_rules! on_each_device {
     )*};
 }
 
+/// Checks what is said of a thread of a launch by hand that has failed. A GPU tells the file and the line alone.
+#[track_caller]
+pub fn assert_said(device: &Device, text: &str, file: &str, by_simulated: &[&str]) {
+    assert!(text.contains(&format!("{file}:")), "{text}");
+    let said = if device.is_simulated() { by_simulated } else { &["a GPU tells the line alone"] };
+    assert!(said.iter().all(|said| text.contains(said)), "{text}");
+}
+
 /// Page-locked memory of a [`small`] device, in bytes: [`leaves_nothing`] can allocate all of it.
 pub const PINNED: usize = 1 << 20;
 

@@ -40,14 +40,6 @@ pub fn simulated() -> (Device, Stream) {
     (device, stream)
 }
 
-/// Checks what is said of a thread of a launch by hand that has failed. A GPU tells the file and the line alone.
-#[track_caller]
-pub fn assert_said(device: &Device, text: &str, file: &str, by_simulated: &[&str]) {
-    assert!(text.contains(&format!("{file}:")), "{text}");
-    let said = if device.is_simulated() { by_simulated } else { &["a GPU tells the line alone"] };
-    assert!(said.iter().all(|said| text.contains(said)), "{text}");
-}
-
 #[track_caller]
 pub fn assert_same<T: Pod>(native: &[T], in_cpp: &[T]) {
     assert_eq!(bytemuck::cast_slice::<T, u8>(native), bytemuck::cast_slice::<T, u8>(in_cpp));

@@ -2,9 +2,7 @@
 
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
-use thalweg_tests::on_each_device;
-
-use crate::both::assert_said;
+use thalweg_tests::{assert_said, on_each_device};
 
 /// All of these are proved.
 #[kernel]

@@ -260,6 +260,7 @@ on_each_device! {
     fields_parts_and_values_are_those_of_rust;
     structs_and_functions_of_another_crate_are_found;
     blocks_reduce_structs;
+    structs_are_in_shared_memory_and_in_constants;
 }
 
 fn particles_move_on_both_sides(device: &Device) {
@@ -350,15 +351,14 @@ fn blocks_reduce_structs(device: &Device) {
     assert_same(&native, &y);
 }
 
-#[test]
-fn structs_are_in_shared_memory_and_in_constants() {
-    let (device, stream) = simulated();
+fn structs_are_in_shared_memory_and_in_constants(device: &Device) {
+    let stream = Stream::new(device).unwrap();
     let value = |i: usize| shapes::float3 { float3: [0.5, i as f32], threadIdx: 1.0, default: i as u32 };
     let mut x: Vec<_> = (0..30).map(value).collect();
     let mut y: Vec<shapes::float3> = vec![Zeroable::zeroed(); 60];
-    let dx = DeviceBuf::from_slice(&device, &x).unwrap();
-    let mut dy = DeviceBuf::from_slice(&device, &y).unwrap();
-    scattered::load(&device).unwrap().launch(stream.config(2, 32, 0), &dx, &mut dy).unwrap();
+    let dx = DeviceBuf::from_slice(device, &x).unwrap();
+    let mut dy = DeviceBuf::from_slice(device, &y).unwrap();
+    scattered::load(device).unwrap().launch(stream.config(2, 32, 0), &dx, &mut dy).unwrap();
     let native = dy.to_vec().unwrap();
     let told = |at: usize| (native[at].float3, native[at].threadIdx, native[at].default);
     assert_eq!(told(7), ([0.5, 7.0], 20.0, 7 + 4 + 1));

@@ -3,9 +3,7 @@
 use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
-use thalweg_tests::on_each_device;
-
-use crate::both::assert_said;
+use thalweg_tests::{assert_said, on_each_device};
 
 // ANCHOR: turn
 /// Each of several matrices transposed: `y[i, r, c] = x[i, c, r]`.
