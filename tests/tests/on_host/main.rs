@@ -13,6 +13,7 @@ mod refused;
 mod scatter;
 mod sized;
 mod tiles;
+mod typed;
 
 use thalweg::__private::{Kernel, KernelSource};
 use thalweg_tests::on_host::{Checks, OnHost, Program};
