@@ -15,6 +15,7 @@ mod scans;
 mod scatter;
 mod sized;
 mod tiles;
+mod typed;
 mod warps;
 
 use thalweg::__private::{Kernel, KernelSource};

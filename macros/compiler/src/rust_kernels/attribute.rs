@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// Products and sums may be fused, and division and square roots be approximate.
     pub(super) fast: bool,
     pub(super) krate: Option<Path>,
-    /// The parameters for which the kernel has a type or a number each time.
+    /// The parameters for which the kernel or function has a type or a number each time.
     pub(super) parameters: Vec<Parameter>,
 }
 
@@ -62,7 +62,7 @@ fn argument(
             Some(path.map_err(|found| wrong(found.span(), role, what, "write `crate = ::thalweg`"))?);
         return Ok(());
     }
-    if role == Role::Kernel && input.peek2(Token![in]) {
+    if input.peek2(Token![in]) {
         arguments.parameters.push(parameter(input, role, errors)?);
         return Ok(());
     }
@@ -118,8 +118,12 @@ fn parameter(input: ParseStream<'_>, role: Role, errors: &mut Errors) -> syn::Re
         syn::bracketed!(content in input);
         Punctuated::<Listed, Token![,]>::parse_terminated(&content)
     };
-    let whole =
-        "write the types or the numbers for which there is a kernel: `T in [f32, f64]`, `N in [3, 5]`";
+    let whole = match role {
+        Role::Kernel => {
+            "write the types or the numbers for which there is a kernel: `T in [f32, f64]`, `N in [3, 5]`"
+        }
+        Role::Device => "write the types that the function is for: `T in [f32, f64]`",
+    };
     let (mut types, mut numbers): (Vec<Type>, Vec<u64>) = (Vec::new(), Vec::new());
     match list(input) {
         Ok(listed) if listed.is_empty() => {
@@ -203,7 +207,7 @@ impl Parse for Listed {
 fn wrong(at: proc_macro2::Span, role: Role, what: &str, help: &str) -> syn::Error {
     let takes = match role {
         Role::Kernel => "`threads = 256`, `fast`, `T in [f32, f64]`, `N in [3, 5]` and `crate = …`",
-        Role::Device => "`crate = …`",
+        Role::Device => "`T in [f32, f64]` and `crate = …`",
     };
     let notes = [format!("`#[{}]` takes {takes}", role.attribute())];
     error(Ident::new("_at", at), "TW0910", what, &notes, Some(help.to_owned()))

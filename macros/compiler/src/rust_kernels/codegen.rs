@@ -14,6 +14,7 @@ use super::instances::Instance;
 use super::ir::{Function, LocalId};
 use super::replays;
 use super::role::Role;
+use super::several;
 use super::shared_memory;
 use super::signature::{ParameterKind, Signature};
 use super::twin;
@@ -32,8 +33,9 @@ pub(super) fn function(
 ) -> TokenStream {
     let generator =
         Generator { private: launches::private(arguments.krate.as_ref()), arguments, item, instance };
-    let source = generator.source(body, texts);
+    let source = generator.source(role, body, texts);
     let beside = match role {
+        Role::Device if !instance.is_the_only_one() => several::instance(arguments, item, instance, &source),
         Role::Device => generator.device(body, &source),
         Role::Kernel => generator.kernel(signature, body, &source),
     };
@@ -131,10 +133,10 @@ impl Generator<'_> {
         conditions(self.item)
     }
 
-    fn source(&self, body: &Function, texts: &[Text; 2]) -> TokenStream {
+    fn source(&self, role: Role, body: &Function, texts: &[Text; 2]) -> TokenStream {
         let private = &self.private;
         let at = Span::mixed_site();
-        let name = self.instance.in_cpp(&self.item.sig.ident.to_string());
+        let name = role.in_cpp(self.item, self.instance);
         let (constants, types) = (definitions(private, &body.constants), named(private, &body.named));
         let callees = body.callees.iter().map(|(path, name)| {
             let ty = type_beside(path);
@@ -167,7 +169,8 @@ impl Generator<'_> {
     fn device(&self, body: &Function, source: &TokenStream) -> TokenStream {
         let (private, name, vis) = (&self.private, type_name(self.item), &self.item.vis);
         let conditions = self.conditions();
-        let calls = body.callees.iter().map(|(path, _)| type_beside(path));
+        let calls: Vec<_> = body.callees.iter().map(|(path, _)| type_beside(path)).collect();
+        let is_ordered = body.is_ordered;
         quote_spanned! {Span::mixed_site()=>
             #(#conditions)*
             // If functions call each other, rustc says that these types have no end.
@@ -181,7 +184,12 @@ impl Generator<'_> {
             #(#conditions)*
             impl #private::DeviceFunction for #name {
                 const SOURCE: &'static #private::RustSource = &#source;
+                const IS_ORDERED: ::core::primitive::bool =
+                    #is_ordered #(|| <#calls as #private::DeviceFunction>::IS_ORDERED)*;
             }
+
+            #(#conditions)*
+            impl #private::ForOneType for #name {}
         }
     }
 
@@ -308,6 +316,7 @@ impl Generator<'_> {
         let replays = replays.then(|| quote_spanned!(at=> .replays()));
         let axes = (!signature.is_in_blocks()).then(|| quote_spanned!(at=> .axes(#dimensions)));
         let fits = shared_memory::fits(self.item, &body.shared, &plain, private);
+        let unordered = unchecked.may_race().then(|| twin::unordered(self.item, private, &body.callees));
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
         let unsafety = self.unsafety();
@@ -367,6 +376,7 @@ impl Generator<'_> {
             }
 
             #fits
+            #unordered
 
             #(#conditions)*
             const _: () = {

@@ -1,4 +1,5 @@
-//! `#[kernel(T in [f32, f64])]`, `#[kernel(N in [3, 5])]`: a kernel for each type and each number.
+//! `#[kernel(T in [f32, f64])]`, `#[kernel(N in [3, 5])]`: a kernel for each type and each number. Functions
+//! (`#[device(T in [f32, f64])]`) have types alone.
 //!
 //! Numbers stand in a list, too, and are no `const N: usize` of any value: so each kernel is known when the macro
 //! runs. Its C++ is written and its checks proved for the number, its shared arrays are counted, a test compiles

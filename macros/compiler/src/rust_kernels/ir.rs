@@ -59,6 +59,8 @@ pub(super) struct Function {
     /// The parameters that have as many elements as one before them, and that one.
     pub(super) same_lengths: Vec<(LocalId, LocalId)>,
     pub(super) unchecked: Unchecked,
+    /// Whether it names an order of memory other than `Relaxed`.
+    pub(super) is_ordered: bool,
 }
 
 /// What the types do not show to be right, so that `unsafe` stands in the function.

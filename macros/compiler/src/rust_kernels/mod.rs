@@ -23,6 +23,7 @@ mod numbers;
 mod proved;
 mod replays;
 mod role;
+mod several;
 mod shared_memory;
 mod signature;
 mod structure;
@@ -34,13 +35,14 @@ mod written;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
-use syn::{ExprPath, ItemFn, ItemStruct, Lit, LitFloat, LitInt, parse_quote_spanned};
+use syn::{ItemFn, ItemStruct, Lit, LitFloat, LitInt, parse_quote_spanned};
 
 use crate::codegen::launches;
 use attribute::Arguments;
 use errors::{Errors, error};
 use instances::Instance;
-use lower::{Suffix, Translated};
+use lower::{Mentioned, Suffix, Translated};
+use several::Calls;
 use types::{Shape, Types};
 
 pub use role::{Build, Role};
@@ -65,11 +67,24 @@ pub fn expand(role: Role, attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     crate::groups::keep_in_block(&mut function.block);
     attribute::others(&mut function, role, &mut errors);
-    let mut named = Vec::new();
+    let (of_types, instances) = match role {
+        Role::Kernel => (function.clone(), Instance::all(&arguments.parameters)),
+        // What does not go together has no instances.
+        Role::Device if several::is_wrong(&arguments, &function, &mut errors) => {
+            (function.clone(), Vec::new())
+        }
+        Role::Device => (several::without_types(&arguments, &function), Instance::all(&arguments.parameters)),
+    };
+    let mut named = Mentioned::default();
+    let mut calls = Calls::default();
     let mut written = TokenStream::new();
-    for instance in Instance::all(&arguments.parameters) {
-        match translated(role, &arguments, &function, &instance, &mut errors) {
-            Ok(tokens) => written.extend(tokens),
+    for instance in instances {
+        match translated(role, &arguments, &of_types, &instance, &mut errors) {
+            Ok((tokens, of_instance)) => {
+                written.extend(tokens);
+                calls.callees.extend(of_instance.callees);
+                calls.is_ordered |= of_instance.is_ordered;
+            }
             // The others have the same errors, or more that follow from these.
             Err(names) => {
                 named = names;
@@ -80,39 +95,41 @@ pub fn expand(role: Role, attr: TokenStream, item: TokenStream) -> TokenStream {
     if errors.is_empty() {
         let definition = match role {
             Role::Kernel => definition::definition(&arguments, &function),
-            Role::Device => TokenStream::new(),
+            Role::Device if arguments.parameters.is_empty() => TokenStream::new(),
+            Role::Device => several::definition(&arguments, &function, &calls),
         };
         return quote!(#definition #written);
     }
     let errors = errors.iter().map(syn::Error::to_compile_error);
-    // The parameters are no types by themselves.
-    let first = Instance::all(&arguments.parameters).into_iter().next();
+    // The parameters of a kernel are no types by themselves.
+    let first = Instance::all(&arguments.parameters).into_iter().next().filter(|_| role == Role::Kernel);
     let of_first = first.and_then(|instance| instance.of(&function).ok());
     let stub = stub::stub(role, &arguments, &of_first.unwrap_or(function), &named);
     quote!(#(#errors)* #stub)
 }
 
-/// What is written of one instance; the constants and functions that it names if it has errors.
+/// What is written of one instance, and the functions that it calls; the constants and functions that it names if it
+/// has errors.
 fn translated(
     role: Role,
     arguments: &Arguments,
     function: &ItemFn,
     instance: &Instance,
     errors: &mut Errors,
-) -> Result<TokenStream, Vec<ExprPath>> {
+) -> Result<(TokenStream, Calls), Mentioned> {
     let mut function = instance.of(function).map_err(|found| {
         errors.push(found);
-        Vec::new()
+        Mentioned::default()
     })?;
-    let mut signature = signature::signature(&function, role, errors).ok_or_else(Vec::new)?;
+    let mut signature = signature::signature(&function, role, errors).ok_or_else(Mentioned::default)?;
     signature.threads = arguments.threads;
     let lowered = lower::lower(&function, &signature, errors)?;
     if !errors.is_empty() {
-        return Err(Vec::new());
+        return Err(Mentioned::default());
     }
-    let Translated { function: mut body, types, suffixes, numbers, halves, names } = lowered;
+    let Translated { function: mut body, types, suffixes, numbers, halves, bare, names } = lowered;
     proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
-    let name = instance.in_cpp(&function.sig.ident.to_string());
+    let name = role.in_cpp(&function, instance);
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
@@ -122,7 +139,10 @@ fn translated(
     let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
     let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
     let halves = numbers::halves(arguments, &codegen::conditions(&function), &halves);
-    Ok(quote!(#whole #numbers #halves))
+    let bare = numbers::bare(arguments, &codegen::conditions(&function), &bare);
+    let callees = body.callees.into_iter().map(|(path, _)| path).collect();
+    let calls = Calls { callees, is_ordered: body.is_ordered };
+    Ok((quote!(#whole #numbers #halves #bare), calls))
 }
 
 /// The error of an attribute on what cannot be read as a function.

@@ -30,14 +30,14 @@ pub(super) fn checks(
             continue;
         }
         known.push(named);
-        let at = Span::mixed_site();
+        // The error points at the operator or method.
+        let at = span.resolved_at(Span::mixed_site());
         let of = type_beside(&function.named[named.item].0);
         let value = match named.parts[..] {
             [] => quote_spanned!(at=> *of),
             _ => named.read(&quote_spanned!(at=> of)),
         };
-        let number = quote_spanned!(span.resolved_at(at)=> number(&#value));
-        checks.push(quote_spanned!(at=> let _ = |of: &#of| #private::#number;));
+        checks.push(quote_spanned!(at=> let _ = |of: &#of| #private::number(&#value);));
     }
     if checks.is_empty() {
         return TokenStream::new();
@@ -49,6 +49,26 @@ pub(super) fn checks(
             #(#checks)*
         };
     }
+}
+
+/// The checks that functions to which a literal without a type is passed are for one type.
+pub(super) fn bare(
+    arguments: &Arguments,
+    conditions: &[&Attribute],
+    literals: &[(ExprPath, Span)],
+) -> TokenStream {
+    let private = private(arguments.krate.as_ref());
+    let checks = literals.iter().map(|(path, literal)| {
+        let at = Span::mixed_site();
+        // The error of the function's type points at the literal.
+        let mut path = path.clone();
+        for segment in &mut path.path.segments {
+            segment.ident.set_span(segment.ident.span().located_at(*literal));
+        }
+        let ty = type_beside(&path);
+        quote_spanned!(at=> #(#conditions)* const _: fn() = #private::for_one_type::<#ty>;)
+    });
+    checks.collect()
 }
 
 /// The checks that the paths are those of the types of the crate `half`.

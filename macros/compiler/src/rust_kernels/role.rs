@@ -2,6 +2,9 @@
 
 use syn::ItemFn;
 
+use super::instances::Instance;
+use super::names;
+
 /// What a function is to the macro.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -17,6 +20,15 @@ impl Role {
         match self {
             Self::Kernel => "kernel",
             Self::Device => "device",
+        }
+    }
+
+    /// The function's name in C++. There, functions for several types have one name.
+    pub(super) fn in_cpp(self, function: &ItemFn, instance: &Instance) -> String {
+        let name = function.sig.ident.to_string();
+        match self {
+            Self::Kernel => instance.in_cpp(&name),
+            Self::Device => names::in_cpp(&name),
         }
     }
 

@@ -176,8 +176,8 @@ fn words(function: &ItemFn, role: Role, errors: &mut Errors) {
                     name.unwrap_or_default()
                 )
             }
-            (Role::Device, Some(_)) => {
-                "write a function for each type, by a `macro_rules` if there are many".to_owned()
+            (Role::Device, Some(ty)) => {
+                format!("write the types that it is for: `#[device({} in [f32, f64])]`", ty.ident)
             }
             (Role::Device, None) => "write a constant of the type `usize`, or pass the value".to_owned(),
         };

@@ -3,11 +3,12 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
-use syn::{ExprPath, FnArg, ItemFn, ReturnType, Type};
+use syn::{FnArg, ItemFn, ReturnType, Type};
 
 use super::attribute::Arguments;
-use super::codegen::{type_name, without_ours};
+use super::codegen::{type_beside, type_name, without_ours};
 use super::definition::{declared, definition, made, parameters};
+use super::lower::Mentioned;
 use super::role::Role;
 use crate::codegen::launches::private;
 use crate::codegen::many_arguments;
@@ -16,7 +17,7 @@ use crate::text::unraw;
 
 /// The function without its body, and the type beside it. `named` are the constants and functions that the
 /// body names.
-pub(super) fn stub(role: Role, arguments: &Arguments, item: &ItemFn, named: &[ExprPath]) -> TokenStream {
+pub(super) fn stub(role: Role, arguments: &Arguments, item: &ItemFn, named: &Mentioned) -> TokenStream {
     let at = Span::mixed_site();
     let function = function(item, named);
     if item.sig.inputs.iter().any(|input| matches!(input, FnArg::Receiver(_))) {
@@ -42,7 +43,7 @@ pub(super) fn stub(role: Role, arguments: &Arguments, item: &ItemFn, named: &[Ex
 }
 
 /// The function, whose body does nothing.
-fn function(item: &ItemFn, named: &[ExprPath]) -> TokenStream {
+fn function(item: &ItemFn, named: &Mentioned) -> TokenStream {
     let at = Span::mixed_site();
     let mut stub = without_ours(item);
     // A `const fn` may not drop its arguments, and C has no types that Rust alone knows.
@@ -60,9 +61,12 @@ fn function(item: &ItemFn, named: &[ExprPath]) -> TokenStream {
     {
         **ty = syn::parse_quote_spanned!(at=> !);
     }
-    // rustc calls no import unused that the body names.
+    // rustc calls no import unused that the body names. As a value, a function for several types has none of them.
+    let Mentioned { constants, functions } = named;
+    let functions = functions.iter().map(type_beside);
     stub.block = syn::parse_quote_spanned!(at=> {
-        #(let _ = #named;)*
+        #(let _ = #constants;)*
+        #(let _ = ::core::marker::PhantomData::<#functions>;)*
         ::core::unreachable!()
     });
     quote_spanned! {at=>
@@ -91,7 +95,10 @@ fn device(arguments: &Arguments, item: &ItemFn) -> TokenStream {
 
         impl #private::DeviceFunction for #name {
             const SOURCE: &'static #private::RustSource = &#private::RustSource::none(#plain);
+            const IS_ORDERED: ::core::primitive::bool = false;
         }
+
+        impl #private::ForOneType for #name {}
     }
 }
 

@@ -3,14 +3,18 @@
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, ExprMethodCall, FnArg, GenericArgument, ItemFn, Local, Pat, Type, parse_quote_spanned};
+use syn::{
+    Expr, ExprMethodCall, ExprPath, FnArg, GenericArgument, ItemFn, Local, Pat, Type, parse_quote_spanned,
+};
 
 use super::atomics;
+use super::codegen::{conditions, type_beside};
 use super::ir::{LocalId, Unchecked};
 use crate::codegen::many_arguments;
 use crate::groups::peel_expr;
-use crate::text::unraw;
+use crate::text::{text, unraw};
 
 /// Gives the methods that check nothing the names of those that check on the host.
 pub(super) fn check_elements(function: &mut ItemFn, private: &TokenStream) {
@@ -69,6 +73,26 @@ pub(super) fn watched(item: &ItemFn, private: &TokenStream, unchecked: &Unchecke
         #many
         unsafe fn watched(#inputs) #block
     }
+}
+
+/// The assertions that the functions which a kernel calls whose threads may race order nothing: what atomics order
+/// is not watched.
+pub(super) fn unordered(item: &ItemFn, private: &TokenStream, callees: &[(ExprPath, String)]) -> TokenStream {
+    let conditions = conditions(item);
+    let assertions = callees.iter().map(|(path, _)| {
+        let (at, ty) = (path.span().resolved_at(Span::mixed_site()), type_beside(path));
+        let said = format!(
+            "[TW0912]: `{}` names an order of memory, and is called by a kernel that takes any element in `unsafe`\n  \
+             note: the simulated device finds the races of such a kernel, and does not follow what atomics order\n  \
+             help: write `Relaxed` in the function, and order the accesses by phases, or by two launches",
+            text(path)
+        );
+        quote_spanned! {at=>
+            #(#conditions)*
+            const _: () = ::core::assert!(!<#ty as #private::DeviceFunction>::IS_ORDERED, #said);
+        }
+    });
+    assertions.collect()
 }
 
 /// Gives shared arrays the names of their variables, which messages say. Atomics are no race, and not watched.

@@ -44,36 +44,27 @@ template <class T> struct Atomic {
     TW_MEMBER void operator=(T value) { word = bits(value); }
 
     template <class O> TW_MEMBER T load(O) const {
-        fence(O::before);
-        const Word found = *static_cast<const volatile Word*>(&word);
-        fence(O::after);
-        return of(found);
+        return of(ordered<O>([&]() TW_INLINE -> Word { return *static_cast<const volatile Word*>(&word); }));
     }
 
     template <class O> TW_MEMBER void store(T value, O) const {
-        fence(O::before);
-        *static_cast<volatile Word*>(&word) = bits(value);
-        fence(O::after);
+        ordered<O>([&]() TW_INLINE {
+            *static_cast<volatile Word*>(&word) = bits(value);
+            return value;
+        });
     }
 
     template <class O> TW_MEMBER T swap(T value, O) const {
-        fence(O::before);
-        const Word old = atomicExch(&word, bits(value));
-        fence(O::after);
-        return of(old);
+        return of(ordered<O>([&]() TW_INLINE { return atomicExch(&word, bits(value)); }));
     }
 
     /// Sums of integers wrap: those of signed ones have the bits of those of unsigned ones.
     template <class O> TW_MEMBER T fetch_add(T by, O) const {
-        fence(O::before);
-        T old;
         if constexpr (IsFloat<T>::value) {
-            old = atomicAdd(reinterpret_cast<T*>(&word), by);
+            return ordered<O>([&]() TW_INLINE { return atomicAdd(reinterpret_cast<T*>(&word), by); });
         } else {
-            old = of(atomicAdd(&word, bits(by)));
+            return of(ordered<O>([&]() TW_INLINE { return atomicAdd(&word, bits(by)); }));
         }
-        fence(O::after);
-        return old;
     }
 
     template <class O> TW_MEMBER T fetch_sub(T by, O order) const {
@@ -85,48 +76,37 @@ template <class T> struct Atomic {
     }
 
     template <class O> TW_MEMBER T fetch_and(T by, O) const {
-        fence(O::before);
-        const Word old = atomicAnd(&word, bits(by));
-        fence(O::after);
-        return of(old);
+        return of(ordered<O>([&]() TW_INLINE { return atomicAnd(&word, bits(by)); }));
     }
 
     template <class O> TW_MEMBER T fetch_or(T by, O) const {
-        fence(O::before);
-        const Word old = atomicOr(&word, bits(by));
-        fence(O::after);
-        return of(old);
+        return of(ordered<O>([&]() TW_INLINE { return atomicOr(&word, bits(by)); }));
     }
 
     template <class O> TW_MEMBER T fetch_xor(T by, O) const {
-        fence(O::before);
-        const Word old = atomicXor(&word, bits(by));
-        fence(O::after);
-        return of(old);
+        return of(ordered<O>([&]() TW_INLINE { return atomicXor(&word, bits(by)); }));
     }
 
     template <class O> TW_MEMBER T fetch_min(T by, O) const {
-        fence(O::before);
-        T old;
-        if constexpr (IsFloat<T>::value) {
-            old = fetch_chosen([=](T now) TW_INLINE { return min(now, by); });
-        } else {
-            old = atomicMin(reinterpret_cast<T*>(&word), by);
-        }
-        fence(O::after);
-        return old;
+        return ordered<O>([&]() TW_INLINE {
+            if constexpr (IsFloat<T>::value) return fetch_chosen([=](T now) TW_INLINE { return min(now, by); });
+            else return atomicMin(reinterpret_cast<T*>(&word), by);
+        });
     }
 
     template <class O> TW_MEMBER T fetch_max(T by, O) const {
+        return ordered<O>([&]() TW_INLINE {
+            if constexpr (IsFloat<T>::value) return fetch_chosen([=](T now) TW_INLINE { return max(now, by); });
+            else return atomicMax(reinterpret_cast<T*>(&word), by);
+        });
+    }
+
+    /// What the access gives, between the fences of its order.
+    template <class O, class A> TW_MEMBER static auto ordered(A access) {
         fence(O::before);
-        T old;
-        if constexpr (IsFloat<T>::value) {
-            old = fetch_chosen([=](T now) TW_INLINE { return max(now, by); });
-        } else {
-            old = atomicMax(reinterpret_cast<T*>(&word), by);
-        }
+        const auto found = access();
         fence(O::after);
-        return old;
+        return found;
     }
 
     /// Floats are compared by their bits.

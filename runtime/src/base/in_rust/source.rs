@@ -52,7 +52,38 @@ pub struct RustText {
 )]
 pub trait DeviceFunction {
     const SOURCE: &'static RustSource;
+    /// Whether it, or a function that it calls, names an order of memory other than `Relaxed`.
+    const IS_ORDERED: bool;
 }
+
+/// What `#[device(T in [f32, f64])]` writes beside a function for each of its types `T`, a tuple. Of `const N: usize`
+/// it has arrays of as many `()`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not for the types `{T}`",
+    label = "a value of another type",
+    note = "the function is for the types of its `#[device(…)]`: add this one there, or convert the values"
+)]
+pub trait ForTypes<T> {
+    /// The function's own type.
+    type Function;
+    const FUNCTION: Self::Function;
+    const SOURCE: &'static RustSource;
+}
+
+/// A `#[device]` function whose parameters have one type each.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "[TW0903]: the type of this literal must be written",
+    label = "`{Self}` is for several types",
+    note = "a GPU calls the function of the argument's type, which the macro cannot see",
+    note = "write it, such as `2.0_f32`"
+)]
+pub trait ForOneType {}
+
+/// Asks rustc whether the function is for one type.
+#[doc(hidden)]
+pub fn for_one_type<F: ForOneType>() {}
 
 /// Rust's numbers, slices and arrays, in C++.
 const HEADERS: [&str; 12] = [
@@ -167,6 +198,16 @@ impl RustSource {
         order.push(self);
     }
 
+    /// Whether it stands for those of several types, which it calls.
+    fn is_for_types(&self) -> bool {
+        self.text.text.is_empty() && !self.callees.is_empty()
+    }
+
+    /// Whether it has constants.
+    fn is_template(&self) -> bool {
+        self.text.text.starts_with("template")
+    }
+
     /// Writes the function or struct in a namespace of its own, so that names of different places do not meet.
     fn write(&'static self, number: usize, order: &[&'static Self], program: &mut String) {
         let mut line = |text: &str| {
@@ -175,7 +216,7 @@ impl RustSource {
         };
         line(&format!("namespace in_rust_{number} {{"));
         let from_last = order.len() - 1 - number;
-        if from_last > 0 && self.layout.is_none() {
+        if from_last > 0 && self.layout.is_none() && !self.is_for_types() {
             line(&format!("TW_FN u32 line(u32 line) {{ return {from_last}u << {LINE_BITS} | line; }}"));
         }
         let place = |source: &'static Self| {
@@ -190,7 +231,17 @@ impl RustSource {
             let name = callee.name;
             if *alias == name {
                 line(&format!("using in_rust_{of}::{name};"));
-            } else if callee.text.text.starts_with("template") {
+            } else if callee.is_for_types() {
+                // One for all types has no address, either.
+                let constants = match callee.callees.iter().any(|(_, of)| of().is_template()) {
+                    true => ("auto... N, ", "<N...>"),
+                    false => ("", ""),
+                };
+                let (declared, passed) = constants;
+                line(&format!(
+                    "template <{declared}class... T> TW_FN auto {alias}(T... x) {{ return in_rust_{of}::{name}{passed}(x...); }}"
+                ));
+            } else if callee.is_template() {
                 // One for all constants has no address.
                 line(&format!(
                     "template <auto... N, class... T> TW_FN auto {alias}(T... x) {{ return in_rust_{of}::{name}<N...>(x...); }}"

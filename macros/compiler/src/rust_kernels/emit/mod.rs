@@ -8,6 +8,7 @@ mod choice;
 mod flow;
 mod jumps;
 mod loops;
+mod methods;
 mod numbers;
 mod phases;
 mod scans;

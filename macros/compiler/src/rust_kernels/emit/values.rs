@@ -1,7 +1,6 @@
 //! Expressions as C++ expressions.
 
 use super::super::ir::{Closure, Condition, Expr, Kind, LocalId};
-use super::super::methods::{Faults, Method};
 use super::super::types::{Number, Shape};
 use super::{CONDITIONAL, Emitter, Sink, UNARY, Value};
 
@@ -252,7 +251,8 @@ impl Emitter<'_> {
             },
             Kind::Call(item, generics, arguments) => {
                 let values = self.in_order(arguments, |emitter, expr| emitter.value(expr));
-                let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
+                let values = values.into_iter().zip(arguments);
+                let values: Vec<_> = values.map(|(value, of)| self.argument(value, of)).collect();
                 let generics = match generics.is_empty() {
                     true => String::new(),
                     false => format!("<{}>", generics.join(", ")),
@@ -287,6 +287,16 @@ impl Emitter<'_> {
                 }
             }
             _ => self.hoisted(expr),
+        }
+    }
+
+    /// An argument. C++ chooses a function by its type, which operators on small integers change.
+    fn argument(&self, value: Value, expr: &Expr) -> String {
+        match self.types.as_number(expr.ty) {
+            Some(small @ (Number::U8 | Number::U16 | Number::I8 | Number::I16)) if value.binds > 0 => {
+                format!("{small}({})", value.text)
+            }
+            _ => value.text,
         }
     }
 
@@ -380,7 +390,7 @@ impl Emitter<'_> {
     }
 
     /// The length of an array.
-    fn length(&self, base: &Expr) -> Option<String> {
+    pub(super) fn length(&self, base: &Expr) -> Option<String> {
         match self.types.shape(self.types.value(base.ty)) {
             Shape::Array(_, length) => Some(length.0.clone()),
             _ => None,
@@ -416,82 +426,12 @@ impl Emitter<'_> {
     }
 
     /// What holds elements as a slice, of which arrays are made one.
-    fn whole(&self, base: &Expr, value: &Value) -> String {
+    pub(super) fn whole(&self, base: &Expr, value: &Value) -> String {
         match self.types.shape(base.ty) {
             Shape::Slice(_) | Shape::Elements { .. } => value.atom(),
             Shape::Ref(to, _) if matches!(self.types.shape(*to), Shape::Slice(_)) => value.atom(),
             Shape::Ref(..) => format!("{}->all()", value.atom()),
             _ => format!("{}.all()", value.atom()),
-        }
-    }
-
-    fn method(&mut self, method: Method, receiver: &Expr, arguments: &[Expr], line: usize) -> Value {
-        match method {
-            Method::Number(signature) => {
-                let all = std::iter::once(receiver).chain(arguments);
-                let values = self.operands(all);
-                let mut values: Vec<_> = values.into_iter().map(|value| value.text).collect();
-                let is_float = self.types.as_number(receiver.ty).is_some_and(Number::is_float);
-                // One line for each reason to fault.
-                let faults = match signature.faults {
-                    Faults::Never => 0,
-                    Faults::Debug => usize::from(self.checked && !is_float),
-                    Faults::Always => 1,
-                    Faults::AlwaysAndDebug => 1 + usize::from(self.checked),
-                };
-                values.extend((0..faults).map(|_| self.place(line)));
-                Value::of(format!("tw::{}({})", signature.name, values.join(", ")))
-            }
-            Method::Len | Method::IsEmpty => {
-                let len = match self.length(receiver) {
-                    Some(length) if length.parse::<u64>().is_ok() => Value::stable(format!("{length}ull")),
-                    Some(length) => Value::stable(format!("usize({length})")),
-                    None => {
-                        let value = self.value(receiver);
-                        Value::stable(format!("{}{}len()", value.atom(), self.dot(receiver)))
-                    }
-                };
-                if method == Method::IsEmpty {
-                    return Value { text: format!("{} == 0ull", len.text), binds: 10, stable: true };
-                }
-                len
-            }
-            Method::Get | Method::GetMut => {
-                let exprs = std::iter::once(receiver).chain(arguments);
-                let values = self.in_order(exprs, |emitter, expr| emitter.value(expr));
-                let name = if method == Method::Get { "get" } else { "get_mut" };
-                let of = self.whole(receiver, &values[0]);
-                Value::of(format!("{of}.{name}({})", values[1].text))
-            }
-            Method::Any => {
-                let values = self.in_order([receiver, &arguments[0]], Self::operand);
-                let (of, at, line) = (&values[0], &values[1].text, self.place(line));
-                let element = match self.types.shape(receiver.ty) {
-                    Shape::Elements { .. } => format!("{}.any({at}, {line})", of.atom()),
-                    _ => format!("tw::any({}, {at}, {line})", of.text),
-                };
-                Value { text: format!("&{element}"), binds: UNARY, stable: false }
-            }
-            Method::Position | Method::Same => self.operand(receiver),
-            Method::PlaceOfPart(place) => {
-                let values = self.operands(std::iter::once(receiver).chain(arguments));
-                let line = self.place(line);
-                Value::of(format!("{}.{place}({}, {line})", values[0].atom(), values[1].text))
-            }
-            Method::Shape => Value::stable(format!("{}.shape", self.value(receiver).atom())),
-            Method::Rows => Value::stable(format!("tw::rows({})", self.value(receiver).text)),
-            Method::IsOk => {
-                let value = self.operand(receiver);
-                Value::of(format!("{}.ok", value.atom()))
-            }
-            Method::IsErr => {
-                let value = self.operand(receiver);
-                Value { text: format!("!{}.ok", value.atom()), binds: UNARY, stable: false }
-            }
-            Method::IsSome => {
-                let value = self.value(receiver);
-                Value::of(format!("bool({})", value.text))
-            }
         }
     }
 

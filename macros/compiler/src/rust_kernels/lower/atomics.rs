@@ -1,4 +1,4 @@
-//! Methods of atomics, and loops that would wait for what another thread writes.
+//! Methods of atomics, and loops that would wait for what another thread writes, in an atomic or by `any_mut`.
 
 use quote::ToTokens;
 use syn::spanned::Spanned;
@@ -170,14 +170,21 @@ impl Lower<'_> {
     /// Refuses a loop whose turns are all the same until another thread writes. `before` is what was lowered
     /// before its condition and its body.
     pub(super) fn no_waiting(&mut self, word: impl ToTokens, before: Turns) -> Lowered<()> {
-        let Turns { accesses, changes } = self.turns;
-        if accesses == before.accesses || changes > before.changes {
+        let Turns { accesses, elements, changes } = self.turns;
+        let of_atomics = accesses > before.accesses;
+        if changes > before.changes || !(of_atomics || elements > before.elements) {
             return Ok(());
         }
-        let notes = [
-            "its turns read an atomic and change nothing, so that it ends only if another thread writes",
-            "the other thread may begin only after this one has ended: a GPU promises nothing else",
-        ];
+        let reads = match of_atomics {
+            true => {
+                "its turns read an atomic and change nothing, so that it ends only if another thread writes"
+            }
+            false => {
+                "its turns read an element and change nothing, so that it ends only if another thread writes"
+            }
+        };
+        let notes =
+            [reads, "the other thread may begin only after this one has ended: a GPU promises nothing else"];
         let help = "end the kernel, and go on in another one that is launched after it";
         Err(self.report(word, "TW0912", "this loop waits for another thread", &notes, help))
     }

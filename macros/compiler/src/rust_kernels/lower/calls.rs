@@ -41,10 +41,13 @@ impl Lower<'_> {
         self.no_fence(path, call)?;
         self.no_function_of_std(path)?;
         let mut arguments = Vec::new();
+        let mut literals = Vec::new();
         for argument in &call.args {
             arguments.push(match bare(argument) {
-                // Only rustc knows the parameter's type, which the literal gets in both languages.
+                // Only rustc knows the parameter's type, which the literal gets in both languages. A function for
+                // several types has no such type.
                 Some(kind) => {
+                    literals.push(argument.span());
                     let ty = self.types.foreign();
                     self.expr(kind, ty, argument.span())
                 }
@@ -73,10 +76,12 @@ impl Lower<'_> {
         let name =
             if generics.is_empty() { name.clone() } else { format!("{name}<{}>", generics.join(", ")) };
         let ty = self.types.foreign_of(Source::Call(name, types.collect()));
+        let path = &self.callees[item.0].0;
+        self.bare.extend(literals.into_iter().map(|literal| (path.clone(), literal)));
         Ok((Kind::Call(item, generics, arguments), ty))
     }
 
-    /// The constants of `f::<N, 5>(x)` in C++.
+    /// The constants of `f::<N, 5>(x)` in C++, which chooses types by the arguments.
     fn generic_arguments(&mut self, arguments: &PathArguments) -> Lowered<Vec<String>> {
         let PathArguments::AngleBracketed(arguments) = arguments else { return Ok(Vec::new()) };
         let mut generics = Vec::new();
@@ -87,6 +92,8 @@ impl Lower<'_> {
                     _ => return Err(self.absent(block, "this constant", "name it by a `const`")),
                 },
                 GenericArgument::Const(constant) => constant.clone(),
+                GenericArgument::Type(Type::Infer(_)) => continue,
+                GenericArgument::Type(Type::Path(name)) if self.is_number(name) => continue,
                 // A name may be a type's, as far as the syntax tells.
                 GenericArgument::Type(Type::Path(name)) if name.qself.is_none() => {
                     Expr::Path(ExprPath { attrs: Vec::new(), qself: None, path: name.path.clone() })
@@ -121,6 +128,11 @@ impl Lower<'_> {
             ["in a kernel each access to an atomic has its order, which stands for the fences around it"];
         let help = "write the order at the access: `flag.store(1, Release)`, `flag.load(Acquire)`";
         Err(self.absent_since(path, &what, &why, help))
+    }
+
+    /// Whether the name is that of a number's type.
+    fn is_number(&self, path: &syn::TypePath) -> bool {
+        path.path.get_ident().is_some_and(|name| Number::named(&name.to_string()).is_some())
     }
 
     /// Refuses what can have no `#[device]`: functions of types and of the standard library, and constructors.

@@ -68,6 +68,8 @@ pub(super) struct Around {
 pub(super) struct Turns {
     /// Accesses to atomics that change nothing if they are made again.
     pub(super) accesses: usize,
+    /// Elements of any thread, taken in `unsafe`.
+    pub(super) elements: usize,
     /// What may make the next turn of a loop differ from this one.
     pub(super) changes: usize,
 }

@@ -58,8 +58,17 @@ pub(super) struct Translated {
     pub(super) numbers: Vec<(Ty, Span)>,
     /// The paths of types that must be those of the crate `half`.
     pub(super) halves: Vec<(ExprPath, Number)>,
+    /// The functions to which literals without a type are passed, and where.
+    pub(super) bare: Vec<(ExprPath, Span)>,
     /// The names that it uses in C++.
     pub(super) names: Names,
+}
+
+/// What a function with errors names outside of it.
+#[derive(Default)]
+pub(super) struct Mentioned {
+    pub(super) constants: Vec<ExprPath>,
+    pub(super) functions: Vec<ExprPath>,
 }
 
 /// Lowers a function whose signature was read. If it has errors, the result is what it names outside of it.
@@ -67,7 +76,7 @@ pub(super) fn lower(
     function: &syn::ItemFn,
     signature: &Signature,
     errors: &mut Errors,
-) -> Result<Translated, Vec<ExprPath>> {
+) -> Result<Translated, Mentioned> {
     let before = errors.len();
     let mut lower = Lower::new(&function.sig.ident, errors);
     if let Some(first) = signature.parameters.first() {
@@ -96,12 +105,17 @@ pub(super) fn lower(
         lower.undecided();
         lower.unfollowed_orders();
     }
+    let is_ordered = lower.first_order().is_some();
     let Lower { errors, types, locals, constants, callees, named, closures, loops, suffixes, .. } = lower;
     let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
-    let (orders, halves, unchecked) = (lower.orders, lower.halves, lower.unchecked);
+    let (orders, halves, bare, unchecked) = (lower.orders, lower.halves, lower.bare, lower.unchecked);
     let body = match body {
         Ok(body) if errors.len() == before => body,
-        _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).chain(orders).collect()),
+        _ => {
+            let constants = constants.into_iter().map(|(path, _)| path).chain(orders).collect();
+            let functions = callees.into_iter().map(|(path, _)| path).collect();
+            return Err(Mentioned { constants, functions });
+        }
     };
     let function = Function {
         generics,
@@ -117,8 +131,9 @@ pub(super) fn lower(
         shared,
         same_lengths: Vec::new(),
         unchecked,
+        is_ordered,
     };
-    Ok(Translated { function, types, suffixes, numbers, halves, names })
+    Ok(Translated { function, types, suffixes, numbers, halves, bare, names })
 }
 
 struct Lower<'e> {
@@ -136,6 +151,7 @@ struct Lower<'e> {
     suffixes: Vec<Suffix>,
     numbers: Vec<(Ty, Span)>,
     halves: Vec<(ExprPath, Number)>,
+    bare: Vec<(ExprPath, Span)>,
     /// The type that `return` gives; `None` in a closure's body until it is known.
     result: Option<Ty>,
     own_name: syn::Ident,
@@ -182,6 +198,7 @@ impl<'e> Lower<'e> {
             suffixes: Vec::new(),
             numbers: Vec::new(),
             halves: Vec::new(),
+            bare: Vec::new(),
             result: None,
             own_name: name.clone(),
             index_name: "i".to_owned(),

@@ -31,6 +31,7 @@ impl Lower<'_> {
             return Err(self.report(call, "TW0904", &message, &notes, help));
         }
         self.any_in_thread(call)?;
+        self.turns.elements += 1;
         self.owned(call, &receiver, Owner::Thread)?;
         match receiver.kind {
             Kind::Local(local) if local.0 < self.parameters => {
@@ -66,6 +67,7 @@ impl Lower<'_> {
         let Shape::Shared(array) = *self.types.shape(self.locals[local.0].ty) else { return Ok(None) };
         let Some(at) = call.args.first().filter(|_| call.args.len() == 1) else { return Ok(None) };
         self.any_in_thread(call)?;
+        self.turns.elements += 1;
         self.no_whole_padded(&call.receiver)?;
         let at = self.value(at)?;
         let usize = self.types.number(Number::Usize);
@@ -127,16 +129,21 @@ impl Lower<'_> {
         Ok((Kind::Ref(Box::new(element)), self.types.add(Shape::Ref(of, is_mutable))))
     }
 
+    /// The first order that is not `Relaxed`.
+    pub(super) fn first_order(&self) -> Option<&ExprPath> {
+        let is_relaxed = |path: &&ExprPath| {
+            path.path.segments.last().is_some_and(|last| last.ident == Order::Relaxed.name())
+        };
+        self.orders.iter().find(|path| !is_relaxed(path))
+    }
+
     /// Of what orders threads, the watch of accesses follows the ends of phases alone. It would say that threads
     /// race which an atomic orders, so that atomics of such a kernel are relaxed.
     pub(super) fn unfollowed_orders(&mut self) {
         if !self.unchecked.may_race() {
             return;
         }
-        let is_relaxed = |path: &&ExprPath| {
-            path.path.segments.last().is_some_and(|last| last.ident == Order::Relaxed.name())
-        };
-        let Some(order) = self.orders.iter().find(|path| !is_relaxed(path)).cloned() else { return };
+        let Some(order) = self.first_order().cloned() else { return };
         let message = format!("the order `{}` in a kernel that takes any element in `unsafe`", text(&order));
         let notes =
             ["the simulated device finds the races of such a kernel, and does not follow what atomics order"];

@@ -57,6 +57,36 @@ macro_rules! changes {
     };
 }
 
+/// The exchange of a number by another one, if `is_same` says that the expected one is there.
+macro_rules! exchanges {
+    ($($number:ident)*: |$found:ident, $expected:ident| $is_same:expr) => { $(
+        impl SharedAtomic<$number> {
+            /// Puts `value` in place of `expected`, if that is what is there. Both outcomes have the number that
+            /// was there before. Floats are compared by their bits.
+            ///
+            /// # Errors
+            /// Another number is there.
+            #[inline]
+            pub fn compare_exchange(
+                &self,
+                expected: $number,
+                value: $number,
+                _: Ordering,
+                _: Ordering,
+            ) -> Result<$number, $number> {
+                let ($found, $expected) = (self.0.get(), expected);
+                if $is_same {
+                    self.0.set(value);
+                    return Ok($found);
+                }
+                Err($found)
+            }
+        }
+    )* };
+}
+exchanges!(u32 i32 u64 i64: |found, expected| found == expected);
+exchanges!(f32 f64: |found, expected| found.to_bits() == expected.to_bits());
+
 macro_rules! integers {
     ($($number:ident)*) => { $(
         changes! { $number:
@@ -75,29 +105,6 @@ macro_rules! integers {
             /// Keeps the greater of two numbers, and gives the one that was there before.
             fetch_max |now, by| now.max(by);
         }
-
-        impl SharedAtomic<$number> {
-            /// Puts `value` in place of `expected`, if that is what is there. Both outcomes have the number that
-            /// was there before.
-            ///
-            /// # Errors
-            /// Another number is there.
-            #[inline]
-            pub fn compare_exchange(
-                &self,
-                expected: $number,
-                value: $number,
-                _: Ordering,
-                _: Ordering,
-            ) -> Result<$number, $number> {
-                let found = self.0.get();
-                if found != expected {
-                    return Err(found);
-                }
-                self.0.set(value);
-                Ok(found)
-            }
-        }
     )* };
 }
 integers!(u32 i32 u64 i64);
@@ -113,29 +120,6 @@ macro_rules! floats {
             fetch_min |now, by| now.min(by);
             /// Keeps the greater of two numbers, a number rather than a NaN, and gives what was there before.
             fetch_max |now, by| now.max(by);
-        }
-
-        impl SharedAtomic<$number> {
-            /// Puts `value` in place of `expected`, if that is what is there. Both outcomes have the number that
-            /// was there before. Numbers are compared by their bits.
-            ///
-            /// # Errors
-            /// Another number is there.
-            #[inline]
-            pub fn compare_exchange(
-                &self,
-                expected: $number,
-                value: $number,
-                _: Ordering,
-                _: Ordering,
-            ) -> Result<$number, $number> {
-                let found = self.0.get();
-                if found.to_bits() != expected.to_bits() {
-                    return Err(found);
-                }
-                self.0.set(value);
-                Ok(found)
-            }
         }
     )* };
 }
