@@ -184,8 +184,12 @@ impl Generator<'_> {
             #(#conditions)*
             impl #private::DeviceFunction for #name {
                 const SOURCE: &'static #private::RustSource = &#source;
+            }
+
+            #(#conditions)*
+            impl<Asked> #private::Orders<Asked> for #name {
                 const IS_ORDERED: ::core::primitive::bool =
-                    #is_ordered #(|| <#calls as #private::DeviceFunction>::IS_ORDERED)*;
+                    #is_ordered #(|| <#calls as #private::Orders<Asked>>::IS_ORDERED)*;
             }
 
             #(#conditions)*

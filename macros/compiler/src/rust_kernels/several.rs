@@ -150,8 +150,12 @@ pub(super) fn definition(arguments: &Arguments, item: &ItemFn, calls: &Calls) ->
                 callees: &[#(#instances),*],
                 ..#private::RustSource::none(#in_cpp)
             };
+        }
+
+        #(#conditions)*
+        impl<Asked> #private::Orders<Asked> for #name {
             const IS_ORDERED: ::core::primitive::bool =
-                #is_ordered #(|| <#calls as #private::DeviceFunction>::IS_ORDERED)*;
+                #is_ordered #(|| <#calls as #private::Orders<Asked>>::IS_ORDERED)*;
         }
 
         #generic

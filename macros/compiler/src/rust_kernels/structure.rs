@@ -145,13 +145,20 @@ fn beside(
     let types = item.fields.iter().map(|field| &field.ty);
     let (constants, named) =
         (definitions(&private, &found.constants), codegen::named(&private, &found.named));
-    let check = format_ident!("PlainElements", span = plain);
+    // All of the type has the name's place, so that an error points at it.
+    let check = format_ident!("PlainElementsOf{}", unraw(name), span = plain);
+    let checked = quote_spanned! {plain=>
+        const _: ::core::marker::PhantomData<#check<#name>> = ::core::marker::PhantomData;
+    };
     let halves = numbers::halves(arguments, &conditions, &found.halves);
     quote_spanned! {at=>
         #halves
 
         #(#conditions)*
-        const _: ::core::marker::PhantomData<#private::#check<#name>> = ::core::marker::PhantomData;
+        const _: () = {
+            use #private::PlainElements as #check;
+            #checked
+        };
 
         #(#conditions)*
         impl #private::KernelType for #name {

@@ -95,6 +95,9 @@ fn device(arguments: &Arguments, item: &ItemFn) -> TokenStream {
 
         impl #private::DeviceFunction for #name {
             const SOURCE: &'static #private::RustSource = &#private::RustSource::none(#plain);
+        }
+
+        impl<Asked> #private::Orders<Asked> for #name {
             const IS_ORDERED: ::core::primitive::bool = false;
         }
 

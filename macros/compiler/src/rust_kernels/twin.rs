@@ -89,7 +89,7 @@ pub(super) fn unordered(item: &ItemFn, private: &TokenStream, callees: &[(ExprPa
         );
         quote_spanned! {at=>
             #(#conditions)*
-            const _: () = ::core::assert!(!<#ty as #private::DeviceFunction>::IS_ORDERED, #said);
+            const _: () = ::core::assert!(!<#ty as #private::Orders<()>>::IS_ORDERED, #said);
         }
     });
     assertions.collect()

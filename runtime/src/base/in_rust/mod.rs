@@ -38,7 +38,9 @@ pub use native::{BlockIndex, Index, Out, Own};
 pub use replay::Copies;
 pub(crate) use replay::again;
 pub(crate) use source::FAULT_VARIABLE;
-pub use source::{Callee, Define, DeviceFunction, ForOneType, ForTypes, RustSource, RustText, for_one_type};
+pub use source::{
+    Callee, Define, DeviceFunction, ForOneType, ForTypes, Orders, RustSource, RustText, for_one_type,
+};
 pub use tiles::{Elements, Fill, OwnRow, OwnTile, Part, Row, Rows, Tile, Tiles};
 pub use types::{KernelNumber, KernelType, RustType, StructLayout, number};
 pub use unchecked::Unchecked;

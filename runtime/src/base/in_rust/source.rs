@@ -52,7 +52,12 @@ pub struct RustText {
 )]
 pub trait DeviceFunction {
     const SOURCE: &'static RustSource;
-    /// Whether it, or a function that it calls, names an order of memory other than `Relaxed`.
+}
+
+/// Whether a `#[device]` function, or one that it calls, names an order of memory other than `Relaxed`. rustc looks at
+/// what has a parameter once it is asked alone: of functions that call each other it says one error.
+#[doc(hidden)]
+pub trait Orders<Asked> {
     const IS_ORDERED: bool;
 }
 
