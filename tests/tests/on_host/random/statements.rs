@@ -217,7 +217,12 @@ impl Generator {
                 let symbol = self.pick(&["+=", "-=", "*=", "/=", "%="]);
                 self.count("a compound assignment of a half");
                 // It is borrowed before the value is computed.
-                let value = self.while_frozen(|this| this.expression(&ty, 2, true).text);
+                let value = self.scoped(|this| {
+                    if place.contains('[') {
+                        this.hide(&place);
+                    }
+                    this.while_frozen(|this| this.expression(&ty, 2, true).text)
+                });
                 return format!("{place} {symbol} {value};");
             }
             self.count("an assignment");
