@@ -155,7 +155,7 @@ fn the_outcome_of_an_exchange_is_matched() {
     kernel.launch(stream.config(2, 32, 0), &on_device, &mut on_own, &mut expected).unwrap();
     let expected = expected.to_vec().unwrap();
     // The element 3 is 3, and 4 is not.
-    assert_eq!(expected[12..20], [1003, 507, 1, 9, 2003, 3, 1, 9]);
+    assert_eq!(expected[12..20], [1003, 507, 1, 10, 2003, 3, 1, 10]);
     let (mut own, mut found) = (own, vec![0_u32; 160]);
     let found_in_cpp = [Argument::pointer(found.as_mut_ptr()), Argument::value(&40_u64)];
     let all = [slice(&x), slice_mut(&mut own), found_in_cpp].concat();

@@ -105,6 +105,13 @@ fn waiting(block: Block, fails: u32, x: &[u32], y: &mut Out<[u32]>) {
     y.put(block.index(), turns);
 }
 
+/// Whether all elements of a block's threads are below 9, of which there may be too few.
+#[kernel]
+fn all_small(block: Block, x: &[u32], y: &mut Out<[u32]>) {
+    let all = block.reduce(|t| x[t.index()] < 9, |a, b| a & b);
+    y.put(block.index(), if all { 5 } else { 6 });
+}
+
 pub(super) fn program<K: Kernel>() -> OnHost {
     let (text, name) = in_cpp::<K>();
     let program = Program {
@@ -222,6 +229,32 @@ fn a_block_ends_after_a_fault_of_a_thread() {
             let outcome = run::<waiting>(&program, 1, 64, order, &all);
             assert_eq!(outcome.faults.len(), faults, "{fails}");
             assert_eq!(y[0], if faults == 0 { 5 } else { 0 }, "{fails}");
+        }
+    }
+}
+
+/// What a lane that is not there, or that has failed, leaves to its neighbours may be no `bool` at all.
+#[test]
+fn bools_are_reduced_beside_lanes_that_are_not_there() {
+    let (device, stream) = simulated();
+    let (kernel, program) = (all_small::load(&device).unwrap(), program::<all_small>());
+    for (threads, greatest) in [(1, 8), (7, 9), (33, 8), (40, 9), (64, 8)] {
+        let x: Vec<u32> = (0..2 * threads).map(|i| if i == threads { greatest } else { i % 9 }).collect();
+        let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+        let mut y = DeviceBuf::<u32>::zeroed(&device, 2).unwrap();
+        kernel.launch(stream.config(2, threads, 0), &on_device, &mut y).unwrap();
+        let expected = [5, if greatest < 9 { 5 } else { 6 }];
+        assert_eq!(y.to_vec().unwrap(), expected);
+        for order in 0..6 {
+            let mut found = vec![0; 2];
+            let all = [slice(&x), slice_mut(&mut found)].concat();
+            assert_eq!(run::<all_small>(&program, 2, threads, order, &all).faults, []);
+            assert_eq!(found, expected, "{threads}, order {order}");
+            // The last lane of the second block has no element.
+            let mut found = vec![0; 2];
+            let all = [slice(&x[1..]), slice_mut(&mut found)].concat();
+            assert_eq!(run::<all_small>(&program, 2, threads, order, &all).faults.len(), 1);
+            assert_eq!(found[1], 0);
         }
     }
 }

@@ -192,8 +192,8 @@ pub(crate) mod elsewhere {
     #[device]
     pub fn longest<const N: usize>(x: [f32; N], from: usize) -> f32 {
         let mut longest = 0.0;
-        for i in from..N {
-            longest = x[i].abs().max(longest);
+        for value in &x[from..] {
+            longest = value.abs().max(longest);
         }
         longest
     }
@@ -201,6 +201,7 @@ pub(crate) mod elsewhere {
 
 /// Values of types that rustc alone knows, which statements lead to.
 #[kernel]
+#[allow(clippy::needless_late_init, reason = "a variable gets its value later")]
 pub(crate) fn chosen(i: Index, x: &[f32], y: &mut Out<[f64]>) {
     let Some(y) = y.get_mut(i) else { return };
     let (own, mut turns) = (x[i], 0);

@@ -117,11 +117,16 @@ TW_FN bool fill_columns(Array<Padded<T, C, P>, R>& array, F value) {
     return fill_columns_of<T, R, C>(array, value);
 }
 
-/// The bytes of a value, as lanes pass them on. Those of a lane that is not there may be of no value at all.
+template <class T> struct IsBool { static constexpr bool value = false; };
+template <> struct IsBool<bool> { static constexpr bool value = true; };
+
+/// The bytes of a value, as lanes pass them on. A lane that is not there, or that has ended, has any bytes.
 template <class T> struct Words {
     u32 words[(sizeof(T) + 3) / 4];
 
     TW_MEMBER T value() const {
+        // Not all bytes are a `bool`.
+        if constexpr (IsBool<T>::value) return words[0] != 0;
         T value;
         memcpy(&value, words, sizeof(T));
         return value;

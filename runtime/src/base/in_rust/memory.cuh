@@ -98,7 +98,7 @@ template <class T> struct WithoutConst<T&> {
 /// The type of a value, of which `decltype` may say more.
 template <class T> using Plain = typename WithoutConst<T>::Is;
 /// A value of which only the type matters: it is never made.
-template <class T> T value_of();
+template <class T> TW_DEVICE T value_of();
 
 /// `[a, b, c]`, of a type that C++ finds.
 template <class T, class... Rest> TW_FN Array<T, 1 + sizeof...(Rest)> array_of(T first, Rest... rest) {

@@ -2,6 +2,7 @@
 
 mod atomics;
 mod blocks;
+mod borrows;
 mod compare;
 mod constants;
 mod control;
@@ -14,6 +15,7 @@ mod loops;
 mod methods;
 mod module;
 mod native;
+mod scope;
 mod shrink;
 mod statements;
 mod structs;
@@ -186,7 +188,7 @@ fn kernels_do_the_same_in_both_languages() {
     let number = |name: &str, usual| {
         std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
     };
-    let (seed, count) = (number("THALWEG_SEED", 1), number("THALWEG_RANDOM_KERNELS", 300));
+    let (seed, count) = (number("THALWEG_SEED", 1), number("THALWEG_RANDOM_KERNELS", 200));
     let mut counts = Counts::new();
     let mut modules = Vec::new();
     for seed in seed..seed + count {

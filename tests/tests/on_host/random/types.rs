@@ -165,6 +165,16 @@ impl Ty {
         }
     }
 
+    /// Whether a `bool` is in it.
+    pub fn has_bool(&self) -> bool {
+        match self {
+            Self::Bool => true,
+            Self::Tuple(parts) => parts.iter().any(Self::has_bool),
+            Self::Array(of, _) => of.has_bool(),
+            Self::Number(_) | Self::Half(_) | Self::Struct(_) => false,
+        }
+    }
+
     /// Whether the bytes of a single value are those of a NaN.
     pub fn is_nan(&self, bytes: &[u8]) -> bool {
         match self {

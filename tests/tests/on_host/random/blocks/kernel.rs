@@ -57,7 +57,7 @@ pub fn kernel(generator: &mut Generator, seed: u64, dimensions: usize) -> (Strin
 /// The sizes of all tiles, some of them by a name.
 fn tile_sizes(generator: &mut Generator) -> String {
     let (rows, columns) = generator.pick(&[(4, 8), (2, 2), (3, 5), (1, 4), (8, 4)]);
-    let parts = match (generator.chance(40), rows, columns) {
+    let parts = match (generator.chance(80), rows, columns) {
         (true, 4, 8) => Some(generator.pick(&[[2, 4], [1, 1], [4, 2]])),
         (true, 8, 4) => Some(generator.pick(&[[8, 1], [2, 2], [4, 4]])),
         (true, 3, 5) => Some([3, 1]),

@@ -106,7 +106,8 @@ impl Generator {
         let shared = if self.shared.is_empty() { 0 } else { 1 };
         let loops = if depth > 0 && self.loops < 2 { 1 } else { 0 };
         let one = if self.dimensions == 1 { 1 } else { 0 };
-        Some(match self.weighted(&[30, 18 * shared, 14, 10, 5 * loops, 4, 8 * one, 30 * loops * (1 - one)]) {
+        let weights = [30, 18 * shared, 14, 10, 5 * loops, 4, 14 * one, 30 * loops * (1 - one)];
+        Some(match self.weighted(&weights) {
             0 => self.each(),
             1 => {
                 let arrays = self.shared.clone();
@@ -184,7 +185,13 @@ impl Generator {
     /// `let sum = block.reduce(|t| …, |a, b| …);`
     fn reduce(&mut self) -> String {
         self.count("reduce");
-        let ty = self.ty(1);
+        // A lane that has failed has any bytes, which are no `bool` inside of another value.
+        let ty = loop {
+            let ty = self.ty(1);
+            if ty == Ty::Bool || !ty.has_bool() {
+                break ty;
+            }
+        };
         let value = self.phase(true, Return::Value(ty.clone()), None, |this, thread| {
             format!("|{thread}| {}", this.phase_value(&ty, true))
         });
