@@ -2,6 +2,7 @@
 
 mod atomics;
 mod both;
+mod corners;
 mod elements;
 mod faults;
 mod gpu;

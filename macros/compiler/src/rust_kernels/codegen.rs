@@ -32,7 +32,7 @@ pub(super) fn function(
 ) -> TokenStream {
     let generator =
         Generator { private: launches::private(arguments.krate.as_ref()), arguments, item, instance };
-    let source = generator.source(body, texts);
+    let source = generator.source(role, body, texts);
     let beside = match role {
         Role::Device => generator.device(body, &source),
         Role::Kernel => generator.kernel(signature, body, &source),
@@ -131,10 +131,10 @@ impl Generator<'_> {
         conditions(self.item)
     }
 
-    fn source(&self, body: &Function, texts: &[Text; 2]) -> TokenStream {
+    fn source(&self, role: Role, body: &Function, texts: &[Text; 2]) -> TokenStream {
         let private = &self.private;
         let at = Span::mixed_site();
-        let name = self.instance.in_cpp(&self.item.sig.ident.to_string());
+        let name = self.instance.in_cpp(&self.item.sig.ident.to_string(), role);
         let (constants, types) = (definitions(private, &body.constants), named(private, &body.named));
         let callees = body.callees.iter().map(|(path, name)| {
             let ty = type_beside(path);

@@ -11,6 +11,7 @@ use quote::ToTokens;
 use syn::ItemFn;
 
 use super::names;
+use super::role::Role;
 use crate::text::text;
 
 /// `T in [f32, f64]`, or `N in [3, 5]`
@@ -82,10 +83,13 @@ impl Instance {
     }
 
     /// `dot_f32`, the name in C++.
-    pub(super) fn in_cpp(&self, kernel: &str) -> String {
+    pub(super) fn in_cpp(&self, function: &str, role: Role) -> String {
         let parts = self.arguments().into_iter().map(|argument| text(&argument));
-        let all: Vec<_> = std::iter::once(kernel.to_owned()).chain(parts).collect();
-        names::in_cpp(&all.join("_"))
+        let all: Vec<_> = std::iter::once(function.to_owned()).chain(parts).collect();
+        match role {
+            Role::Kernel => names::symbol(&all.join("_")),
+            Role::Device => names::in_cpp(&all.join("_")),
+        }
     }
 
     /// The function with what they stand for in place of the parameters.

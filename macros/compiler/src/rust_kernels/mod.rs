@@ -110,9 +110,9 @@ fn translated(
     if !errors.is_empty() {
         return Err(Vec::new());
     }
-    let Translated { function: mut body, types, suffixes, numbers, halves, names } = lowered;
+    let Translated { function: mut body, types, suffixes, numbers, assumed, names } = lowered;
     proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
-    let name = instance.in_cpp(&function.sig.ident.to_string());
+    let name = instance.in_cpp(&function.sig.ident.to_string(), role);
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
@@ -121,8 +121,8 @@ fn translated(
     }
     let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
     let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
-    let halves = numbers::halves(arguments, &codegen::conditions(&function), &halves);
-    Ok(quote!(#whole #numbers #halves))
+    let assumed = numbers::assumptions(arguments, &codegen::conditions(&function), &assumed);
+    Ok(quote!(#whole #numbers #assumed))
 }
 
 /// The error of an attribute on what cannot be read as a function.

@@ -136,9 +136,9 @@ fn beside(
     let (constants, named) =
         (definitions(&private, &found.constants), codegen::named(&private, &found.named));
     let check = format_ident!("PlainElements", span = plain);
-    let halves = numbers::halves(arguments, &conditions, &found.halves);
+    let assumed = numbers::assumptions(arguments, &conditions, &found.assumed);
     quote_spanned! {at=>
-        #halves
+        #assumed
 
         #(#conditions)*
         const _: ::core::marker::PhantomData<#private::#check<#name>> = ::core::marker::PhantomData;

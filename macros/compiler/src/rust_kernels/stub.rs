@@ -109,6 +109,10 @@ fn kernel(arguments: &Arguments, item: &ItemFn) -> TokenStream {
         #definition
 
         impl #declared #name #generics {
+            pub fn load(_: &#private::Device) -> #private::Result<Self> {
+                ::core::unreachable!()
+            }
+
             #many
             #[allow(unused_variables, reason = "a stub, in place of code with errors")]
             pub fn launch(

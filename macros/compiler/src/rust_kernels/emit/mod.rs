@@ -10,6 +10,7 @@ mod jumps;
 mod loops;
 mod numbers;
 mod phases;
+mod referred;
 mod values;
 
 use super::ir::{Function, Local, LocalId};
@@ -91,6 +92,9 @@ struct Emitter<'a> {
     known: Vec<LocalId>,
     /// The loops around, within the innermost lambda.
     around: Vec<Around>,
+    /// The variables of values that are referred to and have no name, within the innermost lambda: their types and
+    /// names.
+    referred: Vec<(String, String)>,
 }
 
 /// The text of a function whose types are known.
@@ -119,6 +123,7 @@ pub(super) fn emit(
         together,
         known,
         around: Vec::new(),
+        referred: Vec::new(),
     };
     emitter.function(name, signature);
     Text { lines: emitter.lines }
@@ -211,7 +216,9 @@ impl Emitter<'_> {
             Shape::Unit => Sink::Drop,
             _ => Sink::Return,
         };
+        let begin = self.lines.len();
         self.block(&function.body, &sink);
+        self.declare_referred(begin);
         self.depth = 0;
         self.write("}");
     }

@@ -13,6 +13,7 @@ use crate::groups::peel_expr;
 use crate::rust_kernels::instead;
 use crate::rust_kernels::ir::{self, Closure, Kind, LocalId};
 use crate::rust_kernels::methods::{self, Method, number_method, type_of};
+use crate::rust_kernels::named::Assumed;
 use crate::rust_kernels::types::{Number, Shape, Ty};
 
 impl Lower<'_> {
@@ -167,7 +168,8 @@ impl Lower<'_> {
         let mut of = path.clone();
         of.path.segments.pop();
         of.path.segments.pop_punct();
-        self.half(&of, half);
+        let of = self.outside(&of);
+        self.assume(Assumed::Type(of, half));
     }
 
     fn number_call(

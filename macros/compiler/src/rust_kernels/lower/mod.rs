@@ -26,6 +26,7 @@ use syn::{ExprPath, Lit};
 
 use super::errors::{Errors, error};
 use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop, Unchecked};
+use super::named::Assumed;
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Number, Shape, Ty, Types, is_exact};
@@ -53,8 +54,8 @@ pub(super) struct Translated {
     pub(super) suffixes: Vec<Suffix>,
     /// The types that must be numbers, and where they are used as such.
     pub(super) numbers: Vec<(Ty, Span)>,
-    /// The paths of types that must be those of the crate `half`.
-    pub(super) halves: Vec<(ExprPath, Number)>,
+    /// What names seem to mean, as far as names tell.
+    pub(super) assumed: Vec<Assumed>,
     /// The names that it uses in C++.
     pub(super) names: Names,
 }
@@ -95,7 +96,7 @@ pub(super) fn lower(
     }
     let Lower { errors, types, locals, constants, callees, named, closures, loops, suffixes, .. } = lower;
     let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
-    let (orders, halves, unchecked) = (lower.orders, lower.halves, lower.unchecked);
+    let (orders, assumed, unchecked) = (lower.orders, lower.assumed, lower.unchecked);
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => return Err(constants.into_iter().chain(callees).map(|(path, _)| path).chain(orders).collect()),
@@ -115,7 +116,7 @@ pub(super) fn lower(
         same_lengths: Vec::new(),
         unchecked,
     };
-    Ok(Translated { function, types, suffixes, numbers, halves, names })
+    Ok(Translated { function, types, suffixes, numbers, assumed, names })
 }
 
 struct Lower<'e> {
@@ -132,7 +133,7 @@ struct Lower<'e> {
     closures: Vec<Closure>,
     suffixes: Vec<Suffix>,
     numbers: Vec<(Ty, Span)>,
-    halves: Vec<(ExprPath, Number)>,
+    assumed: Vec<Assumed>,
     /// The type that `return` gives; `None` in a closure's body until it is known.
     result: Option<Ty>,
     own_name: syn::Ident,
@@ -178,7 +179,7 @@ impl<'e> Lower<'e> {
             closures: Vec::new(),
             suffixes: Vec::new(),
             numbers: Vec::new(),
-            halves: Vec::new(),
+            assumed: Vec::new(),
             result: None,
             own_name: name.clone(),
             index_name: "i".to_owned(),
