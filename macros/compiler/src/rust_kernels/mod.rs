@@ -396,6 +396,25 @@ mod tests {
     }
 
     #[test]
+    fn tuples_have_as_many_parts_as_the_header_has() {
+        let tuple = |parts: usize| format!("fn f(a: u8) {{ let t = ({}); }}", "a, ".repeat(parts));
+        assert!(body(&tuple(12)).starts_with("const tw::Tuple<u8, "), "{}", body(&tuple(12)));
+        let said = cpp(Role::Device, &tuple(13));
+        assert!(said.contains("a tuple of more than 12 parts is not in the language of kernels"), "{said}");
+    }
+
+    #[test]
+    fn lengths_of_what_rustc_alone_knows_are_those_of_cpp() {
+        assert_eq!(body("fn f() -> usize { TABLE.len() }"), "return TABLE.len();");
+    }
+
+    #[test]
+    fn a_part_of_an_assignment_may_be_dropped() {
+        let text = body("fn f(a: u64, b: [u64; 2]) { let mut c = a; (c, [_, _]) = (a, b); _ = g(a); }");
+        assert!(text.contains("c = whole._0;") && text.ends_with("(void)(g(a));"), "{text}");
+    }
+
+    #[test]
     fn tuples_and_arrays_are_not_compared() {
         for function in
             ["fn f(a: (u32, u32)) -> bool { a == (1, 2) }", "fn f(a: [u32; 2]) -> bool { a < [1, 2] }"]

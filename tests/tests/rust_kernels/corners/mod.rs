@@ -60,5 +60,6 @@ fn a_gpu_computes_the_same_bits() {
     }
     on_both!(slices::coerced, slices::joined, slices::empty, references::temporaries, references::escaping);
     on_both!(references::nested, order::lent, values::tuples, values::literals, values::left);
+    on_both!(values::tabled);
     on_both!(names::exp, names::min, names::printf, names::TW_FN, names::local);
 }

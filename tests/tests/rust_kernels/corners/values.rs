@@ -22,6 +22,20 @@ pub fn literals(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
     *y ^= wide(0x8000_0000, 2_147_483_648) ^ x[1] ^ n as u64;
 }
 
+const TABLE: [u64; 4] = [2, 3, 5, 7];
+
+/// Only rustc knows the length of a constant array, and parts of what is assigned may be dropped.
+#[kernel]
+pub fn tabled(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let (mut sum, mut last) = (0_u64, 0_u64);
+    for j in 0..TABLE.len() {
+        sum += TABLE[j];
+    }
+    (_, [last, _]) = (1, [x[1] + last, 3]);
+    *y = sum + last * 100 + TABLE[n as usize] * 1000;
+}
+
 /// Tuples of up to 12 parts, also of those whose types C++ alone finds.
 #[kernel]
 pub fn tuples(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
@@ -58,6 +72,11 @@ fn literals_have_the_types_of_parameters() {
 #[test]
 fn tuples_have_many_parts() {
     assert_eq!(both!(tuples, 3), 7 + 90 + 200 + 1000 + (4 + 1 + 2) * 10_000);
+}
+
+#[test]
+fn constants_have_their_lengths() {
+    assert_eq!(both!(tabled, 3), 17 + 100 + 7000);
 }
 
 #[test]

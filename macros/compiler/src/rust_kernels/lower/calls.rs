@@ -212,6 +212,10 @@ impl Lower<'_> {
             ("len", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. } | Shape::Named(_), 0) => {
                 (one(Method::Len, receiver, arguments), usize)
             }
+            // That of a constant, or of what a function gives, which rustc alone knows.
+            ("len", Shape::Unknown(unknown), 0) if unknown.foreign => {
+                (one(Method::Len, receiver, arguments), usize)
+            }
             ("is_empty", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {
                 (one(Method::IsEmpty, receiver, arguments), self.types.bool())
             }

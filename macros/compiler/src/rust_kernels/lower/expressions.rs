@@ -10,6 +10,9 @@ use crate::rust_kernels::ir::{self, Binary, Block, Condition, Kind, Unary};
 use crate::rust_kernels::named::Assumed;
 use crate::rust_kernels::types::{Length, Literal, Number, Shape, Ty};
 
+/// The parts of the largest tuple that the header has.
+const MOST_PARTS: usize = 12;
+
 impl Lower<'_> {
     /// An expression whose value is used, or dropped by a statement.
     pub(super) fn value(&mut self, expr: &Expr) -> Lowered {
@@ -37,6 +40,10 @@ impl Lower<'_> {
             Expr::Index(index) => self.index(index)?,
             Expr::Field(field) => self.field(field)?,
             Expr::Tuple(tuple) if tuple.elems.is_empty() => (Kind::Unit, self.types.unit()),
+            Expr::Tuple(tuple) if tuple.elems.len() > MOST_PARTS => {
+                let what = "a tuple of more than 12 parts";
+                return Err(self.absent(tuple, what, "use a struct with `#[device]`, or an array"));
+            }
             Expr::Tuple(tuple) => {
                 let parts = self.values(&tuple.elems)?;
                 self.tuple(parts)
