@@ -3,6 +3,7 @@
 mod atomics;
 mod both;
 mod complex;
+mod corners;
 mod dynamic;
 mod elements;
 mod faults;

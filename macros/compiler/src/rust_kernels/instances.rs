@@ -86,7 +86,7 @@ impl Instance {
     pub(super) fn in_cpp(&self, kernel: &str) -> String {
         let parts = self.arguments().into_iter().map(|argument| text(&argument));
         let all: Vec<_> = std::iter::once(kernel.to_owned()).chain(parts).collect();
-        names::in_cpp(&all.join("_"))
+        names::symbol(&all.join("_"))
     }
 
     /// The function with what they stand for in place of the parameters.

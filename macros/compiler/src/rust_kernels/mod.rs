@@ -127,7 +127,7 @@ fn translated(
     if !errors.is_empty() {
         return Err(Mentioned::default());
     }
-    let Translated { function: mut body, types, suffixes, numbers, halves, bare, names } = lowered;
+    let Translated { function: mut body, types, suffixes, numbers, assumed, bare, names } = lowered;
     proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
     let name = role.in_cpp(&function, instance);
     let texts = [Build::Debug, Build::Release]
@@ -138,11 +138,11 @@ fn translated(
     }
     let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
     let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
-    let halves = numbers::halves(arguments, &codegen::conditions(&function), &halves);
+    let assumed = numbers::assumptions(arguments, &codegen::conditions(&function), &assumed);
     let bare = numbers::bare(arguments, &codegen::conditions(&function), &bare);
     let callees = body.callees.into_iter().map(|(path, _)| path).collect();
     let calls = Calls { callees, is_ordered: body.is_ordered };
-    Ok((quote!(#whole #numbers #halves #bare), calls))
+    Ok((quote!(#whole #numbers #assumed #bare), calls))
 }
 
 /// The error of an attribute on what cannot be read as a function.
@@ -487,6 +487,25 @@ mod tests {
         assert_eq!(body("fn f() { let a = -(5) as i64; }"), "const i64 a = i64(-5ll);");
         assert_eq!(body("fn f() { let a = 0.1 as f32; }"), "const f32 a = f32(0.1f);");
         assert_eq!(body("fn f() { let a = 3 as f32; }"), "const f32 a = f32(3);");
+    }
+
+    #[test]
+    fn tuples_have_as_many_parts_as_the_header_has() {
+        let tuple = |parts: usize| format!("fn f(a: u8) {{ let t = ({}); }}", "a, ".repeat(parts));
+        assert!(body(&tuple(12)).starts_with("const tw::Tuple<u8, "), "{}", body(&tuple(12)));
+        let said = cpp(Role::Device, &tuple(13));
+        assert!(said.contains("a tuple of more than 12 parts is not in the language of kernels"), "{said}");
+    }
+
+    #[test]
+    fn lengths_of_what_rustc_alone_knows_are_those_of_cpp() {
+        assert_eq!(body("fn f() -> usize { TABLE.len() }"), "return TABLE.len();");
+    }
+
+    #[test]
+    fn a_part_of_an_assignment_may_be_dropped() {
+        let text = body("fn f(a: u64, b: [u64; 2]) { let mut c = a; (c, [_, _]) = (a, b); _ = g(a); }");
+        assert!(text.contains("c = whole._0;") && text.ends_with("(void)(g(a));"), "{text}");
     }
 
     #[test]

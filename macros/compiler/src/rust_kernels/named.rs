@@ -6,7 +6,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
-use syn::{GenericArgument, Member, PathArguments, PathSegment, Type, TypePath};
+use syn::{ExprPath, GenericArgument, Member, PathArguments, PathSegment, Type, TypePath};
 
 use super::names::in_cpp;
 use super::types::Number;
@@ -27,6 +27,15 @@ pub(super) enum Part {
     Field(Member),
     /// An element of an array.
     Element,
+}
+
+/// What a name seems to mean, while the user may have given it to something else.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Assumed {
+    /// The type that is this number.
+    Type(ExprPath, Number),
+    /// A constant of this type, such as `u8::MAX`.
+    Constant(ExprPath, Number),
 }
 
 impl Named {

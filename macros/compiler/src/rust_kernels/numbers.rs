@@ -1,4 +1,5 @@
-//! What rustc is asked to check: that values are numbers whose types it alone knows, and that a `f16` is one.
+//! What rustc is asked to check: that values are numbers whose types it alone knows, and that names of
+//! numbers mean these.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,8 +9,8 @@ use syn::{Attribute, ExprPath, ItemFn};
 use super::attribute::Arguments;
 use super::codegen::{conditions, type_beside};
 use super::ir::Function;
-use super::named::Named;
-use super::types::{Number, Ty, Types};
+use super::named::{Assumed, Named};
+use super::types::{Ty, Types};
 use crate::codegen::launches::private;
 
 /// The checks of each such type of a function. Without them a struct with an operator of its own would compile
@@ -71,17 +72,29 @@ pub(super) fn bare(
     checks.collect()
 }
 
-/// The checks that the paths are those of the types of the crate `half`.
-pub(super) fn halves(
+/// The checks that the names mean it. Without them a `type u32 = u8;` would be another type in C++.
+pub(super) fn assumptions(
     arguments: &Arguments,
     conditions: &[&Attribute],
-    paths: &[(ExprPath, Number)],
+    assumed: &[Assumed],
 ) -> TokenStream {
     let private = private(arguments.krate.as_ref());
-    let checks = paths.iter().map(|(path, half)| {
+    let checks = assumed.iter().map(|assumed| {
+        let (Assumed::Type(path, number) | Assumed::Constant(path, number)) = assumed;
         let at = path.span().resolved_at(Span::mixed_site());
-        let (ty, name) = (type_beside(path), Ident::new(half.name(), at));
-        quote_spanned!(at=> #(#conditions)* const _: fn(#ty) -> #private::#name = |half| half;)
+        let name = Ident::new(number.name(), at);
+        let of = match number.is_half() {
+            true => quote_spanned!(at=> #private::#name),
+            false => quote_spanned!(at=> ::core::primitive::#name),
+        };
+        let check = match assumed {
+            Assumed::Type(..) => {
+                let ty = type_beside(path);
+                quote_spanned!(at=> const _: fn(#ty) -> #of = |number| number;)
+            }
+            Assumed::Constant(..) => quote_spanned!(at=> const _: #of = #path;),
+        };
+        quote_spanned!(at=> #(#conditions)* #check)
     });
     checks.collect()
 }

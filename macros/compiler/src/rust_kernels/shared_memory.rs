@@ -28,7 +28,8 @@ pub(super) fn fits(item: &ItemFn, arrays: &[Type], kernel: &str, private: &Token
         const _: () = {
             #(#imports)*
             #(#constants)*
-            ::core::assert!(0 #(+ ::core::mem::size_of::<#arrays>())* <= 48 << 10, #said);
+            // Each begins at a multiple of 16 bytes.
+            ::core::assert!(0 #(+ ::core::mem::size_of::<#arrays>().next_multiple_of(16))* <= 48 << 10, #said);
             #(#private::sealed::shared_element::<#named>();)*
         };
     }

@@ -150,9 +150,9 @@ fn beside(
     let checked = quote_spanned! {plain=>
         const _: ::core::marker::PhantomData<#check<#name>> = ::core::marker::PhantomData;
     };
-    let halves = numbers::halves(arguments, &conditions, &found.halves);
+    let assumed = numbers::assumptions(arguments, &conditions, &found.assumed);
     quote_spanned! {at=>
-        #halves
+        #assumed
 
         #(#conditions)*
         const _: () = {

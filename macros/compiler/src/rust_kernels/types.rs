@@ -343,6 +343,27 @@ impl Types {
         }
     }
 
+    /// The type of what is one value or the other, in this order. rustc makes slices of references to arrays where
+    /// one is a slice, or where their lengths differ.
+    pub(super) fn joined(&mut self, a: Ty, b: Ty) -> Ty {
+        self.unify(a, b);
+        match (self.shape(a).clone(), self.shape(b).clone()) {
+            (Shape::Never | Shape::Reported, _) => b,
+            (Shape::Ref(array, _), Shape::Ref(other, _)) => match (self.shape(array), self.shape(other)) {
+                (&Shape::Array(of, ref length), Shape::Array(_, other)) if length != other => {
+                    self.add(Shape::Slice(of))
+                }
+                _ => a,
+            },
+            (Shape::Ref(..), Shape::Slice(_)) => b,
+            (Shape::Tuple(parts), Shape::Tuple(others)) if parts.len() == others.len() => {
+                let parts = parts.into_iter().zip(others).map(|(a, b)| self.joined(a, b)).collect();
+                self.add(Shape::Tuple(parts))
+            }
+            _ => a,
+        }
+    }
+
     /// Whether the variable is a part of the type, so that the two cannot be the same.
     fn occurs(&self, variable: Ty, ty: Ty) -> bool {
         let ty = self.root(ty);
@@ -358,6 +379,18 @@ impl Types {
             | Shape::Shared(of)
             | Shape::Private(of)
             | Shape::Elements { of, .. } => self.occurs(variable, *of),
+            _ => false,
+        }
+    }
+
+    /// Whether what has such an argument may change something by it: a variable, or an atomic.
+    pub(super) fn lends_to_change(&self, ty: Ty) -> bool {
+        match self.shape(ty) {
+            Shape::Ref(_, true) | Shape::Atomic(_) => true,
+            Shape::Tuple(parts) => parts.iter().any(|&part| self.lends_to_change(part)),
+            Shape::Array(of, _) | Shape::Slice(of) | Shape::Ref(of, false) | Shape::Option(of) => {
+                self.lends_to_change(*of)
+            }
             _ => false,
         }
     }
@@ -426,7 +459,10 @@ impl Types {
             Shape::Array(of, Length(length)) => format!("tw::Array<{}, {length}>", cpp(*of)?),
             Shape::Slice(of) => format!("tw::Slice<{}>", cpp(*of)?),
             Shape::Ref(to, true) => format!("{}*", cpp(*to)?),
-            Shape::Ref(to, false) => format!("const {}*", cpp(*to)?),
+            Shape::Ref(to, false) => match cpp(*to)? {
+                to if to.ends_with('*') => format!("{to} const*"),
+                to => format!("const {to}*"),
+            },
             Shape::Option(of) => match self.shape(*of) {
                 Shape::Ref(to, true) => format!("tw::Option<{}>", cpp(*to)?),
                 Shape::Ref(to, false) => format!("tw::Option<const {}>", cpp(*to)?),

@@ -15,8 +15,8 @@ pub(super) trait ReadsTypes {
     /// The length of an array in C++; `None` if it is none of the language.
     fn length_of(&mut self, length: &Expr) -> Option<String>;
 
-    /// Notes the path of a type that has to be one of the crate `half`.
-    fn note_half(&mut self, path: &TypePath, half: Number);
+    /// Notes the path of a type that has to be this number, as its name tells.
+    fn note_number(&mut self, path: &TypePath, number: Number);
 
     /// The type of this name, which rustc alone knows.
     fn type_named(&mut self, path: &TypePath) -> Ty;
@@ -50,7 +50,7 @@ pub(super) trait ReadsTypes {
             },
             Type::Path(path) if named::half(path).is_some() => {
                 let half = named::half(path)?;
-                self.note_half(path, half);
+                self.note_number(path, half);
                 self.types().number(half)
             }
             Type::Path(path) if path.qself.is_none() => {
@@ -58,7 +58,10 @@ pub(super) trait ReadsTypes {
                 let name = last.ident.to_string();
                 let is_alone = path.path.segments.len() == 1;
                 match (Number::named(&name), &last.arguments) {
-                    (Some(number), PathArguments::None) if is_alone => self.types().number(number),
+                    (Some(number), PathArguments::None) if is_alone => {
+                        self.note_number(path, number);
+                        self.types().number(number)
+                    }
                     (None, PathArguments::None) if name == "bool" && is_alone => self.types().bool(),
                     (None, arguments) if name == "Index" => {
                         let dimensions = dimensions(arguments)?;
@@ -103,7 +106,7 @@ impl ReadsTypes for Alone {
         is_length(length).then(String::new)
     }
 
-    fn note_half(&mut self, _: &TypePath, _: Number) {}
+    fn note_number(&mut self, _: &TypePath, _: Number) {}
 
     fn type_named(&mut self, _: &TypePath) -> Ty {
         self.0.foreign()

@@ -14,11 +14,17 @@ TW_FN void check(usize index, usize length, u32 line) {
     if (TW_UNLIKELY(!(index < length))) fault(line);
 }
 
+template <class T, usize N> struct Array;
+
 /// `&[T]`
 template <class T> struct Slice {
     const T* data;
     usize length;
 
+    Slice() = default;
+    TW_MEMBER Slice(const T* data, usize length) : data(data), length(length) {}
+    /// `&array`, where Rust takes it as a slice.
+    template <usize N> TW_MEMBER Slice(const Array<T, N>* array) : data(array->a), length(N) {}
     TW_MEMBER usize len() const { return length; }
     TW_MEMBER const T& at(usize index, u32 line) const {
         check(index, length, line);
@@ -76,6 +82,22 @@ template <class T, usize N> struct Array {
     TW_MEMBER Slice<T> all() const { return {a, N}; }
 };
 
+/// `[T; 0]`. C++ has no array without elements; this one has one that nothing reads.
+template <class T> struct Array<T, 0> {
+    T a[1];
+
+    TW_MEMBER T& at(usize, u32 line) {
+        fault(line);
+        return a[0];
+    }
+    TW_MEMBER const T& at(usize, u32 line) const {
+        fault(line);
+        return a[0];
+    }
+    TW_MEMBER usize len() const { return 0; }
+    TW_MEMBER Slice<T> all() const { return {a, 0}; }
+};
+
 template <class T> struct OfArray {};
 template <class T, usize N> struct OfArray<Array<T, N>> {
     typedef T Element;
@@ -107,6 +129,7 @@ template <class T, class... Rest> TW_FN Array<T, 1 + sizeof...(Rest)> array_of(T
 
 /// `[value; N]`
 template <usize N, class T> TW_FN Array<T, N> filled(T value) {
+    if constexpr (N == 0) return {};
     Array<T, N> array;
     TW_UNROLL
     for (usize i = 0; i < N; ++i) array.a[i] = value;

@@ -67,6 +67,32 @@ template <class A, class B, class C, class D, class E> struct Tuple<A, B, C, D, 
 template <class A, class B, class C, class D, class E, class F> struct Tuple<A, B, C, D, E, F> {
     A _0; B _1; C _2; D _3; E _4; F _5;
 };
+template <class A, class B, class C, class D, class E, class F, class G>
+struct Tuple<A, B, C, D, E, F, G> {
+    A _0; B _1; C _2; D _3; E _4; F _5; G _6;
+};
+template <class A, class B, class C, class D, class E, class F, class G, class H>
+struct Tuple<A, B, C, D, E, F, G, H> {
+    A _0; B _1; C _2; D _3; E _4; F _5; G _6; H _7;
+};
+template <class A, class B, class C, class D, class E, class F, class G, class H, class I>
+struct Tuple<A, B, C, D, E, F, G, H, I> {
+    A _0; B _1; C _2; D _3; E _4; F _5; G _6; H _7; I _8;
+};
+template <class A, class B, class C, class D, class E, class F, class G, class H, class I, class J>
+struct Tuple<A, B, C, D, E, F, G, H, I, J> {
+    A _0; B _1; C _2; D _3; E _4; F _5; G _6; H _7; I _8; J _9;
+};
+template <class A, class B, class C, class D, class E, class F, class G, class H, class I, class J, class K>
+struct Tuple<A, B, C, D, E, F, G, H, I, J, K> {
+    A _0; B _1; C _2; D _3; E _4; F _5; G _6; H _7; I _8; J _9; K _10;
+};
+template <class A, class B, class C, class D, class E, class F, class G, class H, class I, class J, class K, class L>
+struct Tuple<A, B, C, D, E, F, G, H, I, J, K, L> {
+    A _0; B _1; C _2; D _3; E _4; F _5; G _6; H _7; I _8; J _9; K _10; L _11;
+};
+/// A tuple whose parts have types that C++ finds itself.
+template <class... Parts> Tuple(Parts...) -> Tuple<Parts...>;
 /// A tuple whose parts have types that C++ finds.
 template <class... Parts> TW_FN Tuple<Parts...> tuple_of(Parts... parts) { return {parts...}; }
 

@@ -241,7 +241,8 @@ impl Emitter<'_> {
             },
             Kind::Assign(place, value) => self.assign(place, value),
             Kind::AssignBinary(op, place, value) => {
-                let mut value_text = self.operand(value);
+                // Once, before the place, which it may change.
+                let mut value_text = self.operands([&**value]).remove(0);
                 let before = self.lines.len();
                 let place_text = self.value(place);
                 self.keep_before(before, &mut value_text);
@@ -347,6 +348,8 @@ impl Emitter<'_> {
                     self.assign_part(part, &format!("{text}.a[{index}]"));
                 }
             }
+            // `_`
+            Kind::Unit => {}
             _ => {
                 let place = self.value(place);
                 self.write(&format!("{} = {text};", place.text));

@@ -11,6 +11,7 @@ mod loops;
 mod methods;
 mod numbers;
 mod phases;
+mod referred;
 mod scans;
 mod values;
 
@@ -95,6 +96,9 @@ struct Emitter<'a> {
     around: Vec<Around>,
     /// The constants of the body that are none for C++.
     made: Vec<LocalId>,
+    /// The variables of values that are referred to and have no name, within the innermost lambda: their types and
+    /// names.
+    referred: Vec<(String, String)>,
 }
 
 /// The text of a function whose types are known.
@@ -124,6 +128,7 @@ pub(super) fn emit(
         known,
         around: Vec::new(),
         made: Vec::new(),
+        referred: Vec::new(),
     };
     emitter.function(name, signature);
     Text { lines: emitter.lines }
@@ -216,7 +221,9 @@ impl Emitter<'_> {
             Shape::Unit => Sink::Drop,
             _ => Sink::Return,
         };
+        let begin = self.lines.len();
         self.block(&function.body, &sink);
+        self.declare_referred(begin);
         self.depth = 0;
         self.write("}");
     }

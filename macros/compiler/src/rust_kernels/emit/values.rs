@@ -94,7 +94,7 @@ impl Emitter<'_> {
         self.lines.extend(after);
     }
 
-    /// Whether a closure is called, which may change variables, or an atomic is read or changed.
+    /// Whether a closure or a function is called that may change variables, or an atomic is read or changed.
     fn has_effects(&self, expr: &Expr) -> bool {
         match &expr.kind {
             Kind::CallClosure(..) | Kind::Phase(_) | Kind::Atomic(..) => true,
@@ -125,9 +125,10 @@ impl Emitter<'_> {
             Kind::Method(_, a, others) => {
                 self.has_effects(a) || others.iter().any(|other| self.has_effects(other))
             }
-            Kind::Call(_, _, parts) | Kind::Tuple(parts) | Kind::Array(parts) => {
-                parts.iter().any(|part| self.has_effects(part))
+            Kind::Call(_, _, parts) => {
+                parts.iter().any(|part| self.has_effects(part) || self.types.lends_to_change(part.ty))
             }
+            Kind::Tuple(parts) | Kind::Array(parts) => parts.iter().any(|part| self.has_effects(part)),
             Kind::Struct(fields, base) => {
                 fields.iter().any(|(_, value)| self.has_effects(value))
                     || base.as_deref().is_some_and(|base| self.has_effects(base))
@@ -199,7 +200,7 @@ impl Emitter<'_> {
                 }
             }
             Kind::Array(parts) => {
-                let values = self.operands(parts);
+                let values = self.in_order(parts, Self::value);
                 let values: Vec<_> = values.into_iter().map(|value| value.text).collect();
                 match self.types.cpp(expr.ty) {
                     Some(ty) => Value::of(format!("{ty}{{{{{}}}}}", values.join(", "))),
@@ -212,11 +213,14 @@ impl Emitter<'_> {
                 Value::stable(name)
             }
             Kind::Repeat(value, length) => {
-                let value = self.operand(value);
+                let value = self.value(value);
                 Value::of(format!("tw::filled<{length}>({})", value.text))
             }
             Kind::Ref(of) => {
-                let value = self.value(of);
+                let mut value = self.value(of);
+                if !self.has_address(of) && !matches!(self.types.shape(of.ty), Shape::Slice(_)) {
+                    value = self.with_address(&value, of);
+                }
                 if let Some(pointer) = value.text.strip_prefix('*').filter(|_| value.binds == UNARY) {
                     return Value::of(pointer);
                 }
@@ -332,9 +336,12 @@ impl Emitter<'_> {
         self.write(&format!("bool {name} = {};", left.text));
         self.write(&format!("if ({}{name}) {{", if and { "" } else { "!" }));
         self.lines.extend(after);
-        self.depth += 1;
-        self.write(&format!("{name} = {};", value.text));
-        self.depth -= 1;
+        // What leaves has no value.
+        if !matches!(self.types.shape(right.ty), Shape::Never) {
+            self.depth += 1;
+            self.write(&format!("{name} = {};", value.text));
+            self.depth -= 1;
+        }
         self.write("}");
         Value::stable(name)
     }
@@ -345,9 +352,14 @@ impl Emitter<'_> {
         let before = self.lines.len();
         let condition = self.operand(condition);
         let middle = self.lines.len();
-        let values = [then, otherwise].map(|value| self.value(value));
+        let values = [then, otherwise].map(|value| (self.value(value), value.ty));
         if self.lines.len() == middle {
-            let [then, otherwise] = values;
+            let slice = matches!(self.types.shape(expr.ty), Shape::Slice(_)).then(|| self.types.cpp(expr.ty));
+            let [then, otherwise] = values.map(|(value, ty)| match (&slice, self.types.shape(ty)) {
+                // C++ has no type that two arrays have in common.
+                (Some(Some(slice)), Shape::Ref(..)) => Value::of(format!("{slice}({})", value.text)),
+                _ => value,
+            });
             let text = format!(
                 "{} ? {} : {}",
                 condition.within(CONDITIONAL - 1),
@@ -406,8 +418,16 @@ impl Emitter<'_> {
         line: usize,
     ) -> Value {
         let bounds: Vec<&Expr> = [from, to].into_iter().flatten().collect();
-        let mut values = self.base_and(base, bounds).into_iter();
-        let base_value = values.next().unwrap_or_else(|| Value::of(""));
+        let is_array =
+            !matches!(self.types.shape(base.ty), Shape::Slice(_) | Shape::Elements { .. } | Shape::Ref(..));
+        let (base_value, mut values) = if is_array && !self.has_address(base) {
+            let value = self.value(base);
+            let base_value = self.with_address(&value, base);
+            (base_value, self.in_order(bounds, Self::value).into_iter())
+        } else {
+            let mut values = self.base_and(base, bounds).into_iter();
+            (values.next().unwrap_or_else(|| Value::of("")), values)
+        };
         let whole = self.whole(base, &base_value);
         let mut bound = |present: Option<&Expr>| present.and_then(|_| values.next()).map(|value| value.text);
         let (from, to) = (bound(from), bound(to));
@@ -463,9 +483,12 @@ impl Emitter<'_> {
             None => String::new(),
         };
         let outside = std::mem::take(&mut self.lines);
+        let referred = std::mem::take(&mut self.referred);
         self.depth += 1;
         self.deliver(body, if is_unit { &Sink::Drop } else { &Sink::Return });
+        self.declare_referred(0);
         self.depth -= 1;
+        self.referred = referred;
         let body = std::mem::replace(&mut self.lines, outside);
         let (capture, mutable) = if *moves { ("=", " mutable") } else { ("&", "") };
         let mut text = format!("[{capture}]({}){mutable} TW_INLINE{arrow} {{\n", parameters.join(", "));

@@ -5,7 +5,7 @@ use syn::spanned::Spanned;
 
 use super::{Lower, Lowered};
 use crate::groups::peel_expr;
-use crate::rust_kernels::ir::{self, Kind};
+use crate::rust_kernels::ir::{self, Block, Kind, Statement};
 
 impl Lower<'_> {
     pub(super) fn assign(&mut self, assign: &syn::ExprAssign) -> Lowered<Kind> {
@@ -14,6 +14,8 @@ impl Lower<'_> {
         self.types.unify(place.ty, value.ty);
         self.changes();
         Ok(match place.kind {
+            // `_ = value`
+            Kind::Unit => Kind::Block(Block { statements: vec![Statement::Expr(value)], value: None }),
             Kind::Tuple(_) | Kind::Array(_) => Kind::AssignParts(Box::new(place), Box::new(value)),
             _ => Kind::Assign(Box::new(place), Box::new(value)),
         })
@@ -31,6 +33,8 @@ impl Lower<'_> {
                 let parts = self.each_assigned(&array.elems)?;
                 self.array(parts)
             }
+            // Nothing is written there.
+            Expr::Infer(_) => (Kind::Unit, self.types.fresh()),
             _ => {
                 self.no_write_elsewhere(left)?;
                 let place = self.value(left)?;

@@ -14,6 +14,7 @@ use crate::rust_kernels::atomics::Order;
 use crate::rust_kernels::instead;
 use crate::rust_kernels::ir::{self, Closure, Kind, LocalId};
 use crate::rust_kernels::methods::{self, Method, number_method, type_of};
+use crate::rust_kernels::named::Assumed;
 use crate::rust_kernels::types::{Number, Shape, Source, Ty};
 
 impl Lower<'_> {
@@ -214,7 +215,8 @@ impl Lower<'_> {
         let mut of = path.clone();
         of.path.segments.pop();
         of.path.segments.pop_punct();
-        self.half(&of, half);
+        let of = self.outside(&of);
+        self.assume(Assumed::Type(of, half));
     }
 
     fn number_call(
@@ -255,6 +257,10 @@ impl Lower<'_> {
         };
         Ok(match (name.as_str(), shape, arguments.len()) {
             ("len", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. } | Shape::Named(_), 0) => {
+                (one(Method::Len, receiver, arguments), usize)
+            }
+            // That of a constant, or of what a function gives, which rustc alone knows.
+            ("len", Shape::Unknown(unknown), 0) if unknown.foreign => {
                 (one(Method::Len, receiver, arguments), usize)
             }
             ("is_empty", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. }, 0) => {

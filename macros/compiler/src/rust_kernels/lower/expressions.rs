@@ -7,7 +7,11 @@ use super::literals::literal_kind;
 use super::{Lower, Lowered, Reported};
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Binary, Block, Condition, Kind, Unary};
+use crate::rust_kernels::named::Assumed;
 use crate::rust_kernels::types::{Length, Literal, Number, Shape, Source, Ty};
+
+/// The parts of the largest tuple that the header has.
+const MOST_PARTS: usize = 12;
 
 impl Lower<'_> {
     /// An expression whose value is used, or dropped by a statement.
@@ -36,6 +40,10 @@ impl Lower<'_> {
             Expr::Index(index) => self.index(index)?,
             Expr::Field(field) => self.field(field)?,
             Expr::Tuple(tuple) if tuple.elems.is_empty() => (Kind::Unit, self.types.unit()),
+            Expr::Tuple(tuple) if tuple.elems.len() > MOST_PARTS => {
+                let what = "a tuple of more than 12 parts";
+                return Err(self.absent(tuple, what, "use a struct with `#[device]`, or an array"));
+            }
             Expr::Tuple(tuple) => {
                 let parts = self.values(&tuple.elems)?;
                 self.tuple(parts)
@@ -108,8 +116,8 @@ impl Lower<'_> {
     }
 
     pub(super) fn array(&mut self, parts: Vec<ir::Expr>) -> (Kind, Ty) {
-        let of = self.types.fresh();
-        parts.iter().for_each(|part| self.types.unify(of, part.ty));
+        let mut of = self.types.fresh();
+        parts.iter().for_each(|part| of = self.types.joined(of, part.ty));
         let length = Length(parts.len().to_string());
         (Kind::Array(parts), self.types.add(Shape::Array(of, length)))
     }
@@ -145,8 +153,12 @@ impl Lower<'_> {
             [.., _, "MIN_EXP" | "MAX_EXP" | "MIN_10_EXP" | "MAX_10_EXP"] => self.types.number(Number::I32),
             [.., ty, _] => match Number::named(ty) {
                 Some(number) => {
-                    if number.is_half() {
-                        self.half_before(path, number);
+                    match number.is_half() {
+                        true => self.half_before(path, number),
+                        false => {
+                            let path = self.outside(path);
+                            self.assume(Assumed::Constant(path, number));
+                        }
                     }
                     self.types.number(number)
                 }
@@ -279,6 +291,9 @@ impl Lower<'_> {
             return self.part(reference.mutability.as_ref(), index, range);
         }
         self.no_whole_padded(&reference.expr)?;
+        if reference.mutability.is_some() {
+            self.no_write_elsewhere(&reference.expr)?;
+        }
         let value = self.place(&reference.expr)?;
         if let Some(word) = &reference.mutability {
             self.no_change_of_block(&value, &reference.expr)?;
@@ -358,13 +373,7 @@ impl Lower<'_> {
         let (condition, then): (Condition, Block) = (condition?, then?);
         let of_then = self.type_of_block(&then);
         let ty = match &otherwise {
-            Some(otherwise) => {
-                self.types.unify(of_then, otherwise.ty);
-                match self.types.shape(of_then) {
-                    Shape::Never => otherwise.ty,
-                    _ => of_then,
-                }
-            }
+            Some(otherwise) => self.types.joined(of_then, otherwise.ty),
             None => self.types.unit(),
         };
         Ok((Kind::If(Box::new(condition), then, otherwise), ty))
@@ -380,10 +389,7 @@ impl Lower<'_> {
         let mut arms = Vec::new();
         for arm in &choice.arms {
             let arm = self.arm(arm, of_value)?;
-            self.types.unify(ty, arm.body.ty);
-            if let Shape::Never = self.types.shape(ty) {
-                ty = arm.body.ty;
-            }
+            ty = self.types.joined(ty, arm.body.ty);
             arms.push(arm);
         }
         Ok((Kind::Match(Box::new(value), arms), ty))

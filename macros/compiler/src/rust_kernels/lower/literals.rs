@@ -81,7 +81,11 @@ fn value_of(literal: &LitInt) -> u128 {
 pub(super) fn bare(expr: &Expr) -> Option<Kind> {
     match peel_expr(expr) {
         Expr::Lit(literal) => match &literal.lit {
-            Lit::Int(int) if int.suffix().is_empty() => Some(Kind::Bare(int.base10_digits().to_owned())),
+            Lit::Int(int) if int.suffix().is_empty() => {
+                // A literal without a suffix is signed in C++.
+                let suffix = if value_of(int) > i64::MAX as u128 { "ull" } else { "" };
+                Some(Kind::Bare(format!("{}{suffix}", int.base10_digits())))
+            }
             Lit::Float(float) if float.suffix().is_empty() => {
                 let digits = float.base10_digits();
                 // The way of a decimal over a double to a float must not round twice.
@@ -91,6 +95,9 @@ pub(super) fn bare(expr: &Expr) -> Option<Kind> {
             _ => None,
         },
         Expr::Unary(syn::ExprUnary { op: UnOp::Neg(_), expr, .. }) => match bare(expr)? {
+            Kind::Bare(digits) if digits == "9223372036854775808ull" => {
+                Some(Kind::Bare("-9223372036854775807ll - 1".to_owned()))
+            }
             Kind::Bare(digits) if !digits.starts_with('-') => Some(Kind::Bare(format!("-{digits}"))),
             _ => None,
         },

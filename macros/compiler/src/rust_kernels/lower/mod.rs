@@ -29,6 +29,7 @@ use syn::{ExprPath, Lit};
 
 use super::errors::{Errors, error};
 use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop, Unchecked};
+use super::named::Assumed;
 use super::names::Names;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Number, Shape, Ty, Types, is_exact};
@@ -56,8 +57,8 @@ pub(super) struct Translated {
     pub(super) suffixes: Vec<Suffix>,
     /// The types that must be numbers, and where they are used as such.
     pub(super) numbers: Vec<(Ty, Span)>,
-    /// The paths of types that must be those of the crate `half`.
-    pub(super) halves: Vec<(ExprPath, Number)>,
+    /// What names seem to mean, as far as names tell.
+    pub(super) assumed: Vec<Assumed>,
     /// The functions to which literals without a type are passed, and where.
     pub(super) bare: Vec<(ExprPath, Span)>,
     /// The names that it uses in C++.
@@ -108,7 +109,7 @@ pub(super) fn lower(
     let is_ordered = lower.first_order().is_some();
     let Lower { errors, types, locals, constants, callees, named, closures, loops, suffixes, .. } = lower;
     let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
-    let (orders, halves, bare, unchecked) = (lower.orders, lower.halves, lower.bare, lower.unchecked);
+    let (orders, assumed, bare, unchecked) = (lower.orders, lower.assumed, lower.bare, lower.unchecked);
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => {
@@ -133,7 +134,7 @@ pub(super) fn lower(
         unchecked,
         is_ordered,
     };
-    Ok(Translated { function, types, suffixes, numbers, halves, bare, names })
+    Ok(Translated { function, types, suffixes, numbers, assumed, bare, names })
 }
 
 struct Lower<'e> {
@@ -150,7 +151,7 @@ struct Lower<'e> {
     closures: Vec<Closure>,
     suffixes: Vec<Suffix>,
     numbers: Vec<(Ty, Span)>,
-    halves: Vec<(ExprPath, Number)>,
+    assumed: Vec<Assumed>,
     bare: Vec<(ExprPath, Span)>,
     /// The type that `return` gives; `None` in a closure's body until it is known.
     result: Option<Ty>,
@@ -197,7 +198,7 @@ impl<'e> Lower<'e> {
             closures: Vec::new(),
             suffixes: Vec::new(),
             numbers: Vec::new(),
-            halves: Vec::new(),
+            assumed: Vec::new(),
             bare: Vec::new(),
             result: None,
             own_name: name.clone(),

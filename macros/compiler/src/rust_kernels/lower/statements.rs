@@ -93,7 +93,7 @@ impl Lower<'_> {
             let ty = written.unwrap_or_else(|| self.types.fresh());
             return Ok(Statement::Declare(self.declare(&name.ident, ty, true)));
         };
-        let value = match (pattern, &init.diverge, peel_expr(&init.expr)) {
+        let mut value = match (pattern, &init.diverge, peel_expr(&init.expr)) {
             (Pat::Ident(_), None, syn::Expr::MethodCall(call)) if self.is_shared(call) => {
                 match call.args.first() {
                     Some(length) => self.shared_slice(call, length)?,
@@ -104,6 +104,18 @@ impl Lower<'_> {
         };
         if let Some(written) = written {
             self.types.unify(written, value.ty);
+            // rustc makes slices of the arrays in it, if these are written.
+            if let Kind::If(..)
+            | Kind::Match(..)
+            | Kind::Block(_)
+            | Kind::Labelled(..)
+            | Kind::Loop(..)
+            | Kind::Tuple(_)
+            | Kind::Array(_)
+            | Kind::Repeat(..) = value.kind
+            {
+                value.ty = written;
+            }
         }
         if let Some((_, otherwise)) = &init.diverge {
             let syn::Expr::Block(otherwise) = &**otherwise else {

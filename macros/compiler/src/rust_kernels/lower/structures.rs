@@ -5,9 +5,9 @@ use syn::{ExprCall, ExprPath, ExprStruct, ItemStruct, Member, PatStruct, PatTupl
 use super::{Lower, Lowered, Reported};
 use crate::rust_kernels::errors::Errors;
 use crate::rust_kernels::ir::{self, Kind, Pattern};
-use crate::rust_kernels::named::{self, Part};
+use crate::rust_kernels::named::{self, Assumed, Part};
 use crate::rust_kernels::names::Names;
-use crate::rust_kernels::types::{Number, Shape, Source, Ty};
+use crate::rust_kernels::types::{Shape, Source, Ty};
 use crate::text::text;
 
 /// The definition of a struct in C++, but for what only rustc knows.
@@ -20,8 +20,8 @@ pub(in crate::rust_kernels) struct Structure {
     pub(in crate::rust_kernels) constants: Vec<(ExprPath, String)>,
     /// The types of which only rustc knows more than the name.
     pub(in crate::rust_kernels) named: Vec<(ExprPath, String)>,
-    /// The paths of types that must be those of the crate `half`.
-    pub(in crate::rust_kernels) halves: Vec<(ExprPath, Number)>,
+    /// What names seem to mean, as far as names tell.
+    pub(in crate::rust_kernels) assumed: Vec<Assumed>,
 }
 
 /// Reads the fields of a struct; errors are pushed.
@@ -41,11 +41,11 @@ pub(in crate::rust_kernels) fn structure(item: &ItemStruct, errors: &mut Errors)
             fields.push((ty, named::field(&member), member));
         }
     }
-    let Lower { errors, mut constants, named, halves, .. } = lower;
+    let Lower { errors, mut constants, named, assumed, .. } = lower;
     // The definition stands in an item of its own.
     let paths = constants.iter_mut().filter_map(|(path, _)| path.path.segments.first_mut());
     paths.filter(|first| first.ident == "Self").for_each(|first| first.ident = item.ident.clone());
-    (errors.len() == before).then_some(Structure { name, fields, constants, named, halves })
+    (errors.len() == before).then_some(Structure { name, fields, constants, named, assumed })
 }
 
 impl Lower<'_> {

@@ -5,7 +5,7 @@ use syn::{Expr, ExprPath, PathArguments, Type, TypePath};
 use super::{Lower, Reported};
 use crate::rust_kernels::instead;
 use crate::rust_kernels::ir::Item;
-use crate::rust_kernels::named::Named;
+use crate::rust_kernels::named::{Assumed, Named};
 use crate::rust_kernels::types::{Number, Shape, Ty, Types};
 use crate::rust_kernels::written::ReadsTypes;
 
@@ -18,9 +18,11 @@ impl ReadsTypes for Lower<'_> {
         self.length(length).ok()
     }
 
-    fn note_half(&mut self, path: &TypePath, half: Number) {
+    fn note_number(&mut self, path: &TypePath, number: Number) {
         let path = ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() };
-        self.half(&path, half);
+        // A `use` of the module `std::f32` does not change what the type `f32` is.
+        let path = if number.is_half() { self.outside(&path) } else { path };
+        self.assume(Assumed::Type(path, number));
     }
 
     fn type_named(&mut self, path: &TypePath) -> Ty {
@@ -39,11 +41,10 @@ impl ReadsTypes for Lower<'_> {
 }
 
 impl Lower<'_> {
-    /// Notes the path of a type that has to be one of the crate `half`: rustc sees to it.
-    pub(super) fn half(&mut self, path: &ExprPath, half: Number) {
-        let path = self.outside(path);
-        if !self.halves.iter().any(|(known, _)| *known == path) {
-            self.halves.push((path, half));
+    /// Notes what a name seems to mean: rustc sees to it.
+    pub(super) fn assume(&mut self, assumed: Assumed) {
+        if !self.assumed.contains(&assumed) {
+            self.assumed.push(assumed);
         }
     }
 

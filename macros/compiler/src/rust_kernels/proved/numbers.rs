@@ -24,7 +24,11 @@ impl Walk<'_> {
             return None;
         }
         match &expr.kind {
-            Kind::Integer(value) => Some(Term::Integer(*value)),
+            // rustc lets a literal wrap, if it is told to.
+            Kind::Integer(value) => {
+                let bits = self.types.as_number(expr.ty)?.bits();
+                (value >> bits == 0).then_some(Term::Integer(*value))
+            }
             Kind::Local(id) => match &self.numbers[id.0] {
                 _ if self.locals[id.0].mutable => None,
                 Some(known) => Some(known.clone()),
@@ -62,6 +66,13 @@ impl Walk<'_> {
 
     /// The length of an array, a slice, an `Own` or an `Out`.
     pub(super) fn length(&self, of: &Expr) -> Option<Term> {
+        // What a loop or a block is left with may be several arrays, of which rustc makes slices.
+        if let Kind::Loop(..) | Kind::Labelled(..) = of.kind {
+            return None;
+        }
+        if let Kind::Block(Block { value: Some(value), .. }) = &of.kind {
+            return self.length(value);
+        }
         if let Some(length) = self.array_length(self.types.value(of.ty)) {
             return Some(length);
         }

@@ -56,7 +56,11 @@ impl Parameters<'_> {
             self.assume(&binary.left, facts);
             return self.assume(&binary.right, facts);
         }
-        let (Some(left), Some(right)) = (self.term(&binary.left), self.term(&binary.right)) else { return };
+        // A literal that its type does not hold is another number, if rustc is told to let it wrap.
+        let bits = self.bits(&binary.left).or_else(|| self.bits(&binary.right)).unwrap_or(31);
+        let term =
+            |expr| self.term(expr).filter(|term| !matches!(term, Term::Integer(value) if value >> bits != 0));
+        let (Some(left), Some(right)) = (term(&binary.left), term(&binary.right)) else { return };
         match binary.op {
             BinOp::Lt(_) => facts.add(Fact::below(left, right)),
             BinOp::Le(_) => facts.add(Fact::at_most(left, right)),
@@ -95,6 +99,21 @@ impl Parameters<'_> {
                 let ParameterKind::Value(ty) = kind else { return None };
                 natural(ty).map(|_| Term::Local(id))
             }
+        }
+    }
+
+    /// The bits of its type; `None` of a literal that has the type of what it is compared with.
+    fn bits(&self, expr: &Expr) -> Option<u32> {
+        match peel_expr(expr) {
+            Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) => {
+                Number::named(literal.suffix()).map(Number::bits)
+            }
+            Expr::Cast(cast) => natural(&cast.ty).map(Number::bits),
+            Expr::Path(_) => match self.named(expr)? {
+                (_, ParameterKind::Value(ty)) => natural(ty).map(Number::bits),
+                _ => None,
+            },
+            _ => Some(Number::Usize.bits()),
         }
     }
 

@@ -264,3 +264,40 @@ fn what_is_left_by_a_label_has_no_facts_of_it() {
         assert_kernel("", body, checked, unchecked);
     }
 }
+
+#[test]
+fn arrays_that_are_slices_have_no_length_of_their_own() {
+    for (value, checked, unchecked) in [
+        ("if m > 1 { &t } else { &x[..1] }", &["s"][..], &[][..]),
+        ("if m > 1 { &x[..1] } else { &t }", &["s"], &[]),
+        ("if m > 1 { &t } else { &u }", &["s"], &[]),
+        ("match m { 1 => &t, _ => &x[..1] }", &["s"], &[]),
+        ("loop { if m > 1 { break &t; } break &x[..1]; }", &["s"], &[]),
+        ("'a: { if m > 1 { break 'a &x[..1]; } &t }", &["s"], &[]),
+        ("{ loop { if m > 1 { break &t; } break &x[..1]; } }", &["s"], &[]),
+        ("[&t, &x[..1]][1]", &["s"], &[]),
+        // All of these have four elements.
+        ("&t", &[], &["s"]),
+        ("{ &t }", &[], &["s"]),
+        ("&t[..]", &[], &["s"]),
+    ] {
+        let arrays = "let t = [1.0_f32, 2.0, 3.0, 4.0]; let u = [1.0_f32];";
+        assert_kernel("", &format!("{arrays} let s: &[f32] = {value}; let v = s[3];"), checked, unchecked);
+    }
+    let inferred = "let t = [1.0_f32, 2.0]; let s = if m > 1 { &t } else { &x[..1] }; let v = s[1];";
+    assert_kernel("", inferred, &["s"], &[]);
+}
+
+#[test]
+fn a_literal_that_its_type_does_not_hold_is_another_number() {
+    assert_kernel("", "if x.len() > 300_u8 as usize { let v = x[299]; }", &["x"], &[]);
+    assert_kernel("", "if x.len() > 200_u8 as usize { let v = x[199]; }", &[], &["x"]);
+    assert_kernel("m > 4294967299 && x.len() > m as usize", "let v = x[4];", &["x"], &[]);
+    assert_kernel("m > 300u8 as u32 && x.len() > m as usize", "let v = x[4];", &["x"], &[]);
+    assert_kernel(
+        "m > 3 && x.len() > m as usize && 5_usize < z.len()",
+        "let v = x[3] + z[5];",
+        &[],
+        &["x", "z"],
+    );
+}
