@@ -65,6 +65,7 @@ fn compared() -> Vec<Compared> {
         stencil_5: "stencil.cu" "stencil_5",
         jacobi: "stencil.cu" "jacobi",
         black_scholes: "black_scholes.cu" "black_scholes",
+        histogram_f32: "histogram.cu" "histogram_f32",
     }
 }
 
