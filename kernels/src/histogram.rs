@@ -1,5 +1,8 @@
 //! Histograms.
 
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
 use rayon::prelude::*;
 use thalweg::prelude::*;
 
@@ -39,54 +42,15 @@ unsafe extern "CUDA" {
     #[requires(n as usize <= x.len())]
     #[requires(counts.len() >= 256)]
     pub safe fn histogram_u8(n: u32, x: &[u8], counts: &mut [u32]);
-
-    /// Adds to `counts[b]`, for each of `bins` bins of one width, how many of `x[..n]` are in it.
-    ///
-    /// The bins go from `low` to `high`: `v` is in bin `(v - low) * (bins / (high - low))`, rounded down, in
-    /// floats, with each operation rounded. `high` itself is in the last bin. Numbers below `low` or above
-    /// `high`, and NaN, are in no bin.
-    ///
-    /// ```
-    /// use thalweg::sim::Simulation;
-    /// use thalweg::streams::Stream;
-    /// use thalweg::{Device, DeviceBuf};
-    /// use thalweg_kernels::histogram_f32;
-    ///
-    /// let device = Device::simulated(Simulation::h200());
-    /// let (stream, histogram) = (Stream::new(&device)?, histogram_f32::load(&device)?);
-    /// let x = DeviceBuf::from_slice(&device, &[-1.0_f32, 0.0, 0.2, 0.9, 1.0, 1.1, f32::NAN])?;
-    /// let mut counts = DeviceBuf::from_slice(&device, &[0_u32; 4])?;
-    /// // 4 bins of 0.25, from 0 to 1.
-    /// histogram.launch(stream.config(264, 256, 8 * 4 * (4 + 1)), 7, 4, 0.0, 1.0, &x, &mut counts)?;
-    /// assert_eq!(counts.to_vec()?, [2, 0, 0, 2]);
-    /// # Ok::<(), thalweg::Error>(())
-    /// ```
-    ///
-    /// Any grid and block will do:
-    /// `histogram_f32<<<264, 256, 8 * 4 * (bins + 1)>>>(n, bins, low, high, &x, &mut counts)`. A copy of the
-    /// bins in dynamic shared memory takes `4 * (bins | 1)` bytes, and up to 8 copies are used: fewer where
-    /// there is less room, and none with less than `4 * bins` bytes, where each element costs an addition in
-    /// global memory. The result is the same. `counts` is as for [`histogram_u8`].
-    ///
-    /// It is in CUDA C++: kernels in Rust have no shared memory whose size the launch says, and check each index.
-    #[host(histogram_f32_on_host)]
-    #[requires(n as usize <= x.len())]
-    #[requires(bins as usize <= counts.len())]
-    #[requires(bins <= 1 << 24)]
-    #[requires(low < high && (high - low).is_finite() && (bins as f32 / (high - low)).is_finite())]
-    pub safe fn histogram_f32(n: u32, bins: u32, low: f32, high: f32, x: &[f32], counts: &mut [u32]);
 }
 
-/// Counts `x` into `counts`, each element into the bin that it is in.
-fn count<T: Copy + Sync>(x: &[T], counts: &mut [u32], bin: impl Fn(T) -> Option<usize> + Sync) {
-    // One histogram for each core, not for each piece, since there may be many bins.
+/// Counts `x` into `counts`, each element into the bin of its value.
+fn count(x: &[u8], counts: &mut [u32]) {
+    // One histogram for each core, not for each piece: they are added up one by one.
     let share = x.len().div_ceil(rayon::current_num_threads()).max(PIECE);
-    let bins = counts.len();
-    let of_share = |x: &[T]| {
-        let mut counts = vec![0_u32; bins];
-        for bin in x.iter().filter_map(|&x| bin(x)) {
-            counts[bin] = counts[bin].wrapping_add(1);
-        }
+    let of_share = |x: &[u8]| {
+        let mut counts = [0_u32; 256];
+        x.iter().for_each(|&x| counts[usize::from(x)] += 1);
         counts
     };
     let histograms: Vec<_> = x.par_chunks(share).map(of_share).collect();
@@ -98,15 +62,98 @@ fn count<T: Copy + Sync>(x: &[T], counts: &mut [u32], bin: impl Fn(T) -> Option<
 }
 
 fn histogram_u8_on_host(_: Grid, n: u32, x: &[u8], counts: &mut [u32]) {
-    count(&x[..n as usize], &mut counts[..256], |x| Some(x.into()));
+    count(&x[..n as usize], &mut counts[..256]);
 }
 
-fn histogram_f32_on_host(_: Grid, n: u32, bins: u32, low: f32, high: f32, x: &[f32], counts: &mut [u32]) {
-    let Some(last) = bins.checked_sub(1) else { return };
+/// Copies of the bins in shared memory: lanes of a warp that meet the same bin seldom wait for each other.
+const COPIES: u32 = 8;
+
+/// Adds to `counts[b]`, for each of `bins` bins of one width, how many of `x[..n]` are in it.
+///
+/// The bins go from `low` to `high`: `v` is in bin `(v - low) * (bins / (high - low))`, rounded down, in
+/// floats, with each operation rounded. `high` itself is in the last bin. Numbers below `low` or above
+/// `high`, and NaN, are in no bin.
+///
+/// ```
+/// use thalweg::sim::Simulation;
+/// use thalweg::streams::Stream;
+/// use thalweg::{Device, DeviceBuf};
+/// use thalweg_kernels::histogram_f32;
+///
+/// let device = Device::simulated(Simulation::h200());
+/// let (stream, histogram) = (Stream::new(&device)?, histogram_f32::load(&device)?);
+/// let x = DeviceBuf::from_slice(&device, &[-1.0_f32, 0.0, 0.2, 0.9, 1.0, 1.1, f32::NAN])?;
+/// let mut counts = DeviceBuf::from_slice(&device, &[0_u32; 4])?;
+/// // 4 bins of 0.25, from 0 to 1.
+/// histogram.launch(stream.config(264, 256, 8 * 4 * (4 + 1)), 7, 4, 0.0, 1.0, &x, &mut counts)?;
+/// assert_eq!(counts.to_vec()?, [2, 0, 0, 2]);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+///
+/// Any number of blocks and of threads will do:
+/// `histogram_f32<<<264, 256, 8 * 4 * (bins + 1)>>>(n, bins, low, high, &x, &mut counts)`. A copy of the
+/// bins in dynamic shared memory takes `4 * (bins | 1)` bytes, and up to 8 copies are used: fewer where
+/// there is less room, and none with less than `4 * bins` bytes, where each element costs an addition in
+/// global memory. The result is the same. `counts` is as for [`histogram_u8`].
+#[kernel]
+#[requires(n as usize <= x.len())]
+#[requires(bins as usize <= counts.len())]
+#[requires(bins <= 1 << 24)]
+#[requires(low < high && (high - low).is_finite() && (bins as f32 / (high - low)).is_finite())]
+pub fn histogram_f32(block: Block, n: u32, bins: u32, low: f32, high: f32, x: &[f32], counts: &[AtomicU32]) {
+    if bins == 0 {
+        return;
+    }
     let per_unit = bins as f32 / (high - low);
-    let bin = |x: f32| {
-        let inside = low <= x && x <= high;
-        inside.then(|| (((x - low) * per_unit) as u32).min(last) as usize)
-    };
-    count(&x[..n as usize], &mut counts[..bins as usize], bin);
+    let (n, step) = (n as usize, block.blocks() * block.threads());
+    // The distance of two copies is odd, so that the same bin of both is in two banks.
+    let (room, pitch) = (block.shared_bytes() as u32 / 4, bins | 1);
+    let copies = (room / pitch).min(COPIES).max(u32::from(room >= bins));
+    if copies == 0 {
+        block.each(|t| {
+            for i in t.of_grid(n) {
+                let value = x[i];
+                if low <= value && value <= high {
+                    counts[bin(value - low, per_unit, bins) as usize].fetch_add(1, Relaxed);
+                }
+            }
+        });
+        return;
+    }
+    // No gap is needed behind the last copy.
+    let mut held = block.shared_slice::<AtomicU32>(((copies - 1) * pitch + bins) as usize);
+    block.fill(&mut held, |_| 0);
+    block.each(|t| {
+        let mine = t.rank() as u32 % copies * pitch;
+        let mut next = t.index().get();
+        // As `t.of_grid(n)`, which sees to it that no sum overflows. Here none can, and this is the inner loop.
+        loop {
+            let i = next;
+            if i >= n {
+                break;
+            }
+            next += step;
+            let value = x[i];
+            if low <= value && value <= high {
+                held[(mine + bin(value - low, per_unit, bins)) as usize].fetch_add(1, Relaxed);
+            }
+        }
+    });
+    block.each(|t| {
+        for b in t.of_block(bins as usize) {
+            let mut count = 0;
+            for copy in 0..copies {
+                count += held[(copy * pitch) as usize + b].load(Relaxed);
+            }
+            if count > 0 {
+                counts[b].fetch_add(count, Relaxed);
+            }
+        }
+    });
+}
+
+/// The bin of a number that is so far above the least.
+#[device]
+fn bin(above: f32, per_unit: f32, bins: u32) -> u32 {
+    ((above * per_unit) as u32).min(bins - 1)
 }

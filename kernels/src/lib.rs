@@ -37,7 +37,7 @@
 //! | [`relu`]: [`relu_f32`], [`relu_f64`]; [`clamp`]: [`clamp_f32`], [`clamp_f64`] | bounds |
 //! | [`sum`]: [`sum_f32`], [`sum_f64`]; [`dot`]: [`dot_f32`], [`dot_f64`] | sums and dot products, the same bits on every run |
 //! | [`min`]: [`min_f32`], [`min_f64`]; [`max`]: [`max_f32`], [`max_f64`] | least and greatest elements |
-//! | [`histogram_u8`], [`histogram_f32`] | counts of bytes, and of floats in bins |
+//! | [`histogram_u8`], [`struct@histogram_f32`] | counts of bytes, and of floats in bins |
 //! | [`struct@transpose`], [`struct@matmul`] | matrices transposed and multiplied |
 //! | [`struct@stencil_3`], [`struct@stencil_5`], [`struct@jacobi`] | weighted sums of neighbours, and a step to the solution of Laplace's equation |
 //! | [`blur_rows`]: [`blur_rows_f32`], [`blur_rows_u8`]; [`struct@blur_columns_f32`], [`struct@blur_columns_u8`] | separable filters, such as a Gaussian blur with the weights of [`gaussian`] |
@@ -65,7 +65,7 @@
 //! | --- | --- | --- | --- |
 //! | `n` | histograms | elements | `c.len as u32`, an item being an element |
 //! | `width`, `rows` | [`gather`] | elements of a row, rows of the table | |
-//! | `bins` | [`histogram_f32`] | bins from `low` to `high`, which are values of `x` | |
+//! | `bins` | [`struct@histogram_f32`] | bins from `low` to `high`, which are values of `x` | |
 //! | `rows`, `columns` | [`blur_rows`], [`struct@sobel_f32`] and the like | pixels of a column, pixels of a row | |
 //! | `radius` | blurs | pixels on each side | |
 //! | `pixels`, `channels` | [`struct@normalize_chw`], [`struct@normalize_hwc`] | pixels of an image, values of a pixel | |

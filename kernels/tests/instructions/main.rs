@@ -68,6 +68,7 @@ fn compared() -> Vec<Compared> {
         black_scholes: "black_scholes.cu" "black_scholes",
         transpose: "transpose.cu" "transpose",
         matmul: "matmul.cu" "matmul",
+        histogram_f32: "histogram.cu" "histogram_f32",
     }
 }
 

@@ -7,7 +7,6 @@ mod kernels;
 use std::fmt::Debug;
 
 use thalweg::__private::Kernel;
-use thalweg::bytemuck;
 use thalweg::prelude::*;
 use thalweg_tests::on_host::{Argument, OnHost, Outcome, Turns};
 
@@ -39,7 +38,7 @@ fn assert_same<K: Kernel, T: Pod + Debug + PartialEq>(
 ) {
     let (program, expected) = (program::<K>(), expected.to_vec().unwrap());
     for order in ORDERS {
-        let mut found: Vec<T> = bytemuck::zeroed_vec(expected.len());
+        let mut found = vec![T::zeroed(); expected.len()];
         let all = [first, &slice_mut(&mut found)].concat();
         assert_eq!(run::<K>(&program, launch, order, &all).faults, []);
         assert_eq!(found, expected, "{launch:?}, order {order}");

@@ -75,7 +75,8 @@ fn binned(
     at: usize,
     x: &[f32],
 ) -> thalweg::Result<Vec<u32>> {
-    let (grid, block) = SHAPES[at];
+    // The kernel is in blocks of one dimension.
+    let [grid, block] = [SHAPES[at].0, SHAPES[at].1].map(|(x, y, z)| (x * y * z, 1, 1));
     let groups = bins as usize + 3;
     let mut counts = vec![1; 2 * groups];
     let mut pipeline = Binned::options(device).chunk(x.len().div_ceil(2).max(1)).build()?;

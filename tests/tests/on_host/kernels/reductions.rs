@@ -91,15 +91,17 @@ fn histograms_of_bytes() {
 /// With shared memory for several copies of the bins, for one, and for none.
 #[test]
 fn histograms_of_floats() {
-    let mut bench = Bench::new("histogram.cu", &["histogram_f32"]);
+    let mut bench = Bench::of::<histogram_f32>();
+    let launches =
+        [(6, 256, 1), (1, 256, 7), (8, 250, 100), (1, 1, 3), (7, 33, 0), (15, 195, 64), (4, 1024, 500)];
     for len in LENGTHS {
-        for (launch, bins) in SHAPES.into_iter().zip([1, 7, 100, 3, 0, 64, 500_u32]) {
+        for (blocks, threads, bins) in launches {
             for shared in [0, 4 * bins, 16 * (bins | 1) + 3] {
-                let (grid, block, _) = launch;
+                let (grid, block) = ((blocks, 1, 1), (threads, 1, 1));
                 let mut x = bench.random.floats(len, -1.5, 2.5);
                 x.extend(bench.random.any_floats(7));
                 let counts = vec![5_u32; bins as usize];
-                same!(bench, histogram_f32 as "histogram_f32", (grid, block, shared), Tolerance::Exact;
+                same!(bench, histogram_f32, (grid, block, shared), Tolerance::Exact;
                     n = value(len as u32 + 7), bins = value(bins), low = value(-1.0_f32),
                     high = value(2.0_f32), x = read(&x), counts = write(&counts));
             }
