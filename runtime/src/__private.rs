@@ -8,8 +8,8 @@ pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
     Block, BlockValue, Callee, Copies, Define, DeviceFunction, FieldConstant, Index, KernelAtomic,
-    KernelConstant, KernelFault, KernelNumber, KernelType, Out, Own, RustSource, RustText, RustType,
-    StructLayout, Unchecked, Watched, blocks, constant, indices, number, sealed, struct_value,
+    KernelConstant, KernelFault, KernelNumber, KernelType, OfBlock, OfGrid, Out, Own, RustSource, RustText,
+    RustType, StructLayout, Unchecked, Watched, blocks, constant, indices, number, sealed, struct_value,
     watched_blocks, watched_indices,
 };
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};

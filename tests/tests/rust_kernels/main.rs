@@ -16,6 +16,7 @@ mod launches;
 mod names;
 mod nvrtc;
 mod proved;
+mod rounds;
 mod sized;
 mod speed;
 mod structs;

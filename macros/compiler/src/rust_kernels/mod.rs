@@ -23,6 +23,7 @@ mod numbers;
 mod proved;
 mod replays;
 mod role;
+mod rounds;
 mod shared_memory;
 mod signature;
 mod structure;
