@@ -19,6 +19,7 @@ mod launches;
 mod names;
 mod nvrtc;
 mod proved;
+mod rounds;
 mod scans;
 mod sized;
 mod speed;

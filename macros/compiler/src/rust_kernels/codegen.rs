@@ -14,6 +14,7 @@ use super::instances::Instance;
 use super::ir::{Function, LocalId};
 use super::replays;
 use super::role::Role;
+use super::rounds;
 use super::several;
 use super::shared_memory;
 use super::signature::{ParameterKind, Signature};
@@ -308,8 +309,15 @@ impl Generator<'_> {
             })
             .collect();
         let unchecked = &body.unchecked;
-        let (host, thread) = (self.host(signature, unchecked, &accesses), self.thread(unchecked));
-        let twin = unchecked.may_race().then(|| twin::watched(self.item, private, unchecked));
+        // The function that the host runs in place of the user's.
+        let watched = unchecked.may_race().then(|| twin::watched(self.item, private, unchecked));
+        let in_rounds = match watched {
+            Some(_) => None,
+            None => rounds::in_rounds(self.item, signature, private),
+        };
+        let host = self.host(signature, unchecked, in_rounds.is_some(), &accesses);
+        let twin = watched.or(in_rounds);
+        let thread = self.thread(twin.is_some());
         let bounds = self.arguments.threads.map(|threads| quote_spanned!(at=> .launch_bounds(#threads)));
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
         // NVRTC 11 has an older language by default.

@@ -12,7 +12,7 @@ use crate::text::unraw;
 
 impl Generator<'_> {
     /// The user's function where no parameter's name hides its own.
-    pub(super) fn thread(&self, unchecked: &Unchecked) -> TokenStream {
+    pub(super) fn thread(&self, has_twin: bool) -> TokenStream {
         let (at, function) = (Span::mixed_site(), &self.item.sig.ident);
         let inputs = self.item.sig.inputs.iter().filter_map(|input| match input {
             FnArg::Typed(typed) => Some(&typed.ty),
@@ -22,9 +22,9 @@ impl Generator<'_> {
         let names = (0..types.len()).map(|index| Ident::new(&format!("argument_{index}"), at));
         let names: Vec<_> = names.collect();
         let many = many_arguments(names.len());
-        let unused = unchecked.may_race().then(|| {
-            quote_spanned!(at=> #[allow(dead_code, reason = "the simulated device runs the one that is watched")])
-        });
+        let unused = has_twin.then(
+            || quote_spanned!(at=> #[allow(dead_code, reason = "the simulated device runs another one")]),
+        );
         let call = quote_spanned!(at=> #function(#(#names),*));
         // SAFETY of the generated block: who launches has promised it.
         let call = if self.unsafety().is_some() { quote_spanned!(at=> unsafe { #call }) } else { call };
@@ -48,6 +48,7 @@ impl Generator<'_> {
         &self,
         signature: &Signature,
         unchecked: &Unchecked,
+        is_in_rounds: bool,
         accesses: &[TokenStream],
     ) -> TokenStream {
         let (private, at) = (&self.private, Span::mixed_site());
@@ -98,7 +99,7 @@ impl Generator<'_> {
                 ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
             }
         }
-        let run = self.run(signature, unchecked, &handles, &arguments);
+        let run = self.run(signature, unchecked, is_in_rounds, &handles, &arguments);
         let body = quote_spanned! {at=>
             move || {
                 #(#slices)*
@@ -132,6 +133,7 @@ impl Generator<'_> {
         &self,
         signature: &Signature,
         unchecked: &Unchecked,
+        is_in_rounds: bool,
         handles: &[TokenStream],
         arguments: &[TokenStream],
     ) -> TokenStream {
@@ -151,7 +153,8 @@ impl Generator<'_> {
                 });
             };
         }
-        let kernel = quote_spanned!(at=> move |#position| Self::thread(#(#arguments),*));
+        let thread = Ident::new(if is_in_rounds { "in_rounds" } else { "thread" }, at);
+        let kernel = quote_spanned!(at=> move |#position| Self::#thread(#(#arguments),*));
         let kernel = match signature.is_in_blocks() {
             true => kernel,
             false => {

@@ -23,6 +23,7 @@ mod numbers;
 mod proved;
 mod replays;
 mod role;
+mod rounds;
 mod several;
 mod shared_memory;
 mod signature;

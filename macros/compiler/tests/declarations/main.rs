@@ -21,6 +21,7 @@ mod odd_sources;
 mod page;
 mod prototype;
 mod records;
+mod rounds;
 mod rust_kernels;
 mod sources;
 mod tokens;

@@ -46,8 +46,15 @@ pub struct BlockThread {
 
 impl BlockThread {
     /// The number of threads in the block.
+    #[inline]
     pub(super) fn threads(self) -> usize {
         self.threads
+    }
+
+    /// The number of threads in the launch.
+    #[inline]
+    pub(super) fn all_threads(self) -> usize {
+        self.blocks * self.threads
     }
 
     /// The thread's number in its block.
@@ -66,7 +73,7 @@ impl BlockThread {
     /// in steps of as many as there are threads.
     #[inline]
     pub fn of_grid(self, n: usize) -> impl Iterator<Item = Index> {
-        (self.index().get()..n).step_by(self.blocks * self.threads).map(|at| Index([at]))
+        (self.index().get()..n).step_by(self.all_threads()).map(|at| Index([at]))
     }
 
     /// The thread's share of `0..n`, if the threads of its block share it.
@@ -118,17 +125,29 @@ impl<const D: usize> Block<D> {
     #[inline]
     pub fn each(&self, phase: impl FnMut(BlockThread)) {
         self.all(phase);
-        self.running.end_phase();
+        self.end_phase();
     }
 
     /// Runs all threads, without the barrier after a phase.
     #[inline]
-    fn all(&self, mut phase: impl FnMut(BlockThread)) {
-        let (block, blocks, threads) = (self.number(), self.grid.iter().product(), self.threads);
-        for rank in 0..threads {
+    pub(super) fn all(&self, mut phase: impl FnMut(BlockThread)) {
+        for rank in 0..self.threads {
             self.running.set(Some(rank));
-            phase(BlockThread { rank, threads, block, blocks });
+            phase(self.thread(rank));
         }
+    }
+
+    /// The thread of a rank.
+    #[inline]
+    pub(super) fn thread(&self, rank: usize) -> BlockThread {
+        let (block, blocks) = (self.number(), self.grid.iter().product());
+        BlockThread { rank, threads: self.threads, block, blocks }
+    }
+
+    /// The barrier after a phase.
+    #[inline]
+    pub(super) fn end_phase(&self) {
+        self.running.end_phase();
     }
 
     /// An array in the block's shared memory. Its elements are undefined until a [`fill`](Self::fill), or until
@@ -154,13 +173,16 @@ impl<const D: usize> Block<D> {
     /// not written.
     #[inline]
     pub fn fill<F: Fill>(&self, filled: &mut F, mut value: impl FnMut(F::At) -> F::Element) {
-        self.each(|thread| {
-            for place in thread.of_block(filled.places()) {
-                if let Some(at) = filled.at(place) {
-                    filled.set(place, value(at));
-                }
+        // In the order of the places, which is that of memory. Each is some thread's.
+        let mut rank = 0;
+        for place in 0..filled.places() {
+            self.running.set(Some(rank));
+            if let Some(at) = filled.at(place) {
+                filled.set(place, value(at));
             }
-        });
+            rank = if rank + 1 == self.threads { 0 } else { rank + 1 };
+        }
+        self.end_phase();
     }
 
     /// The same as [`fill`](Self::fill) of a shared array, but threads beside each other write elements of one column:
@@ -209,11 +231,17 @@ impl<const D: usize> Block<D> {
     pub fn reduce<T: BlockValue>(
         &self,
         mut value: impl FnMut(BlockThread) -> T,
-        mut combine: impl FnMut(T, T) -> T,
+        combine: impl FnMut(T, T) -> T,
     ) -> T {
         let mut values = Vec::with_capacity(self.threads);
-        // Lanes combine while other warps are in the phase still: the barrier comes afterwards.
         self.all(|thread| values.push(value(thread)));
+        self.combined(&values, combine)
+    }
+
+    /// The values of all threads, combined, and the barrier after the phase that gave them. Lanes combine while
+    /// other warps are in the phase still, so that it comes afterwards.
+    #[inline]
+    pub(super) fn combined<T: BlockValue>(&self, values: &[T], mut combine: impl FnMut(T, T) -> T) -> T {
         let mut warps = Vec::with_capacity(values.len().div_ceil(WARP));
         for (warp, values) in values.chunks(WARP).enumerate() {
             self.running.set(Some(warp * WARP));
@@ -221,7 +249,7 @@ impl<const D: usize> Block<D> {
         }
         self.running.set(Some(0));
         let result = of_warp(&warps, &mut combine);
-        self.running.end_phase();
+        self.end_phase();
         result
     }
 

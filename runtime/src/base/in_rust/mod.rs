@@ -17,6 +17,7 @@ mod launch;
 mod native;
 mod race;
 mod replay;
+mod rounds;
 mod running;
 mod source;
 mod tiles;
@@ -37,6 +38,7 @@ pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
 pub use replay::Copies;
 pub(crate) use replay::again;
+pub use rounds::{OfBlock, OfGrid};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{
     Callee, Define, DeviceFunction, ForOneType, ForTypes, Orders, RustSource, RustText, for_one_type,

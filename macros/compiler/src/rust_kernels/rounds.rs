@@ -1,0 +1,381 @@
+//! Writes the phases of a kernel in blocks such that the host reads memory in order.
+//!
+//! A phase whose threads share a loop, `for i in t.of_grid(n)`, is taken apart: into what a thread does
+//! before the loop, in a turn of it, and afterwards. The runtime then runs a turn of each thread, and the
+//! next turn of each. The variables before the loop are handed from part to part by value. So a phase stays
+//! whole where this could be seen: where the loop is left by a jump, where a variable is or may hold a
+//! reference to another, and where two parts would borrow what one of them changes.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::visit::{self, Visit};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, ExprClosure, ExprForLoop, ExprMethodCall, ItemFn, Local, Pat, Stmt};
+
+use super::signature::{ParameterKind, Signature};
+use crate::codegen::many_arguments;
+use crate::groups::peel_expr;
+
+/// The kernel's function with such phases; `None` if it has none.
+///
+/// rustc has judged the function itself, so this one says nothing of the same code.
+pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStream) -> Option<TokenStream> {
+    let ParameterKind::Block(_) = signature.parameters.first()?.kind else { return None };
+    // Who promises something promises it of threads. Of atomics the order of all accesses may be seen.
+    let names = Words::of(item.to_token_stream()).names;
+    if names.iter().any(|name| name == "unsafe" || name.starts_with("Atomic")) {
+        return None;
+    }
+    let mut twin = item.clone();
+    let mut parts = TakesApart { private, signature, changed: changed(item, signature), is_any: false };
+    parts.visit_block_mut(&mut twin.block);
+    if !parts.is_any {
+        return None;
+    }
+    let at = Span::mixed_site();
+    let lengths = lengths(signature).map(|(name, length)| {
+        let local = length_of(name);
+        quote_spanned!(at=> let #local = #length;)
+    });
+    let (inputs, statements) = (&twin.sig.inputs, &twin.block.stmts);
+    let many = many_arguments(inputs.len());
+    Some(quote_spanned! {at=>
+        /// What one block does, with threads that take turns in loops.
+        #[inline(always)]
+        #[allow(
+            warnings,
+            clippy::all,
+            arithmetic_overflow,
+            unconditional_panic,
+            reason = "rustc judges the function itself"
+        )]
+        #many
+        fn in_rounds(#inputs) {
+            #(#lengths)*
+            #(#statements)*
+        }
+    })
+}
+
+/// How many elements parameters have.
+fn lengths(signature: &Signature) -> impl Iterator<Item = (&Ident, TokenStream)> {
+    signature.parameters.iter().filter_map(|parameter| {
+        let name = &parameter.name;
+        let length = match parameter.kind {
+            ParameterKind::Slice(_) => quote_spanned!(Span::mixed_site()=> #name.len()),
+            ParameterKind::Own(_) | ParameterKind::Out(_) => {
+                quote_spanned!(Span::mixed_site()=> #name.along_x())
+            }
+            _ => return None,
+        };
+        Some((name, length))
+    })
+}
+
+/// The variable that holds a parameter's length, whatever hides the parameter later.
+fn length_of(parameter: &Ident) -> Ident {
+    format_ident!("length_of_{}", parameter, span = Span::mixed_site())
+}
+
+/// The names outside of phases that a phase may change: by these two closures cannot have the same.
+fn changed(item: &ItemFn, signature: &Signature) -> HashSet<String> {
+    struct Changed(HashSet<String>);
+
+    impl<'a> Visit<'a> for Changed {
+        fn visit_local(&mut self, local: &'a Local) {
+            let words = Words::of(local.to_token_stream());
+            if words.names.iter().any(|name| name == "mut" || name == "private" || self.0.contains(name)) {
+                self.0.extend(Words::of(local.pat.to_token_stream()).names);
+            }
+            visit::visit_local(self, local);
+        }
+    }
+
+    let own = signature.parameters.iter().filter(|parameter| {
+        parameter.mutable || matches!(parameter.kind, ParameterKind::Own(_) | ParameterKind::Out(_))
+    });
+    let mut changed = Changed(own.map(|parameter| parameter.name.to_string()).collect());
+    changed.visit_block(&item.block);
+    changed.0
+}
+
+struct TakesApart<'a> {
+    private: &'a TokenStream,
+    signature: &'a Signature,
+    changed: HashSet<String>,
+    is_any: bool,
+}
+
+impl VisitMut for TakesApart<'_> {
+    fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        if let Expr::MethodCall(call) = &*expr
+            && let Some(apart) = self.taken_apart(call)
+        {
+            *expr = Expr::Verbatim(apart);
+            self.is_any = true;
+            return;
+        }
+        visit_mut::visit_expr_mut(self, expr);
+    }
+}
+
+impl TakesApart<'_> {
+    /// A phase in rounds, if it may be one.
+    fn taken_apart(&self, call: &ExprMethodCall) -> Option<TokenStream> {
+        let (private, at) = (self.private, Span::mixed_site());
+        let block = &self.signature.parameters.first()?.name;
+        if !is_name(&call.receiver, block) || call.turbofish.is_some() {
+            return None;
+        }
+        let (method, combine) = match (call.method.to_string().as_str(), call.args.len()) {
+            ("each", 1) => ("each_in_rounds", None),
+            ("reduce", 2) => ("reduce_in_rounds", Some(&call.args[1])),
+            _ => return None,
+        };
+        let Expr::Closure(closure) = peel_expr(&call.args[0]) else { return None };
+        let phase = Phase::read(closure)?;
+        if self.clash(&phase) {
+            return None;
+        }
+        let Phase { thread, variables, before, looped, share, elements, after } = &phase;
+        let names: Vec<_> = variables.iter().map(|(_, name)| name).collect();
+        let taken = variables.iter().map(|(mutable, name)| quote!(#mutable #name));
+        let taken = quote_spanned!(at=> (#(#taken,)*));
+        let (pattern, body) = (&looped.pat, &looped.body);
+        let within = lengths(self.signature)
+            .filter(|(name, _)| is_indexed(body.to_token_stream(), name, pattern))
+            .map(|(name, _)| length_of(name))
+            .fold(
+                quote_spanned!(at=> ::core::primitive::usize::MAX),
+                |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
+            );
+        let method = Ident::new(method, at);
+        let share = Ident::new(if share == "of_grid" { "OfGrid" } else { "OfBlock" }, at);
+        // The length of what a turn changes is read before.
+        let (known, elements) = match phase.is_known_before() {
+            true => (Some(quote_spanned!(at=> let elements = #elements;)), quote_spanned!(at=> elements)),
+            false => (None, elements.to_token_stream()),
+        };
+        let combine = combine.map(|combine| quote_spanned!(at=> , #combine));
+        Some(quote_spanned! {at=>
+            {
+                #known
+                #block.#method(
+                    #private::#share,
+                    #within,
+                    |#thread| {
+                        #(#before)*
+                        ((#(#names,)*), #elements)
+                    },
+                    |#taken, #thread, #pattern| {
+                        #body
+                        (#(#names,)*)
+                    },
+                    |#taken, #thread| {
+                        #(#after)*
+                    }
+                    #combine
+                )
+            }
+        })
+    }
+
+    /// Whether two closures would borrow something that one of them may change.
+    fn clash(&self, phase: &Phase<'_>) -> bool {
+        let of = |tokens: TokenStream| {
+            let mut names: HashSet<String> = Words::of(tokens).names.into_iter().collect();
+            names.retain(|name| self.changed.contains(name));
+            for (_, name) in &phase.variables {
+                names.remove(&name.to_string());
+            }
+            names
+        };
+        let elements = (!phase.is_known_before()).then_some(phase.elements);
+        let before = phase.before;
+        let before = of(quote!(#(#before)* #elements));
+        let turn = of(phase.looped.body.to_token_stream());
+        let after = phase.after;
+        let after = of(quote!(#(#after)*));
+        !before.is_disjoint(&turn) || !before.is_disjoint(&after) || !turn.is_disjoint(&after)
+    }
+}
+
+/// The parts of a phase whose threads share a loop.
+struct Phase<'a> {
+    thread: &'a Ident,
+    /// Those that the parts hand on, and whether they are `mut`.
+    variables: Vec<(Option<syn::Token![mut]>, &'a Ident)>,
+    before: &'a [Stmt],
+    looped: &'a ExprForLoop,
+    /// `of_grid` or `of_block`.
+    share: String,
+    elements: &'a Expr,
+    after: &'a [Stmt],
+}
+
+impl<'a> Phase<'a> {
+    /// Whether the number of elements is the length of something outside of the phase.
+    fn is_known_before(&self) -> bool {
+        let is_variable = |measured: &Ident| self.variables.iter().any(|(_, name)| *name == measured);
+        measured(self.elements).is_some_and(|measured| !is_variable(measured))
+    }
+
+    fn read(closure: &'a ExprClosure) -> Option<Self> {
+        let Some(Pat::Ident(thread)) = closure.inputs.first() else { return None };
+        let Expr::Block(body) = &*closure.body else { return None };
+        if closure.capture.is_some() || closure.inputs.len() != 1 || body.label.is_some() {
+            return None;
+        }
+        let words = Words::of(body.to_token_stream());
+        let jumps = ["return", "break", "continue", "loop", "async", "macro_rules"];
+        if words.has_marks || words.names.iter().any(|name| jumps.contains(&&**name) || is_of_atomics(name)) {
+            return None;
+        }
+        let statements = &body.block.stmts;
+        let place = statements.iter().position(|statement| !matches!(statement, Stmt::Local(_)))?;
+        let (before, rest) = statements.split_at(place);
+        let [Stmt::Expr(Expr::ForLoop(looped), _), after @ ..] = rest else { return None };
+        let Expr::MethodCall(share) = peel_expr(&looped.expr) else { return None };
+        let name = share.method.to_string();
+        let is_share = matches!(name.as_str(), "of_grid" | "of_block") && share.args.len() == 1;
+        let is_plain_pattern = matches!(&*looped.pat, Pat::Ident(_) | Pat::Wild(_));
+        if !is_share
+            || !is_name(&share.receiver, &thread.ident)
+            || looped.label.is_some()
+            || !is_plain_pattern
+        {
+            return None;
+        }
+        let mut variables: Vec<(_, &Ident)> = Vec::new();
+        for statement in before {
+            let Stmt::Local(local) = statement else { return None };
+            let (mutable, name) = variable(local)?;
+            if *name == thread.ident || variables.iter().any(|(_, known)| *known == name) {
+                return None;
+            }
+            variables.push((mutable, name));
+        }
+        let elements = &share.args[0];
+        if !holds_no_reference(elements.to_token_stream()) {
+            return None;
+        }
+        Some(Self { thread: &thread.ident, variables, before, looped, share: name, elements, after })
+    }
+}
+
+/// The variable that a statement declares, if it is a value that holds no reference to another.
+fn variable(local: &Local) -> Option<(Option<syn::Token![mut]>, &Ident)> {
+    let pattern = match &local.pat {
+        Pat::Type(typed) => &*typed.pat,
+        pattern => pattern,
+    };
+    let (Pat::Ident(name), Some(init)) = (pattern, &local.init) else { return None };
+    let is_plain = name.by_ref.is_none() && name.subpat.is_none() && local.attrs.is_empty();
+    let is_value = init.diverge.is_none() && holds_no_reference(init.expr.to_token_stream());
+    (is_plain && is_value).then_some((name.mutability, &name.ident))
+}
+
+/// Whether a value is made without references and closures: only by methods of which that is known.
+fn holds_no_reference(tokens: TokenStream) -> bool {
+    let tokens: Vec<_> = tokens.into_iter().collect();
+    tokens.iter().enumerate().all(|(place, token)| match token {
+        TokenTree::Punct(mark) => !matches!(mark.as_char(), '&' | '|'),
+        TokenTree::Ident(name) => {
+            let is_part = matches!(
+                place.checked_sub(1).map(|before| &tokens[before]),
+                Some(TokenTree::Punct(dot)) if dot.as_char() == '.'
+            );
+            // Arguments make `get` give a reference.
+            match tokens.get(place + 1) {
+                Some(TokenTree::Group(arguments))
+                    if is_part && arguments.delimiter() == Delimiter::Parenthesis =>
+                {
+                    let known = ["rank", "index", "get", "len", "threads", "blocks"];
+                    arguments.stream().is_empty() && known.iter().any(|known| name == known)
+                }
+                _ => name != "ref",
+            }
+        }
+        TokenTree::Group(group) => holds_no_reference(group.stream()),
+        TokenTree::Literal(_) => true,
+    })
+}
+
+/// What `x.len()` is the length of, which cannot fail.
+fn measured(expr: &Expr) -> Option<&Ident> {
+    match peel_expr(expr) {
+        Expr::MethodCall(call) if call.method == "len" && call.args.is_empty() => {
+            match peel_expr(&call.receiver) {
+                Expr::Path(path) => path.path.get_ident(),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn is_name(expr: &Expr, name: &Ident) -> bool {
+    matches!(peel_expr(expr), Expr::Path(path) if path.path.is_ident(name))
+}
+
+/// The methods of atomics, and functions that may be theirs.
+fn is_of_atomics(name: &str) -> bool {
+    name.starts_with("fetch_") || matches!(name, "load" | "store" | "swap" | "compare_exchange")
+}
+
+/// Whether `x[i]`, `x.get(i)` or `x.get_mut(i)` is in there: with `elements` for `x`, and the loop's pattern
+/// for `i`.
+fn is_indexed(tokens: TokenStream, elements: &Ident, pattern: &Pat) -> bool {
+    let Pat::Ident(index) = pattern else { return false };
+    let is_index = |group: &proc_macro2::Group| {
+        let inside: Vec<_> = group.stream().into_iter().collect();
+        matches!(&inside[..], [TokenTree::Ident(name)] if *name == index.ident)
+    };
+    let tokens: Vec<_> = tokens.into_iter().collect();
+    let is_here = tokens.iter().enumerate().any(|(place, token)| match (token, &tokens[place + 1..]) {
+        (TokenTree::Ident(name), [TokenTree::Group(group), ..])
+            if name == elements && group.delimiter() == Delimiter::Bracket =>
+        {
+            is_index(group)
+        }
+        (
+            TokenTree::Ident(name),
+            [TokenTree::Punct(_), TokenTree::Ident(get), TokenTree::Group(group), ..],
+        ) if name == elements && (get == "get" || get == "get_mut") => is_index(group),
+        _ => false,
+    });
+    is_here
+        || tokens.into_iter().any(|token| match token {
+            TokenTree::Group(group) => is_indexed(group.stream(), elements, pattern),
+            _ => false,
+        })
+}
+
+/// The words of some code, also within macros.
+#[derive(Default)]
+struct Words {
+    names: Vec<String>,
+    /// Whether there are labels, lifetimes or `?`.
+    has_marks: bool,
+}
+
+impl Words {
+    fn of(tokens: TokenStream) -> Self {
+        let mut words = Self::default();
+        words.add(tokens);
+        words
+    }
+
+    fn add(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Ident(name) => self.names.push(name.to_string()),
+                TokenTree::Punct(mark) => self.has_marks |= matches!(mark.as_char(), '\'' | '?'),
+                TokenTree::Group(group) => self.add(group.stream()),
+                TokenTree::Literal(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Which phases of kernels in blocks the host runs in rounds.
+
+use thalweg_compiler::rust_kernels::{Role, expand};
+
+use crate::declared::tokens;
+use crate::emitted;
+
+/// How many phases of a kernel with these statements are in rounds.
+#[track_caller]
+fn phases_in_rounds(body: &str) -> usize {
+    let parameters = "block: Block, n: usize, x: &[f32], y: &mut Own<[f32]>";
+    of_kernel(&format!("fn k({parameters}) {{ {body} }}"))
+}
+
+#[track_caller]
+fn of_kernel(kernel: &str) -> usize {
+    let expanded = expand(Role::Kernel, tokens(""), tokens(kernel));
+    let errors: Vec<_> = emitted::errors(expanded.clone()).into_iter().map(|said| said.text).collect();
+    assert!(errors.is_empty(), "{kernel}: {errors:?}");
+    let text = expanded.to_string();
+    let phases = text.matches("each_in_rounds").count() + text.matches("reduce_in_rounds").count();
+    assert_eq!(text.contains("fn in_rounds"), phases > 0, "{kernel}");
+    phases
+}
+
+#[test]
+fn a_phase_with_a_loop_over_shares_is_in_rounds() {
+    for body in [
+        "block.each(|t| { for i in t.of_grid(y.len()) { if let Some(y) = y.get_mut(i) { *y = 1.0; } } });",
+        "let s = block.reduce(
+            |t| { let mut s = 0.0; for i in t.of_grid(x.len()) { s += x[i]; } s },
+            |a, b| a + b,
+        );",
+        "let s = block.reduce(|t| { let mut k = 0; for _ in t.of_block(n) { k += 1; } k }, |a, b| a + b);",
+        "let z = &x[1..];
+         block.each(|t| {
+             let k = n;
+             let z = z;
+             for i in t.of_block(z.len()) { assert!(z[i] > 0.5 && k > 1); }
+         });",
+        "if n > 3 {
+             block.each(|t| {
+                 let a = t.rank();
+                 for i in t.of_block(n) { assert!(i < a); }
+                 assert!(a > 0);
+             });
+         }",
+    ] {
+        assert_eq!(phases_in_rounds(body), 1, "{body}");
+    }
+}
+
+#[test]
+fn a_phase_in_which_the_order_could_be_seen_stays_whole() {
+    for body in [
+        // No loop over shares, or something else before it.
+        "block.each(|t| { if let Some(y) = y.get_mut(t.index()) { *y = 1.0; } });",
+        "block.each(|t| { assert!(n > 1); for i in t.of_grid(n) { assert!(i.get() > 1); } });",
+        // Jumps.
+        "block.each(|t| { for i in t.of_grid(n) { if x[i] > 0.5 { break; } } });",
+        "block.each(|t| { for i in t.of_grid(n) { if x[i] > 0.5 { continue; } assert!(x[i] > 0.1); } });",
+        "block.each(|t| { for i in t.of_grid(n) { if x[i] > 0.5 { return; } } });",
+        // References, and variables that hide others.
+        "block.each(|t| { let z = &x[1..]; for i in t.of_block(n) { assert!(z[i] > 0.5); } });",
+        "block.each(|t| {
+            let w = [1.0, 2.0];
+            let v = if let Some(v) = x.get(t.rank()) { *v } else { w[0] };
+            for i in t.of_grid(n) { assert!(x[i] > v); }
+        });",
+        "block.each(|t| { let a = 1; let a = a + 1; for i in t.of_block(n) { assert!(i > a); } });",
+        // What two parts change.
+        "let mut own = block.private(0_u32);
+         block.each(|t| { let a = own[t]; for _ in t.of_block(n) { own[t] += a; } });",
+        "block.each(|t| {
+            for i in t.of_grid(n) { if let Some(y) = y.get_mut(i) { *y = 1.0; } }
+            if let Some(y) = y.get_mut(t.index()) { *y = 2.0; }
+        });",
+    ] {
+        assert_eq!(phases_in_rounds(body), 0, "{body}");
+    }
+}
+
+#[test]
+fn a_kernel_with_atomics_or_unsafe_stays_whole() {
+    let phase = "block.each(|t| { for i in t.of_grid(x.len()) { counts[0].fetch_add(1, Relaxed); } });";
+    assert_eq!(of_kernel(&format!("fn k(block: Block, x: &[f32], counts: &[AtomicU32]) {{ {phase} }}")), 0);
+    let phase = "block.each(|t| { for i in t.of_grid(x.len()) { unsafe { *y.any_mut(x[i]) = 1.0 }; } });";
+    assert_eq!(of_kernel(&format!("fn k(block: Block, x: &[usize], y: &mut Out<[f32]>) {{ {phase} }}")), 0);
+}

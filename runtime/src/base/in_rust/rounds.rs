@@ -1,0 +1,322 @@
+//! Phases on the host whose threads share a loop: `for i in t.of_grid(n)`.
+//!
+//! One after another, each thread would go through all of the data in long steps, and each cache line would
+//! come as often as threads have a part of it. So the threads go round by round: first each begins, then each
+//! takes its first element, then each its second, and at last each ends. A round is a loop over neighbours in
+//! memory. Each thread does the same as alone, in the same order, so that its result has the same bits.
+
+use super::blocks::{Block, BlockThread, BlockValue};
+use super::native::Index;
+use super::replay;
+use super::running::Running;
+
+/// The largest variables that are handed on at each turn, in bytes: copying more would cost more than memory
+/// that is read in order gives.
+const LARGEST: usize = 64;
+
+/// Who shares the elements.
+pub trait Share {
+    /// What the loop gives.
+    type At;
+    /// The thread's first element.
+    #[doc(hidden)]
+    fn first(thread: BlockThread) -> usize;
+    /// From one of its elements to the next.
+    #[doc(hidden)]
+    fn step(thread: BlockThread) -> usize;
+    #[doc(hidden)]
+    fn at(element: usize) -> Self::At;
+}
+
+/// All threads of the launch: [`BlockThread::of_grid`].
+#[derive(Debug, Clone, Copy)]
+pub struct OfGrid;
+
+impl Share for OfGrid {
+    type At = Index;
+
+    #[inline(always)]
+    fn first(thread: BlockThread) -> usize {
+        thread.index().get()
+    }
+
+    #[inline(always)]
+    fn step(thread: BlockThread) -> usize {
+        thread.all_threads()
+    }
+
+    #[inline(always)]
+    fn at(element: usize) -> Index {
+        Index([element])
+    }
+}
+
+/// The threads of the block: [`BlockThread::of_block`].
+#[derive(Debug, Clone, Copy)]
+pub struct OfBlock;
+
+impl Share for OfBlock {
+    type At = usize;
+
+    #[inline(always)]
+    fn first(thread: BlockThread) -> usize {
+        thread.rank()
+    }
+
+    #[inline(always)]
+    fn step(thread: BlockThread) -> usize {
+        thread.threads()
+    }
+
+    #[inline(always)]
+    fn at(element: usize) -> usize {
+        element
+    }
+}
+
+// Note 65: rounds of all threads, each in order.
+impl<const D: usize> Block<D> {
+    /// [`each`](Self::each), of a phase in three parts: what a thread does before its loop over a share of so
+    /// many elements as it says, what it does with each of them, and what it does afterwards. The parts hand
+    /// on its variables. `within` is a number up to which the elements are in the data that the loop
+    /// accesses, if any is.
+    #[doc(hidden)]
+    #[inline]
+    pub fn each_in_rounds<S: Copy, K: Share>(
+        &self,
+        share: K,
+        within: usize,
+        begin: impl FnMut(BlockThread) -> (S, usize),
+        turn: impl FnMut(S, BlockThread, K::At) -> S,
+        end: impl FnMut(S, BlockThread),
+    ) {
+        self.rounds(share, within, begin, turn, end);
+        self.end_phase();
+    }
+
+    /// [`reduce`](Self::reduce), of a phase in three parts.
+    #[doc(hidden)]
+    #[inline]
+    pub fn reduce_in_rounds<T: BlockValue, S: Copy, K: Share>(
+        &self,
+        share: K,
+        within: usize,
+        begin: impl FnMut(BlockThread) -> (S, usize),
+        turn: impl FnMut(S, BlockThread, K::At) -> S,
+        mut end: impl FnMut(S, BlockThread) -> T,
+        combine: impl FnMut(T, T) -> T,
+    ) -> T {
+        let mut values = Vec::with_capacity(self.threads);
+        self.rounds(share, within, begin, turn, |variables, thread| values.push(end(variables, thread)));
+        self.combined(&values, combine)
+    }
+
+    /// Runs all threads, without the barrier after a phase.
+    #[inline]
+    fn rounds<S: Copy, K: Share>(
+        &self,
+        _: K,
+        within: usize,
+        mut begin: impl FnMut(BlockThread) -> (S, usize),
+        mut turn: impl FnMut(S, BlockThread, K::At) -> S,
+        mut end: impl FnMut(S, BlockThread),
+    ) {
+        // A search looks for the first thread that fails, and not for the first element.
+        if size_of::<S>() > LARGEST || replay::is_searching() {
+            return self.all(|thread| {
+                let (mut variables, elements) = begin(thread);
+                for element in (K::first(thread)..elements).step_by(K::step(thread)) {
+                    variables = turn(variables, thread, K::at(element));
+                }
+                end(variables, thread);
+            });
+        }
+        let mut variables = Vec::with_capacity(self.threads);
+        let mut others = Vec::new();
+        self.running.set(Some(0));
+        let (of_first, elements) = begin(self.thread(0));
+        variables.push(of_first);
+        for rank in 1..self.threads {
+            self.running.set(Some(rank));
+            let (of_thread, its_elements) = begin(self.thread(rank));
+            variables.push(of_thread);
+            if its_elements != elements {
+                others.push((rank, its_elements));
+            }
+        }
+        if others.is_empty() {
+            self.in_order::<S, K>(within, elements, &mut variables, &mut turn);
+        } else {
+            self.one_by_one::<S, K>(elements, &others, &mut variables, &mut turn);
+        }
+        for (rank, variables) in variables.into_iter().enumerate() {
+            self.running.set(Some(rank));
+            end(variables, self.thread(rank));
+        }
+    }
+
+    /// All rounds. The threads have shares of the same elements.
+    #[inline(always)]
+    fn in_order<S: Copy, K: Share>(
+        &self,
+        within: usize,
+        elements: usize,
+        variables: &mut [S],
+        turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
+    ) {
+        let first = self.thread(0);
+        let mut from = K::first(first);
+        while from < elements {
+            let threads = variables.len().min(elements - from);
+            let inner = within.min(elements).saturating_sub(from).min(threads);
+            let (inside, others) = variables[..threads].split_at_mut(inner);
+            let mut lanes = Lanes { rank: 0, running: &self.running };
+            for variables in inside {
+                let element = from + lanes.rank;
+                // SAFETY: there are at most `within - from` and `elements - from` of these threads, counted
+                // from 0, and none if `from` is greater than one of the two.
+                unsafe { std::hint::assert_unchecked(element < within && element < elements) };
+                *variables = turn(*variables, self.thread(lanes.rank), K::at(element));
+                lanes.rank += 1;
+            }
+            drop(lanes);
+            if !others.is_empty() {
+                self.rest::<S, K>(from, inner, others, turn);
+            }
+            let Some(next) = from.checked_add(K::step(first)) else { break };
+            from = next;
+        }
+    }
+
+    /// The rest of a round: apart, so that the turns are compiled into one fast loop alone.
+    #[inline(never)]
+    fn rest<S: Copy, K: Share>(
+        &self,
+        from: usize,
+        rank: usize,
+        variables: &mut [S],
+        turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
+    ) {
+        let mut lanes = Lanes { rank, running: &self.running };
+        for variables in variables {
+            *variables = turn(*variables, self.thread(lanes.rank), K::at(from + lanes.rank));
+            lanes.rank += 1;
+        }
+    }
+
+    /// The turns of one thread after those of another. `others` are the ranks whose threads have shares of
+    /// other numbers of elements, and these.
+    #[inline(never)]
+    fn one_by_one<S: Copy, K: Share>(
+        &self,
+        elements: usize,
+        others: &[(usize, usize)],
+        variables: &mut [S],
+        turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
+    ) {
+        let mut others = others.iter().peekable();
+        for (rank, variables) in variables.iter_mut().enumerate() {
+            self.running.set(Some(rank));
+            let thread = self.thread(rank);
+            let elements = match others.next_if(|(other, _)| *other == rank) {
+                Some((_, its_elements)) => *its_elements,
+                None => elements,
+            };
+            for element in (K::first(thread)..elements).step_by(K::step(thread)) {
+                *variables = turn(*variables, thread, K::at(element));
+            }
+        }
+    }
+}
+
+/// The threads of a round. Where it ends, also by a panic, is where the thread is noted: a note for each
+/// would keep compilers from vectorising the loop.
+struct Lanes<'a> {
+    rank: usize,
+    running: &'a Running,
+}
+
+impl Drop for Lanes<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.running.set(Some(self.rank));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::time::{Duration, Instant};
+
+    use super::super::blocks::blocks;
+    use super::super::replay::{Copies, again};
+    use super::*;
+    use crate::base::threads::Grid;
+
+    const GRID: Grid = Grid { grid_dim: [1, 1, 1], block_dim: [3, 1, 1], shared: 0 };
+
+    /// What the threads of a block do: the rank and the element, or the rank where they begin and end. The
+    /// thread of rank 1 has so many elements, and the others have seven. The kernel is told to be within
+    /// four.
+    fn phase(of_second: usize, seen: &Mutex<Vec<(usize, Option<usize>)>>) {
+        let see =
+            |thread: BlockThread, element| seen.lock().expect("no panic").push((thread.rank(), element));
+        blocks::<1, _>(GRID, || {
+            let see = &see;
+            move |block: Block| {
+                let sum = block.reduce_in_rounds(
+                    OfBlock,
+                    4,
+                    |thread| {
+                        see(thread, None);
+                        (0, if thread.rank() == 1 { of_second } else { 7 })
+                    },
+                    |sum, thread, element| {
+                        see(thread, Some(element));
+                        sum + element
+                    },
+                    |sum, thread| {
+                        see(thread, None);
+                        sum
+                    },
+                    |a, b| a + b,
+                );
+                assert_eq!(sum, if of_second == 7 { 21 } else { 17 });
+            }
+        });
+    }
+
+    const ENDS: [(usize, Option<usize>); 3] = [(0, None), (1, None), (2, None)];
+
+    #[test]
+    fn threads_take_turns() {
+        let seen = Mutex::new(Vec::new());
+        phase(7, &seen);
+        let turns = (0..7).map(|element| (element % 3, Some(element)));
+        let expected: Vec<_> = ENDS.into_iter().chain(turns).chain(ENDS).collect();
+        assert_eq!(seen.into_inner().expect("no panic"), expected);
+    }
+
+    #[test]
+    fn threads_with_other_numbers_of_elements_take_them_one_after_another() {
+        let seen = Mutex::new(Vec::new());
+        phase(3, &seen);
+        let turns = [0, 3, 6, 1, 2, 5].map(|element| (element % 3, Some(element)));
+        let expected: Vec<_> = ENDS.into_iter().chain(turns).chain(ENDS).collect();
+        assert_eq!(seen.into_inner().expect("no panic"), expected);
+    }
+
+    #[test]
+    fn a_search_for_a_fault_runs_the_threads_one_after_another() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (until, ours) = (Instant::now() + Duration::from_secs(20), Arc::clone(&seen));
+        let launch = move |_: &Copies| Some(Box::new(move || phase(7, &ours)) as Box<dyn FnOnce() + Send>);
+        again(("no file".to_owned(), 1), Copies::new(), until, launch).expect_err("nothing fails");
+        let of_thread = |rank: usize| {
+            let turns = (rank..7).step_by(3).map(move |element| (rank, Some(element)));
+            [(rank, None)].into_iter().chain(turns).chain([(rank, None)])
+        };
+        let expected: Vec<_> = (0..3).flat_map(of_thread).collect();
+        assert_eq!(*seen.lock().expect("no panic"), expected);
+    }
+}
