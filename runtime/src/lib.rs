@@ -236,27 +236,32 @@ pub const GIB: usize = 1 << 30;
 /// | parameter | meaning | launch |
 /// | --- | --- | --- |
 /// | `i: Index`, `Index<2>`, `Index<3>` | the first one: the thread's place in the data | none |
-/// | `block: Block` | in its place: a [block of threads](kernel::Block), for a kernel in phases | none |
+/// | `block: Block`, `Block<2>`, `Block<3>` | in its place: a [block of threads](kernel::Block), for a kernel in phases | none |
 /// | `x: &[T]` | data to read | `&dx` |
 /// | `y: &mut Own<[T]>` | data of which each thread reads and writes its own element | `&mut dy` |
 /// | `y: &mut Out<[T]>` | data of which each thread writes its own element, and reads none | `out dy` |
-/// | a number, a `bool`, an array | a value | an expression |
+/// | `counts: &[AtomicU32]` and its like | data that all threads change | `&mut counts` |
+/// | a number, a `bool`, an array, a struct | a value | an expression |
 ///
-/// Kernels of two and three dimensions get the shape at the launch: `out dy as [rows, columns]`.
+/// `T` is a number, also `half::f16` and `half::bf16`, a struct with [`#[device]`](macro@device), or an array of
+/// these. Kernels of two and three dimensions get the shape at the launch: `out dy as [rows, columns]` in a pipeline,
+/// and [`Shaped::new(&mut dy, [rows, columns])`](kernel::Shaped) by hand.
 ///
 /// | argument | meaning |
 /// | --- | --- |
-/// | `threads = 256` | each block has at most so many threads, which CUDA's compiler may rely on |
-/// | `T in [f32, f64]` | a kernel for each of these types, launched as `k::<f32>` |
+/// | `threads = 256` | each block has at most so many threads, and in a kernel with a `Block` just as many, which CUDA's compiler may rely on |
+/// | `T in [f32, f64]`, `N in [3, 5]` | a kernel for each of these types or numbers, launched as `k::<f32>` |
 /// | `fast` | products and sums may be fused, and division, square roots and functions be approximate |
 /// | `crate = path` | where this crate is, if it is renamed |
 ///
-/// The body has numbers, `bool`, tuples, arrays and slices, `if`, `match`, loops, closures that are called where
-/// they stand, the methods of numbers, and calls of functions with [`#[device]`](macro@device). Everything else
-/// is an error at its place, with a code. Indices are checked, and integers wrap or fail as they do in Rust.
+/// The body has numbers, `bool`, structs, tuples, arrays and slices, `if`, `match`, loops, closures that are called
+/// by their name, the methods of numbers, and calls of functions with [`#[device]`](macro@device). `#[unroll]` stands
+/// at loops. Everything else is an error at its place, with a code. Indices are checked, and integers wrap or fail as
+/// they do in Rust. For what the types cannot show there is `unsafe`, which the simulated device watches for races.
 pub use thalweg_macros::kernel;
 
-/// Makes a Rust function one that [kernels](macro@kernel) can call. It may stand in another module or crate.
+/// Makes a Rust function one that [kernels](macro@kernel) can call, and a struct one whose values they have. Both may
+/// stand in another module or crate.
 ///
 /// ```
 /// use thalweg::prelude::*;

@@ -80,9 +80,9 @@ pub enum Detail {
     },
     /// [`compile_kernels`](crate::compile_kernels) finds no kernel that it could compile.
     #[error(
-        "no kernel to compile: none is registered that has a `.cu` file\n  \
+        "no kernel to compile: none is registered\n  \
          note: kernels are registered in tests only, those of the crate that is being tested\n  \
-         help: call `compile_kernels` in a unit test of the crate that has the `#[kernels]`:\n    \
+         help: call `compile_kernels` in a unit test of the crate that has the kernels:\n    \
          in its `#[cfg(test)] mod tests`, and run `cargo test`"
     )]
     NoKernels,

@@ -95,7 +95,7 @@ pub trait AtomicArg<A: KernelAtomic>: Sized {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write, with a shape of {D} axes",
     label = "expected `&mut`, a device buffer of `{T}` and its shape of {D} axes",
-    note = "the kernel counts in {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`"
+    note = "the kernel counts in {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`, and by hand `Shaped::new(&mut buffer, [rows, columns])`"
 )]
 pub trait ShapedOwnArg<T, const D: usize>: Sized {
     fn view(self) -> OwnView<T, D>;
@@ -106,7 +106,7 @@ pub trait ShapedOwnArg<T, const D: usize>: Sized {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to write, with a shape of {D} axes",
     label = "expected `out`, a device buffer of `{T}` and its shape of {D} axes",
-    note = "the kernel counts in {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`"
+    note = "the kernel counts in {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`, and by hand `Shaped::new(&mut buffer, [rows, columns])`"
 )]
 pub trait ShapedOutArg<T, const D: usize>: Sized {
     fn view(self) -> OwnView<T, D>;

@@ -1,13 +1,15 @@
 //! Kernels with atomics, which two programs of tests run: on the simulated device, and as C++ on the host.
 #![allow(dead_code, reason = "not every kernel is run by both")]
 
-use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release, SeqCst};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64};
 
 use thalweg::kernel::{AtomicF32, AtomicF64};
 use thalweg::prelude::*;
 
 // ANCHOR: histogram
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 /// Adds to `counts[v]` how often the byte `v` is in `x`.
 #[kernel]
 pub(crate) fn histogram(block: Block, x: &[u8], counts: &[AtomicU32]) {
