@@ -10,7 +10,7 @@ use thalweg_tests::on_host::Argument;
 
 use super::blocks::{program, run, simulated, slice, slice_mut};
 use super::tiles::{run as run_on_axes, shaped};
-use kernels::{product, turned};
+use kernels::{product, reversed, turned};
 
 #[test]
 fn what_is_fetched_from_shared_memory_is_read_before_it_is_written() {
@@ -57,5 +57,21 @@ fn products_with_strips_fetched_ahead_are_the_same() {
                 assert_eq!(found, expected, "{m} x {n}, {k}");
             }
         }
+    }
+}
+
+#[test]
+fn what_is_fetched_is_read_before_the_next_phase_writes() {
+    let (device, stream) = simulated();
+    let (kernel, program) = (reversed::load(&device).unwrap(), program::<reversed>());
+    let x: Vec<u32> = (0..200_u32).map(|i| i * 7919 % 1009).collect();
+    let mut y = DeviceBuf::from_slice(&device, &x).unwrap();
+    kernel.launch(stream.config(2, 48, 0), &mut y).unwrap();
+    let expected = y.to_vec().unwrap();
+    for order in 0..6 {
+        let mut found = x.clone();
+        let all = slice_mut(&mut found);
+        assert_eq!(run::<reversed>(&program, 2, 48, order, &all).faults, []);
+        assert_eq!(found, expected, "order {order}");
     }
 }

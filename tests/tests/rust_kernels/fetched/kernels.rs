@@ -70,3 +70,31 @@ pub(crate) fn product(block: Block<2>, k: usize, a: &[f32], b: &[f32], c: &mut O
     }
 }
 // ANCHOR_END: product
+
+/// The numbers of each block in the opposite order, in place. Nothing but the end of a fetch keeps the next phase from
+/// writing what is read.
+#[kernel(threads = 48)]
+pub(crate) fn reversed(block: Block, y: &mut Own<[u32]>) {
+    let mut tile = block.shared::<[u32; 100]>();
+    let first = block.index().get() * 100;
+    // SAFETY: the blocks have 100 elements each, and none is written in this phase.
+    let ahead = block.fetch::<[u32; 100]>(|i| unsafe { *y.any(first + 99 - i) });
+    block.each(|t| {
+        for i in t.of_block(100) {
+            // SAFETY: each element is that of one thread in this phase.
+            unsafe { *y.any_mut(first + i) = i as u32 };
+        }
+    });
+    block.fill(&mut tile, |i| i as u32);
+    block.each(|t| {
+        // SAFETY: the first 48 elements are those of the threads, which read none of each other.
+        unsafe { *tile.any_mut(t.rank()) = 0 };
+    });
+    block.fill_fetched(&mut tile, &ahead);
+    block.each(|t| {
+        for i in t.of_block(100) {
+            // SAFETY: each element is that of one thread in this phase.
+            unsafe { *y.any_mut(first + i) += tile[i] };
+        }
+    });
+}

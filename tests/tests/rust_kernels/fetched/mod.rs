@@ -7,12 +7,13 @@ use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::{assert_said, on_each_device};
 
-use kernels::{product, turned};
+use kernels::{product, reversed, turned};
 
 on_each_device! {
     what_is_fetched_is_written_later;
     products_with_strips_fetched_ahead_are_those_of_loops;
     a_fault_of_a_fetch_ends_the_block;
+    what_is_fetched_may_be_overwritten;
 }
 
 fn what_is_fetched_is_written_later(device: &Device) {
@@ -62,4 +63,14 @@ fn a_fault_of_a_fetch_ends_the_block(device: &Device) {
     let text = launched.and_then(|()| stream.synchronize()).unwrap_err().to_string();
     let said = ["index out of bounds: the len is 90 but the index is 96", "thread 0"];
     assert_said(device, &text, "kernels.rs", &said);
+}
+
+fn what_is_fetched_may_be_overwritten(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x: Vec<u32> = (0..200_u32).map(|i| i * 7919 % 1009).collect();
+    let mut y = DeviceBuf::from_slice(device, &x).unwrap();
+    reversed::load(device).unwrap().launch(stream.config(2, 48, 0), &mut y).unwrap();
+    for (i, y) in y.to_vec().unwrap().into_iter().enumerate() {
+        assert_eq!(y, x[i / 100 * 100 + 99 - i % 100] + (i % 100) as u32, "at {i}");
+    }
 }
