@@ -113,16 +113,30 @@ pub fn matmul(block: Block<2>, k: u32, a: &[f32], b: &[f32], c: &mut Out<[f32]>)
     let k = k as usize;
     for at in block.tiles::<TILE, TILE>(c) {
         let mut sums = block.private([[0.0_f32; 8]; 8]);
+        // The next strips are on their way while the block computes with the ones before. Zeros beyond the border only
+        // reach elements beyond it, or add nothing to a sum that is complete.
+        let mut next_rows = block.fetch_columns::<[[f32; TILE]; DEPTH]>(|[inner, row]| {
+            let row = at.top() + row;
+            if row < m && inner < k { a[row * k + inner] } else { 0.0 }
+        });
+        let mut next_columns = block.fetch::<[[f32; TILE]; DEPTH]>(|[inner, column]| {
+            let column = at.left() + column;
+            if inner < k && column < n { b[inner * n + column] } else { 0.0 }
+        });
         for from in (0..k).step_by(DEPTH) {
-            // Zeros beyond the border only reach elements beyond it, or add nothing to a sum that is complete.
-            block.fill_columns(&mut rows, |[inner, row]| {
-                let (row, inner) = (at.top() + row, from + inner);
-                if row < m && inner < k { a[row * k + inner] } else { 0.0 }
-            });
-            block.fill(&mut columns, |[inner, column]| {
-                let (inner, column) = (from + inner, at.left() + column);
-                if inner < k && column < n { b[inner * n + column] } else { 0.0 }
-            });
+            block.fill_fetched(&mut rows, &next_rows);
+            block.fill_fetched(&mut columns, &next_columns);
+            let next = from + DEPTH;
+            if next < k {
+                next_rows = block.fetch_columns::<[[f32; TILE]; DEPTH]>(|[inner, row]| {
+                    let (row, inner) = (at.top() + row, next + inner);
+                    if row < m && inner < k { a[row * k + inner] } else { 0.0 }
+                });
+                next_columns = block.fetch::<[[f32; TILE]; DEPTH]>(|[inner, column]| {
+                    let (inner, column) = (next + inner, at.left() + column);
+                    if inner < k && column < n { b[inner * n + column] } else { 0.0 }
+                });
+            }
             block.each(|t| {
                 let part = at.part::<8, 8>(t);
                 #[unroll]

@@ -117,9 +117,9 @@ pub mod error {
 pub mod kernel {
     pub use crate::base::extent::{Axis, Extent};
     pub use crate::base::in_rust::{
-        AnyArray, AtomicF32, AtomicF64, Block, BlockIndex, BlockThread, BlockValue, Elements, Fill, Index,
-        Out, Own, OwnRow, OwnTile, Part, Private, Row, Rows, Shared, SharedArray, SharedAtomic, SharedSlice,
-        Tile, Tiles,
+        AnyArray, AtomicF32, AtomicF64, Block, BlockIndex, BlockThread, BlockValue, Elements, Fetched, Fill,
+        Index, Out, Own, OwnRow, OwnTile, Part, Private, Row, Rows, Shared, SharedArray, SharedAtomic,
+        SharedSlice, Tile, Tiles,
     };
     pub use crate::base::threads::{Grid, Thread, blocks};
     pub use crate::device::launch::{

@@ -4,6 +4,7 @@
 mod atomics;
 mod blocks;
 mod dynamic;
+mod fetched;
 mod harness;
 mod jumps;
 mod kernels;

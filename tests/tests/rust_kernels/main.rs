@@ -7,6 +7,7 @@ mod corners;
 mod dynamic;
 mod elements;
 mod faults;
+mod fetched;
 mod gpu;
 mod gpu_typed;
 mod groups;

@@ -230,6 +230,15 @@ pub(super) enum Phase {
     Fill(Filled, usize),
     /// A shared array, and the closure that gives its elements, of which threads beside each other have a column's.
     FillColumns(LocalId, usize),
+    /// The first half of a fill: the type of the array, the closure that gives its elements, and whether threads may
+    /// write what it reads in the next phase.
+    Fetch {
+        of: Ty,
+        closure: usize,
+        in_order: bool,
+    },
+    /// The second half: a shared array, and what was fetched for it.
+    FillFetched(LocalId, Expr),
     /// A tile, and the closure that gives the part of a thread.
     FillParts(Filled, usize),
     /// The values, and how two are combined.

@@ -120,9 +120,14 @@ impl VisitMut for NamesShared {
     }
 
     fn visit_expr_method_call_mut(&mut self, call: &mut ExprMethodCall) {
-        // On the host the two do the same, and `fill` takes what is watched.
-        if call.method == "fill_columns" {
-            call.method = Ident::new("fill", call.method.span());
+        // On the host the two do the same, and these take what is watched.
+        let watched = match call.method.to_string().as_str() {
+            "fill_columns" => Some("fill"),
+            "fill_fetched" => Some("fill_any_fetched"),
+            _ => None,
+        };
+        if let Some(watched) = watched {
+            call.method = Ident::new(watched, call.method.span());
         }
         visit_mut::visit_expr_method_call_mut(self, call);
     }

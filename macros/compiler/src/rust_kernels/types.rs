@@ -141,6 +141,12 @@ pub(super) enum Shape {
     Thread,
     /// An array in shared memory.
     Shared(Ty),
+    /// Elements of an array that a block of so many threads has fetched, along its columns first or along its rows.
+    Fetched {
+        of: Ty,
+        threads: u32,
+        columns: bool,
+    },
     /// A variable of which each thread of a block has its own.
     Private(Ty),
     Closure(usize),
@@ -477,6 +483,9 @@ impl Types {
             }
             Shape::Tile(Length(rows), Length(columns)) => format!("tw::Tile<{rows}, {columns}>"),
             Shape::Shared(of) | Shape::Private(of) => cpp(*of)?,
+            Shape::Fetched { of, threads, columns } => {
+                format!("tw::Fetched<{}, {threads}, {columns}>", cpp(*of)?)
+            }
             Shape::Block => "tw::Block".to_owned(),
             Shape::Thread => "tw::BlockThread".to_owned(),
             Shape::Index(dimensions) => format!("tw::Array<usize, {dimensions}>"),

@@ -1,6 +1,7 @@
 //! Blocks of threads on the host: one thread of the host runs the threads of a block one after another, phase
 //! by phase.
 
+mod fetched;
 mod scan;
 mod warp;
 
@@ -16,6 +17,8 @@ use super::native::{BlockIndex, Index};
 use super::running::Running;
 use super::tiles::{self, Fill, OwnTile, Part};
 use crate::base::threads::Grid;
+
+pub use fetched::Fetched;
 
 /// A block of threads that work together: the first parameter of a `#[kernel]` in phases.
 ///

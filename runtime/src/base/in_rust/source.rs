@@ -91,7 +91,7 @@ pub trait ForOneType {}
 pub fn for_one_type<F: ForOneType>() {}
 
 /// Rust's numbers, slices and arrays, in C++.
-const HEADERS: [&str; 12] = [
+const HEADERS: [&str; 13] = [
     include_str!("numbers.cuh"),
     include_str!("integers.cuh"),
     include_str!("floats.cuh"),
@@ -102,6 +102,7 @@ const HEADERS: [&str; 12] = [
     include_str!("blocks.cuh"),
     include_str!("warps.cuh"),
     include_str!("scans.cuh"),
+    include_str!("fetched.cuh"),
     include_str!("dynamic.cuh"),
     include_str!("tiles.cuh"),
 ];

@@ -32,6 +32,20 @@ impl Emitter<'_> {
                 self.return_if(&format!("tw::fill_columns({array}, {closure})"));
                 Value::stable("tw::Unit{}")
             }
+            Phase::Fetch { closure, in_order, .. } => {
+                let closure = self.closure(*closure).text;
+                let function = if *in_order { "fetch_in_order" } else { "fetch" };
+                let ty = self.types.cpp(expr.ty).unwrap_or_default();
+                let fetched = self.temporary("fetched");
+                self.write(&format!("const auto {fetched} = tw::{function}<{ty}>({closure});"));
+                Value::stable(fetched)
+            }
+            Phase::FillFetched(array, fetched) => {
+                let fetched = self.operand(fetched).text;
+                let array = self.local(*array).cpp.clone();
+                self.return_if(&format!("tw::fill_fetched({array}, {fetched})"));
+                Value::stable("tw::Unit{}")
+            }
             Phase::FillParts(filled, closure) => {
                 if let Filled::Tile(data, at) = filled {
                     let values = self.operands([data, at]);

@@ -8,6 +8,7 @@ mod calls;
 mod context;
 mod elements;
 mod expressions;
+mod fetched;
 mod iteration;
 mod jumps;
 mod literals;
@@ -86,6 +87,7 @@ pub(super) fn lower(
     lower.level = if signature.is_in_blocks() { Level::Block } else { Level::Thread };
     lower.parameters = signature.parameters.len();
     lower.axes = signature.dimensions;
+    lower.threads = signature.threads;
     let usize = lower.types.number(Number::Usize);
     let generics = signature.constants.iter().map(|name| lower.declare(name, usize, false)).collect();
     let parameters = signature.parameters.iter().map(|parameter| lower.parameter(parameter)).collect();
@@ -171,6 +173,8 @@ struct Lower<'e> {
     padded: Vec<LocalId>,
     /// The axes of the data that have a shape, and of the grid.
     axes: usize,
+    /// The threads of a block, if all launches have as many.
+    threads: Option<u32>,
     /// The orders of memory that it names.
     orders: Vec<ExprPath>,
     /// What matters to whether a loop waits for another thread.
@@ -211,6 +215,7 @@ impl<'e> Lower<'e> {
             shared: Vec::new(),
             padded: Vec::new(),
             axes: 1,
+            threads: None,
             orders: Vec::new(),
             turns: Turns::default(),
             unchecked: Unchecked::default(),

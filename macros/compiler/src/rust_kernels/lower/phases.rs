@@ -5,6 +5,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, Pat};
 
 use super::context::{Level, Owner};
+use super::fetched::FETCHES;
 use super::scans::SCANS;
 use super::warps::WARPS;
 use super::{Lower, Lowered, Reported};
@@ -36,7 +37,7 @@ const PHASES: [(&str, &str); 18] = [
 ];
 
 fn methods() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    PHASES.iter().chain(&SCANS).chain(&WARPS)
+    PHASES.iter().chain(&FETCHES).chain(&SCANS).chain(&WARPS)
 }
 
 impl Lower<'_> {
@@ -67,6 +68,9 @@ impl Lower<'_> {
         }
         if let Some(of_warps) = self.of_warps(call, &arguments)? {
             return Ok(of_warps);
+        }
+        if let Some(half) = self.half_of_fill(call, &arguments)? {
+            return Ok(half);
         }
         match (name.as_str(), &arguments[..]) {
             ("each", [phase]) => {
@@ -119,6 +123,7 @@ impl Lower<'_> {
                 let message = format!("the method `{name}` of a `Block` is not in the language of kernels");
                 let notes = [
                     "a block has `each`, `fill`, `fill_columns`, `reduce`, `any`, `count`, `shared`, `shared_slice`, `private`, `index`, `blocks` and `threads`",
+                    "that with `#[kernel(threads = 256)]` has `fetch`, `fetch_columns` and `fill_fetched`",
                     "its threads get the values of those before them by `scan` and `scan_exclusive`",
                     "its warps have `shuffle`, `shuffle_up`, `shuffle_down`, `shuffle_xor`, `ballot`, `warp_any`, `warp_all`, `warp_reduce` and `warp_scan`",
                     "that of data with a shape has `tiles`, `rows`, `shape` and `fill_parts`",
@@ -151,6 +156,18 @@ impl Lower<'_> {
             let what = "the type of this shared array must be written";
             return Err(self.report(&call.method, "TW0911", what, &[], &help));
         };
+        let array = self.array_of_elements(ty)?;
+        let (whole, padding) = match call.method == "shared_padded" {
+            true => self.padding(call, ty)?,
+            false => (ty.clone(), None),
+        };
+        self.shared.push(whole);
+        let ty = self.types.add(Shape::Shared(array));
+        Ok(self.expr(Kind::NewShared(padding), ty, call.span()))
+    }
+
+    /// The type of an array that shared memory can hold.
+    pub(super) fn array_of_elements(&mut self, ty: &syn::Type) -> Lowered<Ty> {
         let array = self.ty(ty)?;
         let mut element = array;
         for _ in 0..2 {
@@ -166,13 +183,7 @@ impl Lower<'_> {
             let what = format!("shared memory cannot hold a `{}`", text(ty));
             return Err(self.report(ty, "TW0911", &what, &[], help));
         }
-        let (whole, padding) = match call.method == "shared_padded" {
-            true => self.padding(call, ty)?,
-            false => (ty.clone(), None),
-        };
-        self.shared.push(whole);
-        let ty = self.types.add(Shape::Shared(array));
-        Ok(self.expr(Kind::NewShared(padding), ty, call.span()))
+        Ok(array)
     }
 
     /// The type of a shared array with its padding, and the padding in C++.
@@ -223,7 +234,7 @@ impl Lower<'_> {
     }
 
     /// The shared array that a block fills, the type of a place in it, and that of its elements.
-    fn filled(&mut self, array: &Expr) -> Lowered<(LocalId, Ty, Ty)> {
+    pub(super) fn filled(&mut self, array: &Expr) -> Lowered<(LocalId, Ty, Ty)> {
         let place = match array {
             Expr::Reference(reference) if reference.mutability.is_some() => &*reference.expr,
             other => other,
@@ -238,10 +249,14 @@ impl Lower<'_> {
                 return Err(self.report(array, "TW0911", "this is no shared array", &[], help));
             }
         };
+        let (at, element) = self.places_of(of).ok_or(Reported)?;
+        Ok((local, at, element))
+    }
+
+    /// The type of a place in an array or slice of elements, and that of what is written there.
+    pub(super) fn places_of(&mut self, of: Ty) -> Option<(Ty, Ty)> {
         let usize = self.types.number(Number::Usize);
-        let (Shape::Array(inner, _) | Shape::Slice(inner)) = *self.types.shape(of) else {
-            return Err(Reported);
-        };
+        let (Shape::Array(inner, _) | Shape::Slice(inner)) = *self.types.shape(of) else { return None };
         let (at, element) = match *self.types.shape(inner) {
             Shape::Array(element, _) => {
                 (self.types.add(Shape::Array(usize, Length("2".to_owned()))), element)
@@ -252,7 +267,7 @@ impl Lower<'_> {
             Shape::Atomic(number) => self.types.number(number),
             _ => element,
         };
-        Ok((local, at, element))
+        Some((at, element))
     }
 
     /// The closure of a phase.

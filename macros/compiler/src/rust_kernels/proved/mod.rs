@@ -366,8 +366,10 @@ impl Walk<'_> {
                 self.closure(*closure, None)
             }
             Phase::Fill(Filled::Shared(array), closure) | Phase::FillColumns(array, closure) => {
-                self.closure(*closure, Some(*array))
+                self.closure(*closure, self.shared_length(*array))
             }
+            Phase::Fetch { of, closure, .. } => self.closure(*closure, self.array_length(*of)),
+            Phase::FillFetched(_, fetched) => self.expr(fetched),
             Phase::Fill(filled, closure) | Phase::FillParts(filled, closure) => {
                 if let Filled::Tile(data, part) | Filled::Row(data, part) = filled {
                     self.expr(data);
@@ -393,16 +395,15 @@ impl Walk<'_> {
         }
     }
 
-    /// A closure's body, which runs where the facts of its definition hold. One that fills an array gets the
-    /// index of an element.
-    fn closure(&mut self, id: usize, fills: Option<LocalId>) {
+    /// A closure's body, which runs where the facts of its definition hold. One that gives the elements of
+    /// an array of so many gets the index of one.
+    fn closure(&mut self, id: usize, length: Option<Term>) {
         let Some(closure) = self.closures.get_mut(id) else { return };
         let parameter = closure.parameters.first().copied();
         let ty = closure.body.ty;
         let mut body = mem::replace(&mut closure.body, nothing(ty));
         self.apart(|walk| {
-            if let (Some(array), Some(index)) = (fills, parameter)
-                && let Some(length) = walk.shared_length(array)
+            if let (Some(length), Some(index)) = (length, parameter)
                 && !walk.locals[index.0].mutable
                 && walk.is_number(walk.locals[index.0].ty)
             {
