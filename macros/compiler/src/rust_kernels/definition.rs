@@ -5,8 +5,8 @@ use quote::{ToTokens, quote_spanned};
 use syn::ItemFn;
 
 use super::attribute::Arguments;
-use super::codegen::{conditions, type_name};
 use super::instances::{Parameter, Values};
+use super::parts::{conditions, type_name};
 use crate::codegen::launches::private;
 
 /// The struct. That of a kernel for several types or numbers has a parameter for each list.

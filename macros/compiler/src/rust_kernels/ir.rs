@@ -7,6 +7,13 @@ use super::atomics::{Operation, Order};
 use super::methods::Method;
 use super::types::{Number, Ty};
 
+/// What a function with errors names outside of it.
+#[derive(Default)]
+pub(super) struct Mentioned {
+    pub(super) constants: Vec<syn::ExprPath>,
+    pub(super) functions: Vec<syn::ExprPath>,
+}
+
 /// A local name of the function: a parameter, a `let`, the variable of a loop or of a pattern.
 #[derive(Debug)]
 pub(super) struct Local {

@@ -20,6 +20,7 @@ mod methods;
 mod named;
 mod names;
 mod numbers;
+mod parts;
 mod proved;
 mod replays;
 mod role;
@@ -42,7 +43,8 @@ use crate::codegen::launches;
 use attribute::Arguments;
 use errors::{Errors, error};
 use instances::Instance;
-use lower::{Mentioned, Suffix, Translated};
+use ir::Mentioned;
+use lower::{Suffix, Translated};
 use several::Calls;
 use types::{Shape, Types};
 
@@ -139,8 +141,8 @@ fn translated(
     }
     let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
     let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
-    let assumed = numbers::assumptions(arguments, &codegen::conditions(&function), &assumed);
-    let bare = numbers::bare(arguments, &codegen::conditions(&function), &bare);
+    let assumed = numbers::assumptions(arguments, &parts::conditions(&function), &assumed);
+    let bare = numbers::bare(arguments, &parts::conditions(&function), &bare);
     let callees = body.callees.into_iter().map(|(path, _)| path).collect();
     let calls = Calls { callees, is_ordered: body.is_ordered };
     Ok((quote!(#whole #numbers #assumed #bare), calls))

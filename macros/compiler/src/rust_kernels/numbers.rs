@@ -7,9 +7,9 @@ use syn::spanned::Spanned;
 use syn::{Attribute, ExprPath, ItemFn};
 
 use super::attribute::Arguments;
-use super::codegen::{conditions, type_beside};
 use super::ir::Function;
 use super::named::{Assumed, Named};
+use super::parts::{conditions, type_beside};
 use super::types::{Ty, Types};
 use crate::codegen::launches::private;
 

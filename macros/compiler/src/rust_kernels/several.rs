@@ -9,10 +9,10 @@ use syn::visit::{self, Visit};
 use syn::{ExprPath, FnArg, GenericParam, ItemFn, Pat, Safety};
 
 use super::attribute::Arguments;
-use super::codegen::{conditions, raw, type_beside, type_name, without_ours};
 use super::errors::{Errors, error};
 use super::instances::{Instance, Parameter, Values};
 use super::names;
+use super::parts::{conditions, raw, type_beside, type_name, without_ours};
 use crate::codegen::launches::private;
 use crate::codegen::many_arguments;
 use crate::text::text;

@@ -7,8 +7,8 @@ use syn::visit::Visit;
 use syn::{ItemConst, ItemFn, ItemUse, Type};
 
 use super::atomics;
-use super::codegen::conditions;
 use super::named;
+use super::parts::conditions;
 use super::written::{Alone, ReadsTypes};
 use crate::groups::peel;
 

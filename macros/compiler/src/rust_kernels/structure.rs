@@ -9,10 +9,10 @@ use syn::visit::Visit;
 use syn::{Attribute, ItemStruct, Meta, Token};
 
 use super::attribute::{Arguments, Inside};
-use super::codegen::{self, definitions, raw};
 use super::errors::{Errors, error};
 use super::lower::{Structure, structure};
 use super::numbers;
+use super::parts::{self, definitions, raw};
 use crate::codegen::launches::private;
 use crate::text::unraw;
 
@@ -143,8 +143,7 @@ fn beside(
         .map(|(_, field, member)| quote_spanned!(at=> (#field, ::core::mem::offset_of!(#name, #member))));
     let members = fields.iter().map(|(_, _, member)| member);
     let types = item.fields.iter().map(|field| &field.ty);
-    let (constants, named) =
-        (definitions(&private, &found.constants), codegen::named(&private, &found.named));
+    let (constants, named) = (definitions(&private, &found.constants), parts::named(&private, &found.named));
     // All of the type has the name's place, so that an error points at it.
     let check = format_ident!("PlainElementsOf{}", unraw(name), span = plain);
     let checked = quote_spanned! {plain=>

@@ -6,9 +6,9 @@ use quote::quote_spanned;
 use syn::{FnArg, ItemFn, ReturnType, Type};
 
 use super::attribute::Arguments;
-use super::codegen::{type_beside, type_name, without_ours};
 use super::definition::{declared, definition, made, parameters};
-use super::lower::Mentioned;
+use super::ir::Mentioned;
+use super::parts::{type_beside, type_name, without_ours};
 use super::role::Role;
 use crate::codegen::launches::private;
 use crate::codegen::many_arguments;

@@ -10,8 +10,8 @@ use syn::{
 };
 
 use super::atomics;
-use super::codegen::{conditions, type_beside};
 use super::ir::{LocalId, Unchecked};
+use super::parts::{conditions, type_beside};
 use crate::codegen::many_arguments;
 use crate::groups::peel_expr;
 use crate::text::{text, unraw};

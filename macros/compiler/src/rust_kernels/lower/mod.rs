@@ -29,7 +29,7 @@ use quote::ToTokens;
 use syn::{ExprPath, Lit};
 
 use super::errors::{Errors, error};
-use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop, Unchecked};
+use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop, Mentioned, Unchecked};
 use super::named::Assumed;
 use super::names::Names;
 use super::signature::{Parameter, Signature};
@@ -64,13 +64,6 @@ pub(super) struct Translated {
     pub(super) bare: Vec<(ExprPath, Span)>,
     /// The names that it uses in C++.
     pub(super) names: Names,
-}
-
-/// What a function with errors names outside of it.
-#[derive(Default)]
-pub(super) struct Mentioned {
-    pub(super) constants: Vec<ExprPath>,
-    pub(super) functions: Vec<ExprPath>,
 }
 
 /// Lowers a function whose signature was read. If it has errors, the result is what it names outside of it.
