@@ -21,6 +21,7 @@ mod rounds;
 mod running;
 mod source;
 mod tiles;
+mod too_little;
 mod types;
 mod unchecked;
 mod watched;

@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 use std::ptr;
 
-use super::dynamic::TooLittle;
 use super::fault::KernelFault;
+use super::too_little::TooLittle;
 use super::types::{RustType, StructLayout};
 
 /// Finds the source of a function that another calls. It is called when the sources are joined: constants

@@ -13,7 +13,7 @@ use super::module::{Form, Module, Takes};
 use super::types::Ty;
 
 /// The types of kernels, as far as these kernels use them, and how a thread's panic is caught.
-const STAND_INS: &str = include_str!("stand_ins.rs");
+const STAND_INS: &str = include_str!("stand_ins.txt");
 
 /// The file with these kernels.
 pub fn file(modules: &[Module]) -> String {

@@ -201,6 +201,7 @@ fn a_lane_that_does_not_exist_is_a_fault_on_a_gpu() {
         kernel.launch(stream.config(1, 40, 0), fails, lane, &x, &mut y).unwrap();
         let said = stream.synchronize().unwrap_err().to_string();
         assert!(said.starts_with("kernel `beyond` failed at "), "{said}");
-        assert_eq!(y.to_vec().unwrap(), [0; 40]);
+        // Its bytes were to be written by what has failed.
+        assert!(y.to_vec().is_err());
     }
 }
