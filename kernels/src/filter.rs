@@ -171,6 +171,10 @@ fn byte(value: f32) -> u8 {
 /// [`box_columns_u8`], stays below 2^32. It is exact in integers on every device. (A box blur of floats is
 /// [`blur_rows_f32`] and [`struct@blur_columns_f32`] with equal weights.)
 #[kernel]
+#[allow(
+    clippy::needless_range_loop,
+    reason = "NVRTC unrolls a loop over numbers further than one over elements"
+)]
 #[requires(radius <= 2047)]
 #[requires(sums.shape()[1..] == [rows as usize, columns as usize])]
 #[requires(sums.len() <= x.len())]

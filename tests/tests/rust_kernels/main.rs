@@ -3,6 +3,7 @@
 mod atomics;
 mod both;
 mod complex;
+#[allow(clippy::all, reason = "odd programs are what is tried")]
 mod corners;
 mod dynamic;
 mod elements;

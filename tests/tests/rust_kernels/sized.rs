@@ -61,6 +61,7 @@ pub(crate) fn tiled(block: Block, x: &[T], y: &mut Own<[f32]>) {
 
 /// The number and a type at the end of ranges, with nothing before it.
 #[kernel(T in [u8, i16], N in [3, 4])]
+#[allow(clippy::needless_range_loop, reason = "the ranges are what is tried")]
 pub(crate) fn ranged(i: Index, x: &[f32], y: &mut Out<[f32]>) {
     let Some(y) = y.get_mut(i) else { return };
     let first = &x[0..N];

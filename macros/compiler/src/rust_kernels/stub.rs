@@ -3,7 +3,8 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
-use syn::{FnArg, ItemFn, ReturnType, Type};
+use syn::visit::Visit;
+use syn::{ExprPath, FnArg, ItemFn, ReturnType, Type};
 
 use super::attribute::Arguments;
 use super::definition::{declared, definition, made, parameters};
@@ -63,7 +64,10 @@ fn function(item: &ItemFn, named: &Mentioned) -> TokenStream {
     }
     // rustc calls no import unused that the body names. As a value, a function for several types has none of them.
     let Mentioned { constants, functions } = named;
-    let functions = functions.iter().map(type_beside);
+    let mut inside = Inside(Vec::new());
+    inside.visit_block(&item.block);
+    let is_outside = |path: &&ExprPath| path.path.get_ident().is_none_or(|name| !inside.0.contains(&name));
+    let functions = functions.iter().filter(is_outside).map(type_beside);
     stub.block = syn::parse_quote_spanned!(at=> {
         #(let _ = #constants;)*
         #(let _ = ::core::marker::PhantomData::<#functions>;)*
@@ -72,6 +76,15 @@ fn function(item: &ItemFn, named: &Mentioned) -> TokenStream {
     quote_spanned! {at=>
         #[allow(dead_code, path_statements, reason = "a stub, in place of code with errors")]
         #stub
+    }
+}
+
+/// The functions inside of a function, of which nothing stands beside it.
+struct Inside<'a>(Vec<&'a Ident>);
+
+impl<'a> Visit<'a> for Inside<'a> {
+    fn visit_item_fn(&mut self, item: &'a ItemFn) {
+        self.0.push(&item.sig.ident);
     }
 }
 
