@@ -10,8 +10,8 @@ use std::fmt;
 use std::ops;
 use std::rc::Rc;
 
-use super::dynamic::Dynamic;
 use super::fault;
+use super::given::Dynamic;
 use super::launch;
 use super::native::{BlockIndex, Index};
 use super::running::Running;

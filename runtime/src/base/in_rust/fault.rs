@@ -5,8 +5,8 @@ use std::fmt;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
+use super::given::TooLittle;
 use super::running::Running;
-use super::too_little::TooLittle;
 use crate::base::unwind::panic_message;
 
 /// What a thread of a kernel has ended with: an index out of bounds, an overflow, an assertion.

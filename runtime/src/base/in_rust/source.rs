@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 use std::ptr;
 
 use super::fault::KernelFault;
-use super::too_little::TooLittle;
+use super::given::TooLittle;
 use super::types::{RustType, StructLayout};
 
 /// Finds the source of a function that another calls. It is called when the sources are joined: constants

@@ -9,8 +9,8 @@ use std::slice::SliceIndex;
 
 use super::any::AnyArray;
 use super::blocks::{Block, Shared, sealed};
-use super::dynamic::Dynamic;
 use super::fault;
+use super::given::Dynamic;
 use super::launch;
 use super::native::{BlockIndex, Index, Out, Own};
 use super::race::Memory;
