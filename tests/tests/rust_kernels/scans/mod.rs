@@ -206,6 +206,7 @@ fn a_block_of_a_gpu_ends_after_a_fault_in_a_scan() {
         assert!(y.to_vec().is_err());
         // The kernel and the device go on.
         let x = DeviceBuf::from_slice(&device, &[1_u32; 64]).unwrap();
+        let mut y = DeviceBuf::<u32>::zeroed(&device, 64).unwrap();
         kernel.launch(stream.config(1, 64, 0), &x, &mut y).unwrap();
         assert!(y.to_vec().unwrap().iter().all(|&y| y > 0));
     }
