@@ -91,7 +91,7 @@ fn one_problem_is_one_error() {
         ("in-rust-launch-of-a-device-function", 2),
         ("in-rust-index-passed", 2),
         ("in-rust-unknown-helper", 2),
-        ("in-rust-in-an-impl", 4),
+        ("in-rust-in-an-impl", 6),
         ("in-rust-instance-absent", 2),
         ("in-rust-changed-by-parts", 2),
         ("in-rust-element-of-a-phase", 3),
