@@ -23,7 +23,7 @@ use crate::groups::peel_expr;
 /// rustc has judged the function itself, so this one says nothing of the same code.
 pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStream) -> Option<TokenStream> {
     let ParameterKind::Block(_) = signature.parameters.first()?.kind else { return None };
-    // Who promises something promises it of threads. Of atomics the order of all accesses may be seen.
+    // `unsafe` promises something of each thread, and atomics may show the order of all accesses.
     let names = Words::of(item.to_token_stream()).names;
     if names.iter().any(|name| name == "unsafe" || name.starts_with("Atomic")) {
         return None;

@@ -14,7 +14,7 @@ use super::running::Running;
 /// that is read in order gives.
 const LARGEST: usize = 64;
 
-/// Who shares the elements.
+/// The threads that share the elements.
 pub trait Share {
     /// What the loop gives.
     type At;

@@ -259,7 +259,7 @@ impl Lower<'_> {
             ("len", Shape::Slice(_) | Shape::Array(..) | Shape::Elements { .. } | Shape::Named(_), 0) => {
                 (one(Method::Len, receiver, arguments), usize)
             }
-            // That of a constant, or of what a function gives, which rustc alone knows.
+            // rustc alone knows the type of a constant, and of what a function gives.
             ("len", Shape::Unknown(unknown), 0) if unknown.foreign => {
                 (one(Method::Len, receiver, arguments), usize)
             }
