@@ -14,6 +14,7 @@ mod random;
 mod refused;
 mod scans;
 mod scatter;
+mod shifts;
 mod sized;
 mod tiles;
 mod typed;
