@@ -5,6 +5,7 @@ mod atomics;
 mod blocks;
 mod dynamic;
 mod fetched;
+mod halo;
 mod harness;
 mod jumps;
 mod kernels;

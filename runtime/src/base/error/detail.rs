@@ -525,7 +525,7 @@ pub enum Detail {
     },
     /// The threads of a launch are not one for each element of a parameter.
     #[error(
-        "the launch <<<{}, {}>>> of kernel `{kernel}` has not one thread for each element of `{parameter}`\n  \
+        "the launch <<<{}, {}>>> of kernel `{kernel}` does not have one thread for each element of `{parameter}`\n  \
          note: {}\n  help: {}",
         extent(grid),
         extent(block),

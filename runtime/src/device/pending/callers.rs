@@ -64,6 +64,9 @@ impl Callers {
             (Some(DriverDetail::HostBody(message)), Some(caller)) => {
                 Detail::HostBody { kernel: caller.what, message: message.clone() }
             }
+            (Some(DriverDetail::KernelFault(fault)), Some(caller)) => {
+                Detail::KernelFault { kernel: caller.what, fault: Box::new(fault.clone()) }
+            }
             (Some(DriverDetail::Unwritten(unwritten)), Some(caller)) => unwritten.by(caller.what),
             (Some(&DriverDetail::Race { writes, earlier, earlier_writes }), _) => Detail::Race {
                 earlier: Box::new(touch(earlier, earlier_writes)),
