@@ -1,4 +1,5 @@
-//! What those write in a kernel in Rust who know CUDA C++: one error, whose help depends on what runs the code.
+//! What those write in a kernel in Rust who know CUDA C++: one error, whose help depends on what runs the
+//! code.
 
 use thalweg_compiler::rust_kernels::Role;
 

@@ -179,8 +179,8 @@ impl<T> View<T> {
     ///
     /// # Safety
     /// The elements are `Pod`. It is called on the simulated device only, while that executes the launch that
-    /// this view was made for; or the view is [within](Self::within) copies, which stay as long as that launch
-    /// runs on the host. The borrow ends with the launch.
+    /// this view was made for; or the view is [within](Self::within) copies, which stay as long as that
+    /// launch runs on the host. The borrow ends with the launch.
     #[inline]
     pub unsafe fn slice(&self) -> &[T] {
         // SAFETY: the view lies in one live allocation of the simulated device (checked when the view was

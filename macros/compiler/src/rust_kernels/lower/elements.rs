@@ -32,7 +32,7 @@ impl Lower<'_> {
         self.report(index, "TW0904", &message, &[self.its_own()], &help)
     }
 
-    /// Refuses an index of the thread's own element, which has none: `y[j]` after `let Some(y) = y.get_mut(i)`.
+    /// Refuses an index of the thread's own element: `y[j]` after `let Some(y) = y.get_mut(i)`.
     pub(super) fn no_index_of_element(&mut self, index: &ExprIndex, base: &ir::Expr) -> Lowered<()> {
         let Shape::Ref(element, true) = *self.types.shape(base.ty) else { return Ok(()) };
         let of = match self.types.shape(element) {

@@ -1,5 +1,5 @@
-//! What those write who know CUDA C++: its names, its functions and its barrier. The help says what a kernel in
-//! Rust has in their place.
+//! What those write who know CUDA C++: its names, its functions and its barrier. The help says what a kernel
+//! in Rust has in their place.
 
 use syn::{Expr, ExprMethodCall, Ident};
 

@@ -19,6 +19,7 @@ mod patterns;
 mod phases;
 mod scans;
 mod scope;
+mod shared_arrays;
 mod shared_slices;
 mod statements;
 mod structures;

@@ -10,8 +10,8 @@ use crate::base::in_rust::blocks::sealed::Element;
 /// `AtomicU32` and its like.
 ///
 /// It has the methods of those. One thread of the host runs all threads of a block, so that it needs no atomic
-/// instruction there, and every order is the same. A method that reads the number panics if nothing has written
-/// one.
+/// instruction there, and every order is the same. A method that reads the number panics if nothing has
+/// written one.
 pub struct SharedAtomic<T> {
     number: Cell<T>,
     /// The element that it is, until it is written.

@@ -1,5 +1,5 @@
-//! What threads of a block have in common: arrays in shared memory, and the values that they may have from each
-//! other.
+//! What threads of a block have in common: arrays in shared memory, and the values that they may have from
+//! each other.
 
 use std::array;
 use std::fmt;
@@ -11,8 +11,8 @@ use sealed::Element;
 /// The byte that shared memory is made of until it is filled: NaN in floats, and no likely integer.
 const UNDEFINED: u8 = 0xff;
 
-/// An array in the shared memory of a block. All threads read it, and [`Block::fill`](super::Block::fill) writes it. One of atomics is
-/// changed by all of them.
+/// An array in the shared memory of a block. All threads read it, and [`Block::fill`](super::Block::fill)
+/// writes it. One of atomics is changed by all of them.
 pub struct Shared<A: SharedArray>(pub(in super::super) Box<A::Held>);
 
 impl<A: SharedArray> ops::Deref for Shared<A> {
