@@ -111,6 +111,7 @@
 //!
 //! "The same bits" does not include the payload of a NaN, which differs from machine to machine.
 
+mod box_blur;
 mod elementwise;
 mod filter;
 mod finance;
@@ -143,9 +144,9 @@ pub use matrix::{matmul, transpose};
 pub use stencil::{jacobi, stencil_3, stencil_5};
 
 // Images.
+pub use box_blur::{box_columns_u8, box_rows_u8};
 pub use filter::{
-    blur_columns_f32, blur_columns_u8, blur_rows, blur_rows_f32, blur_rows_u8, box_columns_u8, box_rows_u8,
-    gaussian, sobel_f32, sobel_u8,
+    blur_columns_f32, blur_columns_u8, blur_rows, blur_rows_f32, blur_rows_u8, gaussian, sobel_f32, sobel_u8,
 };
 pub use image::{grayscale, luma};
 pub use normalize::{normalize_chw, normalize_hwc};

@@ -26,7 +26,7 @@ const AT_ONCE: usize = 8;
 /// row has fewer than `k` columns, the rest is `-inf` with the index `u32::MAX`, after everything else.
 /// `k` goes from 1 to 1,024.
 ///
-/// With [`top_k_merge`] the rows may be longer than the GPU's memory, a chunk being some of their
+/// With [`struct@top_k_merge`] the rows may be longer than the GPU's memory, a chunk being some of their
 /// columns:
 ///
 /// ```
