@@ -65,6 +65,7 @@ pub fn normalize_hwc(i: Index, channels: u32, mean: &[f32], deviation: &[f32], x
 /// channels of 4 pixels, which lie side by side in `x`. One block a tile is best, the pixels along x, the channels along
 /// y and the images along z. Any grid does all of the work.
 #[kernel(threads = 256)]
+#[allow(clippy::needless_range_loop, reason = "a number is a channel and a place in several arrays")]
 #[requires(y.len() <= x.len())]
 #[requires(y.shape()[1..] == [channels as usize, pixels as usize])]
 #[requires(channels as usize <= mean.len())]

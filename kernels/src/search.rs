@@ -81,6 +81,7 @@ const AT_ONCE: usize = 8;
 /// only those that pass the `k`-th of those before: scores in no particular order are fastest, and scores that rise
 /// along the row are slowest. Few rows leave most of the GPU idle.
 #[kernel]
+#[allow(clippy::needless_range_loop, reason = "a number is a place in an array, a column and a bit")]
 #[requires(values.shape() == indices.shape())]
 #[requires(0 < values.shape()[1] && values.shape()[1] <= 1024)]
 #[requires(values.shape()[0].saturating_mul(columns as usize) <= scores.len())]
