@@ -170,7 +170,8 @@ macro_rules! on_each_device {
     )*};
 }
 
-/// Checks what is said of a thread of a launch by hand that has failed. A GPU tells the file and the line alone.
+/// Checks what is said of a thread of a launch by hand that has failed. A GPU tells the file and the line
+/// alone.
 #[track_caller]
 pub fn assert_said(device: &Device, text: &str, file: &str, by_simulated: &[&str]) {
     assert!(text.contains(&format!("{file}:")), "{text}");

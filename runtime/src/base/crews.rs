@@ -4,8 +4,8 @@
 //! pool. One of these may run another pipeline on the same device, and so wait for the very body below it on
 //! the stack. And if all threads of the pool wait for the device, the body's own tasks would find no thread.
 //! So each body has a pool to itself while it runs, a crew: its tasks stay among themselves, and the caller
-//! sleeps. In a pool that two bodies shared, a body that waits for a task might have the other body on its own
-//! stack, and bodies that meet would need as many threads as there are bodies.
+//! sleeps. In a pool that two bodies shared, a body that waits for a task might have the other body on its
+//! own stack, and bodies that meet would need as many threads as there are bodies.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -84,7 +84,8 @@ impl Crews {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a body that begins, and an idle crew or a new one. `None` if the system gives no threads.
+    /// The number of a body that begins, and an idle crew or a new one. `None` if the system gives no
+    /// threads.
     fn begin(&self) -> (u64, Option<ThreadPool>) {
         let mut state = self.state();
         while let Some(left) = state.until_turn().filter(|_| self.takes_turns) {
@@ -122,7 +123,8 @@ impl Crews {
     /// Runs a body and waits for it.
     pub(crate) fn run(&self, body: Body) -> thread::Result<()> {
         let (number, crew) = self.begin();
-        // If the system gives no threads, the body runs on the caller's thread, and may not wait there either.
+        // If the system gives no threads, the body runs on the caller's thread, and may not wait there
+        // either.
         let Some(crew) = crew else {
             let outcome = run_here(body);
             self.end(number, None);
@@ -133,7 +135,8 @@ impl Crews {
         outcome
     }
 
-    /// Runs a body on a crew, or on another one if that has no thread. The result is the crew that has run it.
+    /// Runs a body on a crew, or on another one if that has no thread. The result is the crew that has run
+    /// it.
     fn run_on(&self, mut crew: ThreadPool, body: Body) -> (thread::Result<()>, ThreadPool) {
         let (done, result) = mpsc::sync_channel::<Result<(), Box<dyn Any + Send>>>(1);
         // Whoever takes the body first carries it out.
@@ -162,8 +165,8 @@ impl Crews {
 }
 
 impl State {
-    /// The time until another body may begin: as long as one is running that has begun lately. `None` if it may
-    /// begin now.
+    /// The time until another body may begin: as long as one is running that has begun lately. `None` if it
+    /// may begin now.
     fn until_turn(&self) -> Option<Duration> {
         let left = |(_, since): &(u64, Instant)| PATIENCE.checked_sub(since.elapsed());
         self.running.iter().filter_map(left).filter(|left| !left.is_zero()).min()

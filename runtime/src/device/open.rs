@@ -1,4 +1,5 @@
-//! How to get a [`Device`]: a GPU by its index or by another library's context, the CPU, or the simulated device.
+//! How to get a [`Device`]: a GPU by its index or by another library's context, the CPU, or the simulated
+//! device.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -19,9 +20,9 @@ use crate::driver::Driver;
 impl Device {
     /// The first CUDA GPU, or the simulated device if there is no CUDA driver or no GPU.
     ///
-    /// The environment variable `THALWEG_DEVICE` overrides this choice: `cpu`, `sim`, `cuda` for the first GPU,
-    /// or `cuda:N` for GPU `N`. The value `auto` and an empty value count as not set, and spaces around the
-    /// value are ignored.
+    /// The environment variable `THALWEG_DEVICE` overrides this choice: `cpu`, `sim`, `cuda` for the first
+    /// GPU, or `cuda:N` for GPU `N`. The value `auto` and an empty value count as not set, and spaces around
+    /// the value are ignored.
     ///
     /// ```
     /// use thalweg::Device;
@@ -35,7 +36,8 @@ impl Device {
     /// # Errors
     /// [`ErrorKind::Environment`] if `THALWEG_DEVICE` names no device or one that does not exist, if the
     /// driver is too old, if `THALWEG_CALIBRATION` names a file that is no calibration, or if
-    /// `THALWEG_CPU_THREADS` is no number of threads. [`ErrorKind::Driver`] if the driver refuses the GPU. A machine without any GPU is no error.
+    /// `THALWEG_CPU_THREADS` is no number of threads. [`ErrorKind::Driver`] if the driver refuses the GPU. A
+    /// machine without any GPU is no error.
     pub fn open() -> Result<Self> {
         match std::env::var("THALWEG_DEVICE") {
             Ok(value) => Self::named(&value),
@@ -128,13 +130,13 @@ impl Device {
         Ok(device)
     }
 
-    /// The CPU as a device, with all cores that the process may use, or as many threads as `THALWEG_CPU_THREADS`
-    /// says. Kernels run their host bodies, in real time.
+    /// The CPU as a device, with all cores that the process may use, or as many threads as
+    /// `THALWEG_CPU_THREADS` says. Kernels run their host bodies, in real time.
     ///
-    /// Operations are carried out by the threads that wait for them, and kernels on threads that all such devices
-    /// of the process share. Each call makes a device of its own. Nothing is checked here that a GPU does not
-    /// check, either: races are found on the [simulated device](Self::simulated). The limits of launches are those
-    /// of an H200, so that what runs here runs there.
+    /// Operations are carried out by the threads that wait for them, and kernels on threads that all such
+    /// devices of the process share. Each call makes a device of its own. Nothing is checked here that a GPU
+    /// does not check, either: races are found on the [simulated device](Self::simulated). The limits of
+    /// launches are those of an H200, so that what runs here runs there.
     ///
     /// ```
     /// use thalweg::Device;
@@ -146,8 +148,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Environment`] if `THALWEG_CPU_THREADS` is no number of threads, or if `THALWEG_CALIBRATION`
-    /// names a file that is no [calibration](Self::calibration).
+    /// [`ErrorKind::Environment`] if `THALWEG_CPU_THREADS` is no number of threads, or if
+    /// `THALWEG_CALIBRATION` names a file that is no [calibration](Self::calibration).
     pub fn cpu() -> Result<Self> {
         Self::cpu_with(CpuOptions::default())
     }

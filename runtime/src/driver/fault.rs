@@ -1,4 +1,5 @@
-//! Errors with CUDA's codes, for the devices whose memory is the host's, and failures that wait to be reported.
+//! Errors with CUDA's codes, for the devices whose memory is the host's, and failures that wait to be
+//! reported.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};

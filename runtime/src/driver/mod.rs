@@ -256,8 +256,8 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()>;
 
     /// Compiles and loads the kernel's module for this device if that was not done yet, and finds the kernel
-    /// in it, fully loaded: the first launch must not load anything. A kernel with symbols, or in Rust, gets a
-    /// module of its own each time.
+    /// in it, fully loaded: the first launch must not load anything. A kernel with symbols, or in Rust, gets
+    /// a module of its own each time.
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error>;
     /// Unloads a module that a function had to itself.
     /// # Safety
@@ -285,8 +285,8 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         Some(Vec::new())
     }
 
-    /// Whether the device makes progress by itself, so that the host may ask how far it is. A device on the host
-    /// makes progress while the host waits.
+    /// Whether the device makes progress by itself, so that the host may ask how far it is. A device on the
+    /// host makes progress while the host waits.
     fn polls(&self) -> bool {
         !self.info().kind.is_on_host()
     }

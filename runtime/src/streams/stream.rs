@@ -176,8 +176,8 @@ impl Stream {
         Ok(Self::of(StreamCore::lent(device, raw, Keep(Box::new(keep)))))
     }
 
-    /// The stream as a `CUstream`, for other libraries; `None` on the CPU and the simulated device. Operations that they
-    /// enqueue follow the stream's order; declare the buffers that they use with
+    /// The stream as a `CUstream`, for other libraries; `None` on the CPU and the simulated device.
+    /// Operations that they enqueue follow the stream's order; declare the buffers that they use with
     /// [`note_write`](Self::note_write).
     pub fn raw(&self) -> Option<*mut c_void> {
         let raw = std::ptr::with_exposed_provenance_mut(self.core.raw.0 as usize);

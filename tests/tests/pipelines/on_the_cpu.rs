@@ -1,5 +1,5 @@
-//! The CPU as a device: how it is chosen, what it says of itself, and what it refuses. What pipelines compute there
-//! is in the tests of `on_every_device!`.
+//! The CPU as a device: how it is chosen, what it says of itself, and what it refuses. What pipelines compute
+//! there is in the tests of `on_every_device!`.
 
 use std::process::Command;
 use std::sync::mpsc;

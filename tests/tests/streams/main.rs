@@ -1,5 +1,5 @@
-//! Streams, events and the rest by hand: what each does, on the simulated device, on the CPU and, if that is asked
-//! for, on a GPU.
+//! Streams, events and the rest by hand: what each does, on the simulated device, on the CPU and, if that is
+//! asked for, on a GPU.
 
 mod attacks;
 mod basics;

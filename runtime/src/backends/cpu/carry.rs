@@ -29,8 +29,8 @@ pub(super) struct Hands {
 /// The pools of the process's CPU devices, one for each number of threads.
 static POOLS: Mutex<Vec<&'static Crews>> = Mutex::new(Vec::new());
 
-/// The pool of this size. Bodies on it take turns: each has all of its threads, so there are never more threads at
-/// work than were asked for.
+/// The pool of this size. Bodies on it take turns: each has all of its threads, so there are never more
+/// threads at work than were asked for.
 fn pool(threads: usize) -> &'static Crews {
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pool) = pools.iter().find(|pool| pool.threads() == threads) {
@@ -60,8 +60,8 @@ impl Hands {
     /// Carries out work that was taken from a stream, on the calling thread and the device's.
     ///
     /// # Safety
-    /// The memory of the action stays allocated until this returns, and nothing that conflicts with it accesses
-    /// it meanwhile. All addresses have their provenance exposed.
+    /// The memory of the action stays allocated until this returns, and nothing that conflicts with it
+    /// accesses it meanwhile. All addresses have their provenance exposed.
     pub(super) unsafe fn carry_out(&self, action: Action, tag: Tag) -> DriverResult<()> {
         match action {
             Action::Copy { to, from, bytes } => {

@@ -234,8 +234,8 @@ impl Driver for Cpu {
             | Command::Launch(_)
             | Command::Host { .. }
             | Command::Signal(_)) => {
-                // The work is planned before the lock is taken. If it is refused, it is dropped after the lock is
-                // released: host bodies and functions are code that is not this module's.
+                // The work is planned before the lock is taken. If it is refused, it is dropped after the
+                // lock is released: host bodies and functions are code that is not this module's.
                 let Some(planned) = work::planned(command, &mut std::iter::empty())? else { return Ok(()) };
                 let mut state = self.state();
                 state.check(&planned, stream)?;

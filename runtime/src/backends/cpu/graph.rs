@@ -1,5 +1,5 @@
-//! Graphs: a launch enqueues the nodes one after another, in the order in which they were recorded, which is one
-//! that the graph allows.
+//! Graphs: a launch enqueues the nodes one after another, in the order in which they were recorded, which is
+//! one that the graph allows.
 
 use super::device::Cpu;
 use super::wait::release;

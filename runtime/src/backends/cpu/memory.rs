@@ -54,8 +54,8 @@ pub(super) struct Allocations {
     taken: u64,
 }
 
-/// Allocations of at least so many bytes ask the system first whether it has them. Until they are touched it gives
-/// them in any case.
+/// Allocations of at least so many bytes ask the system first whether it has them. Until they are touched it
+/// gives them in any case.
 const LARGE: usize = 64 << 20;
 
 /// The zeroed bytes of a new allocation. It is made without a lock, since it may take a while.
@@ -123,7 +123,8 @@ impl Allocations {
         Some(allocation.block)
     }
 
-    /// Notes that the caller has no more use for the allocation that begins there, although it cannot be freed.
+    /// Notes that the caller has no more use for the allocation that begins there, although it cannot be
+    /// freed.
     pub(super) fn give_up(&mut self, start: usize) {
         if let Some(allocation) = self.all.get_mut(&start) {
             allocation.given_up = true;
@@ -174,7 +175,8 @@ impl Allocations {
 impl Drop for Allocations {
     fn drop(&mut self) {
         for (_, allocation) in std::mem::take(&mut self.all) {
-            // Page-locked memory that the caller never freed may still be used by the caller as ordinary memory.
+            // Page-locked memory that the caller never freed may still be used by the caller as ordinary
+            // memory.
             if allocation.place == Place::Pinned && !allocation.given_up {
                 std::mem::forget(allocation.block);
             }

@@ -22,9 +22,9 @@ pub struct CpuOptions {
 }
 
 impl CpuOptions {
-    /// The number of threads on which kernels run. More than the process has cores are allowed, and take turns
-    /// on these. Without it `THALWEG_CPU_THREADS` counts, and without that the cores that the process may use:
-    /// its affinity and the quota of its cgroup are heeded.
+    /// The number of threads on which kernels run. More than the process has cores are allowed, and take
+    /// turns on these. Without it `THALWEG_CPU_THREADS` counts, and without that the cores that the process
+    /// may use: its affinity and the quota of its cgroup are heeded.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: Some(threads), ..self }
     }

@@ -84,8 +84,8 @@ impl Stream {
         matches!(head.step, Step::Work(_)).then_some(head.sequence)
     }
 
-    /// Completes commands at the head of the queue that are no work to be carried out: records, waits that are
-    /// over, and work that is skipped, which goes to `skipped`. Returns whether there was any.
+    /// Completes commands at the head of the queue that are no work to be carried out: records, waits that
+    /// are over, and work that is skipped, which goes to `skipped`. Returns whether there was any.
     pub(super) fn settle(&mut self, skipped: &mut Vec<Action>) -> bool {
         let before = self.completed;
         while self.running.is_none() && self.settle_head(skipped) {}

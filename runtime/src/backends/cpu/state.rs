@@ -209,8 +209,8 @@ impl State {
         record: &Arc<Record>,
         tag: Tag,
     ) -> DriverResult<()> {
-        // A failure that the host has been told of is over: the stream that failed works again, and so does its
-        // event.
+        // A failure that the host has been told of is over: the stream that failed works again, and so does
+        // its event.
         let is_over = |failure: &Arc<Failure>| failure.pending().is_ok();
         match record.outcome.get() {
             Some(outcome) if outcome.failure.as_ref().is_none_or(is_over) => Ok(()),
@@ -282,7 +282,8 @@ impl State {
         Some(Next { stream: handle, tag, action })
     }
 
-    /// The stream whose first command must be carried out before `stream` can go on; `None` if a thread is at it.
+    /// The stream whose first command must be carried out before `stream` can go on; `None` if a thread is at
+    /// it.
     pub(super) fn needed(&self, mut stream: u64) -> Option<u64> {
         // A wait is for an earlier record, so this comes to an end.
         loop {

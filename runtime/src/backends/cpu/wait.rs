@@ -9,8 +9,8 @@ use crate::base::error::DriverError;
 use crate::base::unwind::contain;
 use crate::driver::{DriverResult, RawStream, fault};
 
-/// What a thread waits for. A function on the host may wait for what this thread does next. So a thread carries
-/// out those only that it waits for.
+/// What a thread waits for. A function on the host may wait for what this thread does next. So a thread
+/// carries out those only that it waits for.
 #[derive(Clone, Copy)]
 enum For {
     /// A stream, by its handle.
@@ -70,8 +70,8 @@ impl Cpu {
         drop(self.settled(state));
     }
 
-    /// Carries out commands until `is_done`. Threads that find nothing that could begin sleep until another thread
-    /// has carried out a command.
+    /// Carries out commands until `is_done`. Threads that find nothing that could begin sleep until another
+    /// thread has carried out a command.
     fn wait_until<'a>(
         &'a self,
         call: &'static str,
@@ -119,12 +119,12 @@ impl Cpu {
     fn carry_out<'a>(&'a self, state: MutexGuard<'a, State>, next: Next) -> MutexGuard<'a, State> {
         let Next { stream, tag, action } = next;
         drop(state);
-        // SAFETY: the ranges were checked to lie in live allocations of this device when the command was enqueued,
-        // whose provenance is exposed. `State::free` refuses to free them as long as a stream has the command, and
-        // `running` of its stream has it until `finish`. Memory that copies are redirected to stays as long by the
-        // promise of `redirect`, which also exposed it. A command that conflicts with this one is on the same
-        // stream, or was made to wait for it, by the promise of `enqueue`; so no other thread carries it out now.
-        // And the host does not access the memory before it has waited.
+        // SAFETY: the ranges were checked to lie in live allocations of this device when the command was
+        // enqueued, whose provenance is exposed. `State::free` refuses to free them as long as a stream has
+        // the command, and `running` of its stream has it until `finish`. Memory that copies are redirected
+        // to stays as long by the promise of `redirect`, which also exposed it. A command that conflicts with
+        // this one is on the same stream, or was made to wait for it, by the promise of `enqueue`; so no
+        // other thread carries it out now. And the host does not access the memory before it has waited.
         let result = unsafe { self.hands.carry_out(action, tag) };
         let mut state = self.state();
         state.finish(stream, result);
@@ -135,8 +135,8 @@ impl Cpu {
     }
 }
 
-/// Releases the lock, and drops the work that will not be carried out. Dropping a host body drops everything that
-/// it has captured, which may call this device, and may panic.
+/// Releases the lock, and drops the work that will not be carried out. Dropping a host body drops everything
+/// that it has captured, which may call this device, and may panic.
 pub(super) fn release(mut state: MutexGuard<'_, State>) {
     let skipped = std::mem::take(&mut state.skipped);
     drop(state);

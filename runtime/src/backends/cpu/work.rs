@@ -36,8 +36,8 @@ pub(super) enum Action {
         pattern: Vec<u8>,
         bytes: usize,
     },
-    /// `is_small`: it waits for nothing, uses one thread, and is over so soon that the thread that waits for it
-    /// had better run it.
+    /// `is_small`: it waits for nothing, uses one thread, and is over so soon that the thread that waits for
+    /// it had better run it.
     Body {
         body: HostBody,
         is_small: bool,
@@ -83,8 +83,8 @@ impl Deref for Spans {
 /// An address and the memory that it must be in.
 type End = (usize, Place);
 
-/// The work of a command; `None` for one of no bytes, and for a command that only orders others. `bodies` are the
-/// remaining host bodies of a graph's launches.
+/// The work of a command; `None` for one of no bytes, and for a command that only orders others. `bodies` are
+/// the remaining host bodies of a graph's launches.
 pub(super) fn planned(
     command: Command<'_>,
     bodies: &mut impl Iterator<Item = HostBody>,
@@ -167,12 +167,13 @@ fn accessed(accesses: &[Access], place: Option<Place>) -> Spans {
 /// Set in the handle of a kernel in Rust, beside its address, whose lowest bits are 0.
 pub(super) const IN_RUST: u64 = 1;
 
-/// The most threads of a small launch, and the most bytes that it accesses: what one thread of the host does in
-/// some ten microseconds, which is what it takes to wake others.
+/// The most threads of a small launch, and the most bytes that it accesses: what one thread of the host does
+/// in some ten microseconds, which is what it takes to wake others.
 const FEW_THREADS: u64 = 4096;
 const FEW_BYTES: usize = 256 << 10;
 
-/// Whether a launch is small. The body of a kernel that is not in Rust is any code: it may use rayon, or block.
+/// Whether a launch is small. The body of a kernel that is not in Rust is any code: it may use rayon, or
+/// block.
 fn is_small(launch: &RawLaunch<'_>) -> bool {
     let threads = volume(launch.grid).saturating_mul(volume(launch.block));
     launch.function.handle & IN_RUST != 0

@@ -84,8 +84,8 @@ pub(crate) fn asked(body: impl FnOnce()) -> Option<Unwritten> {
 /// promises are kept; elsewhere this is the body.
 ///
 /// # Safety
-/// It is used on devices whose memory is the host's, which call the body while they execute the launch that all
-/// arguments were made for. `body` may be called more than once, and stays within `accesses`.
+/// It is used on devices whose memory is the host's, which call the body while they execute the launch that
+/// all arguments were made for. `body` may be called more than once, and stays within `accesses`.
 #[doc(hidden)]
 pub unsafe fn whole_body(
     grid: Grid,

@@ -40,8 +40,8 @@ thread_local! {
     static IS_ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `work`, whose launches have the calling thread alone: for launches that are so small that waking another
-/// thread would take longer.
+/// Calls `work`, whose launches have the calling thread alone: for launches that are so small that waking
+/// another thread would take longer.
 pub(crate) fn alone<R>(work: impl FnOnce() -> R) -> R {
     struct Before(bool);
     impl Drop for Before {

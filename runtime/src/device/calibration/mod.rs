@@ -1,9 +1,9 @@
 //! Calibrations: the rates and latencies of a device, measured once and kept.
 //!
 //! A simulated device has a [`DeviceModel`]. A GPU is measured ([`measure`]) when a run first has a choice to
-//! make that depends on it, which takes a few tenths of a second, and so is the CPU. The result is kept in a file
-//! ([`mod@file`]) beside the compiled kernels, one for each GPU and driver. If that cannot be done, the figures of
-//! [`DeviceModel::h200`] are used. Nothing but speed depends on them.
+//! make that depends on it, which takes a few tenths of a second, and so is the CPU. The result is kept in a
+//! file ([`mod@file`]) beside the compiled kernels, one for each GPU and driver. If that cannot be done, the
+//! figures of [`DeviceModel::h200`] are used. Nothing but speed depends on them.
 
 mod file;
 mod measure;

@@ -18,8 +18,8 @@ use crate::observe::watch;
 /// the device reaches them.
 const STAGED_SLOT_BYTES: usize = 4 << 20;
 
-/// The largest staging slot of a device on the host, where the CPU does everything: three slots and their copies
-/// fit its caches.
+/// The largest staging slot of a device on the host, where the CPU does everything: three slots and their
+/// copies fit its caches.
 const SLOT_BYTES_ON_HOST: usize = 2 << 20;
 
 /// A run of at most so many bytes is one chunk, whatever the device is like.

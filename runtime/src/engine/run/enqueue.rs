@@ -154,9 +154,9 @@ impl Enqueue<'_> {
         self.operation.chunk
     }
 
-    /// The stream to enqueue on, a `CUstream`; `None` on the CPU and the simulated device. It belongs to this operation
-    /// for the duration of the call: do not keep it, except in a [`state`](Self::state), which exists once
-    /// for each stream.
+    /// The stream to enqueue on, a `CUstream`; `None` on the CPU and the simulated device. It belongs to this
+    /// operation for the duration of the call: do not keep it, except in a [`state`](Self::state), which
+    /// exists once for each stream.
     ///
     /// The device's context is current when this returns.
     pub fn cuda_stream(&self) -> Option<*mut c_void> {
@@ -204,8 +204,8 @@ impl Enqueue<'_> {
         Ok(())
     }
 
-    /// Enqueues the routine's work on the CPU or the simulated device: calls `body` when the stream reaches it, with
-    /// slices for `memory`, a tuple of the routine's arguments.
+    /// Enqueues the routine's work on the CPU or the simulated device: calls `body` when the stream reaches
+    /// it, with slices for `memory`, a tuple of the routine's arguments.
     ///
     /// # Errors
     /// The device is a GPU ([`ErrorKind::Misuse`]); two of `memory` overlap and one is written
