@@ -1,9 +1,8 @@
-//! Calls: of `#[device]` functions, closures, methods and the few macros that kernels have.
+//! Calls: of `#[device]` functions, closures and methods.
 
-use proc_macro2::Span;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, ExprPath, GenericArgument, Lit, Macro, Pat};
-use syn::{PathArguments, Stmt, Type};
+use syn::{Expr, ExprCall, ExprClosure, ExprField, ExprIndex, ExprMethodCall, ExprPath, GenericArgument};
+use syn::{Pat, PathArguments, Stmt, Type};
 
 use super::context::{Level, Owner};
 use super::literals::bare;
@@ -32,6 +31,9 @@ impl Lower<'_> {
                 let help = "write it as a loop, with an array for what is still to be done";
                 return Err(self.report(name, "TW0909", &message, &notes, help));
             }
+        }
+        if path.qself.is_some() {
+            return Err(self.absent(path, "a call by way of a type", "name the function by its path"));
         }
         if let Some(found) = self.associated(path, call)? {
             return Ok(found);
@@ -69,6 +71,7 @@ impl Lower<'_> {
             None => Vec::new(),
         };
         let item = self.callee(&plain);
+        self.pins.function(call);
         let types = arguments.iter().map(|argument| match argument.kind {
             Kind::Bare(_) => None,
             _ => Some(argument.ty),
@@ -168,7 +171,7 @@ impl Lower<'_> {
         let Some(number) = Number::named(ty) else { return Ok(None) };
         match (number.is_half(), before) {
             (true, _) => self.half_before(path, number),
-            (false, []) => {}
+            (false, []) => self.pins.of_number(call, number),
             (false, _) => return Ok(None),
         }
         let mut arguments = self.values(&call.args)?;
@@ -251,6 +254,7 @@ impl Lower<'_> {
         let arguments = self.values(&call.args)?;
         let name = call.method.to_string();
         let shape = self.types.shape(self.types.value(receiver.ty)).clone();
+        self.pin(call, &receiver, &shape);
         let usize = self.types.number(Number::Usize);
         let one = |method: Method, receiver: ir::Expr, arguments| {
             Kind::Method(method, Box::new(receiver), arguments)
@@ -337,6 +341,31 @@ impl Lower<'_> {
         })
     }
 
+    /// Sees to it that a trait of the user's, which may come before, has no part in a method.
+    fn pin(&mut self, call: &ExprMethodCall, receiver: &ir::Expr, shape: &Shape) {
+        match (call.method.to_string().as_str(), shape) {
+            ("len" | "is_empty" | "get" | "iter", Shape::Array(..) | Shape::Named(_)) => self.pin_slice(call),
+            ("clone" | "to_owned", Shape::Number(_) | Shape::Bool | Shape::Named(_)) => {
+                self.pins.copy(call, self.types.references(receiver.ty));
+            }
+            _ => {}
+        }
+    }
+
+    /// The same for a method of slices, of an array of the user's own.
+    pub(super) fn pin_slice(&mut self, call: &ExprMethodCall) {
+        let mut root = &*call.receiver;
+        while let Expr::Index(ExprIndex { expr: inside, .. }) | Expr::Field(ExprField { base: inside, .. }) =
+            peel_expr(root)
+        {
+            root = inside;
+        }
+        let of = self.named(root).map(|local| self.types.shape(self.locals[local.0].ty));
+        if !matches!(of, Some(Shape::Shared(_) | Shape::Fetched { .. })) {
+            self.pins.of_slice(call);
+        }
+    }
+
     fn no_method(&mut self, call: &ExprMethodCall, receiver: &ir::Expr) -> Reported {
         let name = call.method.to_string();
         let number = self.types.as_number(receiver.ty);
@@ -413,71 +442,6 @@ impl Lower<'_> {
         parameters.into_iter().zip(&arguments).for_each(|(ty, argument)| self.types.unify(ty, argument.ty));
         let result = self.closures[id].result;
         Ok((Kind::CallClosure(local, arguments), result))
-    }
-
-    /// `assert!`, `panic!`, `unreachable!`: the end of the thread.
-    pub(super) fn macro_call(&mut self, call: &Macro, span: Span) -> Lowered {
-        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-        match name.as_str() {
-            "assert" => {
-                let parsed = call
-                    .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
-                let mut arguments = parsed.map(IntoIterator::into_iter).into_iter().flatten();
-                let Some(condition) = arguments.next() else {
-                    return Err(self.absent(call, "this assertion", "write `assert!(condition)`"));
-                };
-                self.constant_text(arguments.next())?;
-                if let Some(more) = arguments.next() {
-                    return Err(self.text_with_values(&more));
-                }
-                // Literals of the condition stand in a copy, so their types must follow without a suffix.
-                let suffixes = self.suffixes.len();
-                let condition = self.value(&condition)?;
-                self.in_a_copy(suffixes)?;
-                let unit = self.types.unit();
-                Ok(self.expr(Kind::Assert(Some(Box::new(condition))), unit, span))
-            }
-            "panic" | "unreachable" => {
-                let parsed = call
-                    .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
-                let mut arguments = parsed.map(IntoIterator::into_iter).into_iter().flatten();
-                self.constant_text(arguments.next())?;
-                if let Some(more) = arguments.next() {
-                    return Err(self.text_with_values(&more));
-                }
-                let never = self.types.add(Shape::Never);
-                Ok(self.expr(Kind::Assert(None), never, span))
-            }
-            _ => {
-                let what = format!("the macro `{name}!`");
-                let why: &[&str] = if name == "vec" { &[instead::NO_HEAP] } else { &[] };
-                Err(self.absent_since(&call.path, &what, why, instead::of_macro(&name)))
-            }
-        }
-    }
-
-    /// A text without values, or none: on a GPU nobody would write them.
-    fn constant_text(&mut self, text: Option<Expr>) -> Lowered<()> {
-        match text {
-            None => Ok(()),
-            Some(Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })) if !text.value().contains('{') => {
-                Ok(())
-            }
-            Some(other) => Err(self.text_with_values(&other)),
-        }
-    }
-
-    fn text_with_values(&mut self, at: &Expr) -> Reported {
-        self.absent(at, "a text with values", "write a constant text")
-    }
-
-    /// Literals in the arguments of a macro cannot get a suffix: rustc decides by itself, and the same way,
-    /// where their type follows from the other side of an operator.
-    fn in_a_copy(&mut self, from: usize) -> Lowered<()> {
-        for suffix in &mut self.suffixes[from..] {
-            suffix.address = 0;
-        }
-        Ok(())
     }
 }
 
