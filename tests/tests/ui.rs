@@ -75,9 +75,9 @@ fn one_problem_is_one_error() {
     // the type and the type's method, or reports the mistake in two macros. For one it reports the factors,
     // the result and `alpha`. For two without a first argument it reports that, and that the next one is no
     // such argument. For one it reports two derives, and the type that has neither. For one, rustc refuses
-    // the type by itself before we say which one to import. For one it reports a function and the type beside
-    // it, and for one each item that an `impl` has no room for.
-    const SEVERAL: [(&str, usize); 24] = [
+    // the type by itself before we say which one to import. For one it reports each item that an `impl` has no
+    // room for.
+    const SEVERAL: [(&str, usize); 23] = [
         ("two-mistakes", 2),
         ("syntax-two-errors", 2),
         ("shape-element-not-plain-data", 2),
@@ -90,8 +90,7 @@ fn one_problem_is_one_error() {
         ("shape-half-without-an-import", 2),
         ("in-rust-launch-of-a-device-function", 2),
         ("in-rust-index-passed", 2),
-        ("in-rust-unknown-helper", 2),
-        ("in-rust-in-an-impl", 6),
+        ("in-rust-in-an-impl", 4),
         ("in-rust-instance-absent", 2),
         ("in-rust-changed-by-parts", 2),
         ("in-rust-element-of-a-phase", 3),

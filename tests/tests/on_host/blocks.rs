@@ -112,6 +112,23 @@ fn all_small(block: Block, x: &[u32], y: &mut Out<[u32]>) {
     y.put(block.index(), if all { 5 } else { 6 });
 }
 
+/// A `bool` in what is combined, of threads of which some fail.
+#[allow(dead_code, reason = "it is launched as C++ alone")]
+#[kernel]
+fn flagged(block: Block, x: &[u32], y: &mut Out<[u32]>) {
+    let (sum, is_great, are_none) = block.reduce(
+        |t| {
+            let value = x[t.rank()];
+            (value, value > 2, [value == 0; 2])
+        },
+        |a, b| {
+            let [first, second] = a.2;
+            (a.0.wrapping_add(b.0), a.1 | b.1, [first & b.2[1], if b.1 { first } else { second }])
+        },
+    );
+    y.put(block.index(), if is_great || are_none[0] { sum } else { 1 });
+}
+
 pub(super) fn program<K: Kernel>() -> OnHost {
     let (text, name) = in_cpp::<K>();
     let program = Program {
@@ -255,6 +272,19 @@ fn bools_are_reduced_beside_lanes_that_are_not_there() {
             let all = [slice(&x[1..]), slice_mut(&mut found)].concat();
             assert_eq!(run::<all_small>(&program, 2, threads, order, &all).faults.len(), 1);
             assert_eq!(found[1], 0);
+        }
+    }
+}
+
+#[test]
+fn the_bool_of_a_thread_that_has_failed_is_combined_with_none() {
+    let program = program::<flagged>();
+    for threads in [32, 40, 64] {
+        for order in 0..3 {
+            let (x, mut y) = ([1_u32, 2, 3, 0, 5], [7_u32]);
+            let all = [slice(&x), slice_mut(&mut y)].concat();
+            let faults = run::<flagged>(&program, 1, threads, order, &all).faults;
+            assert_eq!((faults.len(), y), (threads as usize - x.len(), [7]), "order {order}");
         }
     }
 }

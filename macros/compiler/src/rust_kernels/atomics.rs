@@ -15,9 +15,9 @@ const TYPES: [(&str, Number); 6] = [
     ("AtomicF64", Number::F64),
 ];
 
-/// The number in the atomic of this name.
-pub(super) fn named(name: &str) -> Option<Number> {
-    TYPES.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
+/// The atomic of this name, and the number in it.
+pub(super) fn named(name: &str) -> Option<(&'static str, Number)> {
+    TYPES.iter().find(|(known, _)| *known == name).copied()
 }
 
 /// Whether the type is an atomic, or an array of them.

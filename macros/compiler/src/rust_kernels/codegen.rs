@@ -6,9 +6,11 @@ use syn::{Attribute, ItemFn, Safety, Token};
 
 use super::attribute::{self, Arguments};
 use super::definition::{self, generics};
+use super::device::{self, Calls};
 use super::emit::Text;
 use super::instances::Instance;
 use super::ir::{Function, LocalId};
+use super::numbers;
 use super::parts::{conditions, definitions, named, raw, type_beside, type_name, without_ours};
 use super::replays;
 use super::role::Role;
@@ -20,7 +22,9 @@ use super::twin;
 use crate::codegen::{is_primitive, launches, many_arguments, mentions};
 use crate::text::{text, unraw};
 
-/// The function, and what stands beside it. `texts` are those of a debug and of a release build.
+/// The function, and what stands beside it. `texts` are those of a debug and of a release build, and `checks` what rustc
+/// is asked to check.
+#[allow(clippy::too_many_arguments, reason = "each is another part of the function")]
 pub(super) fn function(
     role: Role,
     arguments: &Arguments,
@@ -29,14 +33,21 @@ pub(super) fn function(
     signature: &Signature,
     body: &Function,
     texts: &[Text; 2],
+    checks: &TokenStream,
 ) -> TokenStream {
     let generator =
         Generator { private: launches::private(arguments.krate.as_ref()), arguments, item, instance };
     let source = generator.source(role, body, texts);
     let beside = match role {
-        Role::Device if !instance.is_the_only_one() => several::instance(arguments, item, instance, &source),
-        Role::Device => generator.device(body, &source),
-        Role::Kernel => generator.kernel(signature, body, &source),
+        Role::Device => {
+            let beside = match instance.is_the_only_one() {
+                true => generator.device(body, &source),
+                false => several::instance(arguments, item, instance, &source),
+            };
+            let checks = numbers::item(&generator.conditions(), checks);
+            quote!(#beside #checks)
+        }
+        Role::Kernel => generator.kernel(signature, body, &source, &numbers::item(&[], checks)),
     };
     let mut function = without_ours(item);
     if !function.attrs.iter().any(|attribute| attribute.path().is_ident("inline")) {
@@ -119,19 +130,14 @@ impl Generator<'_> {
     }
 
     fn device(&self, body: &Function, source: &TokenStream) -> TokenStream {
-        let (private, name, vis) = (&self.private, type_name(self.item), &self.item.vis);
+        let (private, name) = (&self.private, type_name(self.item));
         let conditions = self.conditions();
-        let calls: Vec<_> = body.callees.iter().map(|(path, _)| type_beside(path)).collect();
-        let is_ordered = body.is_ordered;
+        let callees = body.callees.iter().map(|(path, _)| path.clone()).collect();
+        let calls = Calls { callees, is_ordered: body.is_ordered };
+        let definition = device::definition(private, self.item, &calls);
+        let by_type = device::by_type(self.item);
         quote_spanned! {Span::mixed_site()=>
-            #(#conditions)*
-            // If functions call each other, rustc says that these types have no end.
-            #[doc(hidden)]
-            #[allow(dead_code, reason = "it is named where a kernel calls the function")]
-            #[derive(::core::fmt::Debug)]
-            #vis struct #name {
-                calls: (#(#calls,)* (),),
-            }
+            #definition
 
             #(#conditions)*
             impl #private::DeviceFunction for #name {
@@ -139,17 +145,19 @@ impl Generator<'_> {
             }
 
             #(#conditions)*
-            impl<Asked> #private::Orders<Asked> for #name {
-                const IS_ORDERED: ::core::primitive::bool =
-                    #is_ordered #(|| <#calls as #private::Orders<Asked>>::IS_ORDERED)*;
-            }
-
-            #(#conditions)*
             impl #private::ForOneType for #name {}
+
+            #by_type
         }
     }
 
-    fn kernel(&self, signature: &Signature, body: &Function, source: &TokenStream) -> TokenStream {
+    fn kernel(
+        &self,
+        signature: &Signature,
+        body: &Function,
+        source: &TokenStream,
+        checks: &TokenStream,
+    ) -> TokenStream {
         let (private, name) = (&self.private, type_name(self.item));
         let at = Span::mixed_site();
         let conditions = self.conditions();
@@ -278,7 +286,7 @@ impl Generator<'_> {
         let replays = !unchecked.may_race() && replays::replays(self.item, signature);
         let replays = replays.then(|| quote_spanned!(at=> .replays()));
         let axes = (!signature.is_in_blocks()).then(|| quote_spanned!(at=> .axes(#dimensions)));
-        let fits = shared_memory::fits(self.item, &body.shared, &plain, private);
+        let fits = shared_memory::fits(self.item, body, &plain, private);
         let unordered = unchecked.may_race().then(|| twin::unordered(self.item, private, &body.callees));
         let launch = Ident::new("launch", name.span().resolved_at(at));
         let many = many_arguments(2 + parameters.len());
@@ -363,6 +371,8 @@ impl Generator<'_> {
 
                 #[cfg(test)]
                 #private::register! { <#of as #private::Kernel>::INFO }
+
+                #checks
             };
         }
     }

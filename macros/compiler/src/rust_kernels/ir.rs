@@ -5,6 +5,7 @@ use proc_macro2::Span;
 
 use super::atomics::{Operation, Order};
 use super::methods::Method;
+use super::named::Held;
 use super::types::{Number, Ty};
 
 /// What a function with errors names outside of it.
@@ -63,6 +64,8 @@ pub(super) struct Function {
     pub(super) loops: Vec<Loop>,
     /// The types of the arrays in shared memory.
     pub(super) shared: Vec<syn::Type>,
+    /// What combining the values of threads needs of shared memory, beside the arrays: so many of each.
+    pub(super) scratch: Vec<(u64, Held)>,
     /// The parameters that have as many elements as one before them, and that one.
     pub(super) same_lengths: Vec<(LocalId, LocalId)>,
     pub(super) unchecked: Unchecked,

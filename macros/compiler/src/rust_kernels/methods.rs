@@ -1,6 +1,7 @@
 //! The methods of numbers and slices that kernels may call, by name and type. Every other method is an error
 //! at its name.
 
+use super::named::Part;
 use super::types::{Number, Shape, Ty, Types};
 
 /// What a method does, for the emitter.
@@ -286,7 +287,11 @@ pub(super) fn type_of(types: &mut Types, receiver: Ty, is: Is) -> Ty {
             Some(Number::I32 | Number::U32 | Number::F32) => types.number(Number::U32),
             Some(Number::I64 | Number::U64 | Number::F64) => types.number(Number::U64),
             Some(Number::Isize | Number::Usize) => types.number(Number::Usize),
-            None => types.foreign(),
+            // C++ and rustc know it by the receiver.
+            None => {
+                let part = if is == Is::Bits { Part::Bits } else { Part::Unsigned };
+                types.part(receiver, part).unwrap_or_else(|| types.foreign())
+            }
         },
     }
 }

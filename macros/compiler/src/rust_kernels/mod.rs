@@ -8,6 +8,7 @@ mod atomics;
 mod attribute;
 mod codegen;
 mod definition;
+mod device;
 mod emit;
 mod errors;
 mod host;
@@ -21,6 +22,7 @@ mod named;
 mod names;
 mod numbers;
 mod parts;
+mod pins;
 mod proved;
 mod replays;
 mod role;
@@ -43,11 +45,11 @@ use syn::{ItemFn, ItemStruct, Lit, LitFloat, LitInt, parse_quote_spanned};
 
 use crate::codegen::launches;
 use attribute::Arguments;
+use device::Calls;
 use errors::{Errors, error};
 use instances::Instance;
 use ir::Mentioned;
 use lower::{Suffix, Translated};
-use several::Calls;
 use types::{Shape, Types};
 
 pub use methods::methods_of_numbers;
@@ -133,22 +135,26 @@ fn translated(
     if !errors.is_empty() {
         return Err(Mentioned::default());
     }
-    let Translated { function: mut body, types, suffixes, numbers, assumed, bare, names } = lowered;
+    let Translated { function: mut body, types, suffixes, numbers, assumed, bare, names, mut pins } = lowered;
     proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
     let name = role.in_cpp(&function, instance);
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
+    pins.visit_block_mut(&mut function.block);
     if body.unchecked.elements {
         twin::check_elements(&mut function, &launches::private(arguments.krate.as_ref()));
     }
-    let numbers = numbers::checks(arguments, &function, &body, &types, &numbers);
-    let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts);
-    let assumed = numbers::assumptions(arguments, &parts::conditions(&function), &assumed);
-    let bare = numbers::bare(arguments, &parts::conditions(&function), &bare);
+    let checks = [
+        numbers::checks(arguments, &body, &types, &numbers),
+        numbers::assumptions(arguments, &assumed),
+        numbers::bare(arguments, &bare),
+    ];
+    let checks = checks.into_iter().collect();
+    let whole = codegen::function(role, arguments, &function, instance, &signature, &body, &texts, &checks);
     let callees = body.callees.into_iter().map(|(path, _)| path).collect();
     let calls = Calls { callees, is_ordered: body.is_ordered };
-    Ok((quote!(#whole #numbers #assumed #bare), calls))
+    Ok((whole, calls))
 }
 
 /// The error of an attribute on what cannot be read as a function.

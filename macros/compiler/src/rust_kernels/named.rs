@@ -3,11 +3,12 @@
 //! The macro sees the name that the user has written and the fields that the body reads. C++ finds the types of
 //! those by `decltype`, and rustc by the expressions themselves, so that both have the same.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::ext::IdentExt;
 use syn::{ExprPath, GenericArgument, Member, PathArguments, PathSegment, Type, TypePath};
 
+use super::atomics::Order;
 use super::names::in_cpp;
 use super::types::Number;
 
@@ -27,6 +28,18 @@ pub(super) enum Part {
     Field(Member),
     /// An element of an array.
     Element,
+    /// The unsigned integer of the size of an integer.
+    Unsigned,
+    /// The unsigned integer with a float's bits.
+    Bits,
+}
+
+/// What lies in memory.
+#[derive(Debug)]
+pub(super) enum Held {
+    Bytes(u64),
+    /// A value whose size rustc alone knows.
+    Named(Named),
 }
 
 /// What a name seems to mean, while the user may have given it to something else.
@@ -36,6 +49,18 @@ pub(super) enum Assumed {
     Type(ExprPath, Number),
     /// A constant of this type, such as `u8::MAX`.
     Constant(ExprPath, Number),
+    /// The type `bool`.
+    Bool(ExprPath),
+    /// The atomic of this name.
+    Atomic(ExprPath, &'static str),
+    /// An `Index` of so many axes.
+    Index(ExprPath),
+    /// This order of memory.
+    Order(ExprPath, Order),
+    /// What makes values of the struct of this name, and takes them apart.
+    Tuple(ExprPath),
+    /// A new variable in a pattern, and not a constant.
+    Variable(Ident),
 }
 
 impl Named {
@@ -50,6 +75,8 @@ impl Named {
         self.parts.iter().fold(self.name.clone(), |text, part| match part {
             Part::Field(member) => format!("decltype({text}::{})", field(member)),
             Part::Element => format!("tw::Element<{text}>"),
+            Part::Unsigned => format!("tw::AsUnsigned<{text}>"),
+            Part::Bits => format!("tw::Bits<{text}>"),
         })
     }
 
@@ -58,6 +85,8 @@ impl Named {
         self.parts.iter().fold(of.clone(), |text, part| match part {
             Part::Field(member) => quote!(#text.#member),
             Part::Element => quote!(#text[0]),
+            Part::Unsigned => quote!(#text.abs_diff(#text)),
+            Part::Bits => quote!(#text.to_bits()),
         })
     }
 }

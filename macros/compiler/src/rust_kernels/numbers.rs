@@ -2,29 +2,43 @@
 //! numbers mean these.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::quote_spanned;
 use syn::spanned::Spanned;
-use syn::{Attribute, ExprPath, ItemFn};
+use syn::{Attribute, ExprPath};
 
 use super::attribute::Arguments;
 use super::ir::Function;
 use super::named::{Assumed, Named};
-use super::parts::{conditions, type_beside};
-use super::types::{Ty, Types};
+use super::parts::type_beside;
+use super::types::{Number, Ty, Types};
 use crate::codegen::launches::private;
+use crate::text::text;
+
+/// All checks of a function or a struct as one item, or nothing.
+pub(super) fn item(conditions: &[&Attribute], checks: &TokenStream) -> TokenStream {
+    if checks.is_empty() {
+        return TokenStream::new();
+    }
+    quote_spanned! {Span::mixed_site()=>
+        #(#conditions)*
+        #[allow(unused_variables, clippy::all, reason = "names and types are checked, and nothing is run")]
+        const _: () = {
+            #checks
+        };
+    }
+}
 
 /// The checks of each such type of a function. Without them a struct with an operator of its own would compile
 /// in Rust alone.
 pub(super) fn checks(
     arguments: &Arguments,
-    item: &ItemFn,
     function: &Function,
     types: &Types,
     numbers: &[(Ty, Span)],
 ) -> TokenStream {
     let private = private(arguments.krate.as_ref());
     let mut known: Vec<&Named> = Vec::new();
-    let mut checks = Vec::new();
+    let mut checks = TokenStream::new();
     for &(ty, span) in numbers {
         let Some(named) = types.as_named(ty) else { continue };
         if known.contains(&named) {
@@ -38,26 +52,13 @@ pub(super) fn checks(
             [] => quote_spanned!(at=> *of),
             _ => named.read(&quote_spanned!(at=> of)),
         };
-        checks.push(quote_spanned!(at=> let _ = |of: &#of| #private::number(&#value);));
+        checks.extend(quote_spanned!(at=> let _ = |of: &#of| #private::number(&#value);));
     }
-    if checks.is_empty() {
-        return TokenStream::new();
-    }
-    let conditions = conditions(item);
-    quote! {
-        #(#conditions)*
-        const _: () = {
-            #(#checks)*
-        };
-    }
+    checks
 }
 
 /// The checks that functions to which a literal without a type is passed are for one type.
-pub(super) fn bare(
-    arguments: &Arguments,
-    conditions: &[&Attribute],
-    literals: &[(ExprPath, Span)],
-) -> TokenStream {
+pub(super) fn bare(arguments: &Arguments, literals: &[(ExprPath, Span)]) -> TokenStream {
     let private = private(arguments.krate.as_ref());
     let checks = literals.iter().map(|(path, literal)| {
         let at = Span::mixed_site();
@@ -67,34 +68,75 @@ pub(super) fn bare(
             segment.ident.set_span(segment.ident.span().located_at(*literal));
         }
         let ty = type_beside(&path);
-        quote_spanned!(at=> #(#conditions)* const _: fn() = #private::for_one_type::<#ty>;)
+        quote_spanned!(at=> let _: fn() = #private::for_one_type::<#ty>;)
     });
     checks.collect()
 }
 
 /// The checks that the names mean it. Without them a `type u32 = u8;` would be another type in C++.
-pub(super) fn assumptions(
-    arguments: &Arguments,
-    conditions: &[&Attribute],
-    assumed: &[Assumed],
-) -> TokenStream {
+pub(super) fn assumptions(arguments: &Arguments, assumed: &[Assumed]) -> TokenStream {
     let private = private(arguments.krate.as_ref());
-    let checks = assumed.iter().map(|assumed| {
-        let (Assumed::Type(path, number) | Assumed::Constant(path, number)) = assumed;
-        let at = path.span().resolved_at(Span::mixed_site());
+    assumed.iter().map(|assumed| assumption(&private, assumed)).collect()
+}
+
+fn assumption(private: &TokenStream, assumed: &Assumed) -> TokenStream {
+    let span = match assumed {
+        Assumed::Variable(name) => name.span(),
+        Assumed::Type(path, _)
+        | Assumed::Constant(path, _)
+        | Assumed::Bool(path)
+        | Assumed::Atomic(path, _)
+        | Assumed::Index(path)
+        | Assumed::Order(path, _)
+        | Assumed::Tuple(path) => path.span(),
+    };
+    let at = span.resolved_at(Span::mixed_site());
+    let number = |number: Number| {
         let name = Ident::new(number.name(), at);
-        let of = match number.is_half() {
+        match number.is_half() {
             true => quote_spanned!(at=> #private::#name),
             false => quote_spanned!(at=> ::core::primitive::#name),
-        };
-        let check = match assumed {
-            Assumed::Type(..) => {
-                let ty = type_beside(path);
-                quote_spanned!(at=> const _: fn(#ty) -> #of = |number| number;)
+        }
+    };
+    // A value of the one type is a value of the other.
+    let same = |path: &ExprPath, of: TokenStream| {
+        let ty = type_beside(path);
+        quote_spanned!(at=> let _: fn(#ty) -> #of = |of| of;)
+    };
+    match assumed {
+        Assumed::Type(path, of) => same(path, number(*of)),
+        Assumed::Bool(path) => same(path, quote_spanned!(at=> ::core::primitive::bool)),
+        Assumed::Atomic(path, name) => {
+            let is_float = name.contains('F');
+            let name = Ident::new(name, at);
+            match is_float {
+                true => same(path, quote_spanned!(at=> #private::#name)),
+                false => same(path, quote_spanned!(at=> ::core::sync::atomic::#name)),
             }
-            Assumed::Constant(..) => quote_spanned!(at=> const _: #of = #path;),
-        };
-        quote_spanned!(at=> #(#conditions)* #check)
-    });
-    checks.collect()
+        }
+        Assumed::Index(path) => {
+            let arguments = path.path.segments.last().map(|last| &last.arguments);
+            same(path, quote_spanned!(at=> #private::Index #arguments))
+        }
+        Assumed::Constant(path, of) => {
+            let of = number(*of);
+            quote_spanned!(at=> let _: #of = #path;)
+        }
+        Assumed::Order(path, order) => {
+            let order = Ident::new(order.name(), at);
+            let said = format!(
+                "[TW0912]: `{}` is another order of memory than its name says\n  help: name it as the standard library does",
+                text(path)
+            );
+            quote_spanned! {at=>
+                ::core::assert!(::core::matches!(#path, ::core::sync::atomic::Ordering::#order), #said);
+            }
+        }
+        Assumed::Tuple(path) => {
+            let ty = type_beside(path);
+            quote_spanned!(at=> let _ = |of: #ty| { let #path(..) = of; };)
+        }
+        // rustc takes such a pattern for a variable, or refuses it.
+        Assumed::Variable(name) => quote_spanned!(at=> let _ = |#name @ _: ()| ();),
+    }
 }

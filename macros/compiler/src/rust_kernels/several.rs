@@ -6,13 +6,14 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::visit::{self, Visit};
-use syn::{ExprPath, FnArg, GenericParam, ItemFn, Pat, Safety};
+use syn::{FnArg, GenericParam, ItemFn, Pat, Safety};
 
 use super::attribute::Arguments;
+use super::device::{self, Calls};
 use super::errors::{Errors, error};
 use super::instances::{Instance, Parameter, Values};
 use super::names;
-use super::parts::{conditions, raw, type_beside, type_name, without_ours};
+use super::parts::{conditions, raw, type_name, without_ours};
 use crate::codegen::launches::private;
 use crate::codegen::many_arguments;
 use crate::text::text;
@@ -102,20 +103,12 @@ pub(super) fn instance(
     }
 }
 
-/// What the bodies of all instances call, and whether they name an order of memory other than `Relaxed`.
-#[derive(Default)]
-pub(super) struct Calls {
-    pub(super) callees: Vec<ExprPath>,
-    pub(super) is_ordered: bool,
-}
-
 /// The type beside the function, and the function that is generic.
 pub(super) fn definition(arguments: &Arguments, item: &ItemFn, calls: &Calls) -> TokenStream {
     let at = Span::mixed_site();
-    let (private, name, vis) = (private(arguments.krate.as_ref()), type_name(item), &item.vis);
+    let (private, name) = (private(arguments.krate.as_ref()), type_name(item));
     let conditions = conditions(item);
-    let is_ordered = calls.is_ordered;
-    let calls: Vec<_> = calls.callees.iter().map(type_beside).collect();
+    let of_type = device::definition(&private, item, calls);
     let in_cpp = names::in_cpp(&item.sig.ident.to_string());
     let in_cpp = raw(&in_cpp);
     let constants = constants(item);
@@ -135,14 +128,7 @@ pub(super) fn definition(arguments: &Arguments, item: &ItemFn, calls: &Calls) ->
     let instances: Vec<_> = instances.collect();
     let generic = generic(arguments, item, &private, &name, &constants);
     quote_spanned! {at=>
-        #(#conditions)*
-        // If functions call each other, rustc says that these types have no end.
-        #[doc(hidden)]
-        #[allow(dead_code, reason = "it is named where a kernel calls the function")]
-        #[derive(::core::fmt::Debug)]
-        #vis struct #name {
-            calls: (#(#calls,)* (),),
-        }
+        #of_type
 
         #(#conditions)*
         impl #private::DeviceFunction for #name {
@@ -150,12 +136,6 @@ pub(super) fn definition(arguments: &Arguments, item: &ItemFn, calls: &Calls) ->
                 callees: &[#(#instances),*],
                 ..#private::RustSource::none(#in_cpp)
             };
-        }
-
-        #(#conditions)*
-        impl<Asked> #private::Orders<Asked> for #name {
-            const IS_ORDERED: ::core::primitive::bool =
-                #is_ordered #(|| <#calls as #private::Orders<Asked>>::IS_ORDERED)*;
         }
 
         #generic
@@ -197,8 +177,11 @@ fn generic(
         _ => call,
     };
     function.block = syn::parse_quote_spanned!(at=> { #call });
+    let by_type = device::by_type(&function);
     let many = many_arguments(item.sig.inputs.len());
     quote_spanned! {at=>
+        #by_type
+
         #many
         #[allow(clippy::type_complexity, reason = "the function's type has all of its parameters")]
         #function

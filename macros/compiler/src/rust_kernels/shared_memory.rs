@@ -1,25 +1,43 @@
 //! The shared memory that a kernel in blocks declares.
 
-use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{ItemConst, ItemFn, ItemUse, Type};
 
 use super::atomics;
-use super::named;
-use super::parts::conditions;
+use super::ir::Function;
+use super::named::{self, Held};
+use super::parts::{conditions, type_beside};
 use super::written::{Alone, ReadsTypes};
 use crate::groups::peel;
 
-/// The assertion that a block's shared memory has room for the kernel's arrays.
-pub(super) fn fits(item: &ItemFn, arrays: &[Type], kernel: &str, private: &TokenStream) -> TokenStream {
-    let [first, ..] = arrays else { return TokenStream::new() };
+/// The assertion that a block's shared memory has room for the kernel's arrays, and for what its reductions and scans
+/// need beside them.
+pub(super) fn fits(item: &ItemFn, body: &Function, kernel: &str, private: &TokenStream) -> TokenStream {
+    let arrays = &body.shared;
+    let [first, ..] = &arrays[..] else { return TokenStream::new() };
+    let at = Span::mixed_site();
+    let scratch = body.scratch.iter().map(|(values, held)| {
+        let values = Literal::u64_unsuffixed(*values);
+        let bytes = match held {
+            Held::Bytes(bytes) => Literal::u64_unsuffixed(*bytes).into_token_stream(),
+            Held::Named(named) => {
+                let (of, part) =
+                    (type_beside(&body.named[named.item].0), named.read(&quote_spanned!(at=> (*of))));
+                quote_spanned!(at=> #private::size_of_part(&|of: &#of| #part))
+            }
+        };
+        quote_spanned!(at=> #values * #bytes)
+    });
+    let scratch: Vec<_> = scratch.collect();
     // Lengths may be constants of the body.
     let mut found = Constants::default();
     found.visit_block(&item.block);
     let (Constants { constants, imports }, conditions) = (found, conditions(item));
-    let said = format!("the shared arrays of kernel `{kernel}` need more than the 48 KiB of a block");
+    let what = if scratch.is_empty() { "shared arrays" } else { "shared arrays, reductions and scans" };
+    let said = format!("the {what} of kernel `{kernel}` need more than the 48 KiB of a block");
     // Under a name of its own, a type may be an array, which has axes that the macro cannot see.
     let named = arrays.iter().map(element).filter(|element| !is_evident(element));
     quote_spanned! {first.span().resolved_at(Span::mixed_site())=>
@@ -29,7 +47,10 @@ pub(super) fn fits(item: &ItemFn, arrays: &[Type], kernel: &str, private: &Token
             #(#imports)*
             #(#constants)*
             // Each begins at a multiple of 16 bytes.
-            ::core::assert!(0 #(+ ::core::mem::size_of::<#arrays>().next_multiple_of(16))* <= 48 << 10, #said);
+            ::core::assert!(
+                0 #(+ ::core::mem::size_of::<#arrays>().next_multiple_of(16))* #(+ #scratch)* <= 48 << 10,
+                #said
+            );
             #(#private::sealed::shared_element::<#named>();)*
         };
     }

@@ -149,7 +149,7 @@ fn beside(
     let checked = quote_spanned! {plain=>
         const _: ::core::marker::PhantomData<#check<#name>> = ::core::marker::PhantomData;
     };
-    let assumed = numbers::assumptions(arguments, &conditions, &found.assumed);
+    let assumed = numbers::item(&conditions, &numbers::assumptions(arguments, &found.assumed));
     quote_spanned! {at=>
         #assumed
 

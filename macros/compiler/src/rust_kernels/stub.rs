@@ -8,6 +8,7 @@ use syn::{ExprPath, FnArg, ItemFn, ReturnType, Type};
 
 use super::attribute::Arguments;
 use super::definition::{declared, definition, made, parameters};
+use super::device::method;
 use super::ir::Mentioned;
 use super::parts::{type_beside, type_name, without_ours};
 use super::role::Role;
@@ -23,16 +24,23 @@ pub(super) fn stub(role: Role, arguments: &Arguments, item: &ItemFn, named: &Men
     let function = function(item, named);
     if item.sig.inputs.iter().any(|input| matches!(input, FnArg::Receiver(_))) {
         // An `impl` has no room for the rest.
-        return function;
+        return quote_spanned! {at=>
+            #[allow(dead_code, path_statements, reason = "a stub, in place of code with errors")]
+            #function
+        };
     }
     let beside = match role {
         Role::Device => device(arguments, item),
         Role::Kernel => kernel(arguments, item),
     };
     let whole = without_ours(item);
+    let by_type =
+        (role == Role::Device).then(|| method(&function, &quote_spanned!(at=> ::core::unreachable!())));
     quote_spanned! {at=>
+        #[allow(dead_code, path_statements, reason = "a stub, in place of code with errors")]
         #function
         #beside
+        #by_type
 
         // rust-analyzer completes names in a body that is being written, which has errors.
         #[allow(unexpected_cfgs, reason = "this one is rust-analyzer's")]
@@ -44,7 +52,7 @@ pub(super) fn stub(role: Role, arguments: &Arguments, item: &ItemFn, named: &Men
 }
 
 /// The function, whose body does nothing.
-fn function(item: &ItemFn, named: &Mentioned) -> TokenStream {
+fn function(item: &ItemFn, named: &Mentioned) -> ItemFn {
     let at = Span::mixed_site();
     let mut stub = without_ours(item);
     // A `const fn` may not drop its arguments, and C has no types that Rust alone knows.
@@ -73,10 +81,7 @@ fn function(item: &ItemFn, named: &Mentioned) -> TokenStream {
         #(let _ = ::core::marker::PhantomData::<#functions>;)*
         ::core::unreachable!()
     });
-    quote_spanned! {at=>
-        #[allow(dead_code, path_statements, reason = "a stub, in place of code with errors")]
-        #stub
-    }
+    stub
 }
 
 /// The functions inside of a function, of which nothing stands beside it.

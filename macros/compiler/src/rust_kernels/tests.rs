@@ -31,6 +31,14 @@ fn operators_on_types_that_rustc_alone_knows_are_functions() {
 }
 
 #[test]
+fn literals_have_the_types_of_what_methods_of_fields_give() {
+    let text = body("fn f(p: P) -> bool { 9 == !p.x.abs_diff(p.y) }");
+    assert!(text.contains("tw::AsUnsigned<decltype(P::x)>(9ull)"), "{text}");
+    let text = body("fn f(p: P) -> u32 { match p.x.to_bits() { ..=48 => 1, _ => 2 } }");
+    assert!(text.contains("tw::Bits<decltype(P::x)>(48ull)"), "{text}");
+}
+
+#[test]
 fn variables_have_the_types_of_what_rustc_alone_knows() {
     let text = body("fn f(n: u32) { let v = match n { 0 => { let m = n + 1; h(m, 2) } _ => h(n, 0.5) }; }");
     assert!(text.contains("tw::Plain<decltype(h(tw::value_of<u32>(), 0))> v;"), "{text}");

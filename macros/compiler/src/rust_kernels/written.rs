@@ -1,10 +1,10 @@
 //! The types that the user writes.
 
 use quote::ToTokens;
-use syn::{BinOp, Expr, ExprLit, GenericArgument, Lit, PathArguments, Type, TypePath};
+use syn::{BinOp, Expr, ExprLit, ExprPath, GenericArgument, Lit, PathArguments, Type, TypePath};
 
 use super::atomics;
-use super::named;
+use super::named::{self, Assumed};
 use super::types::{Length, Number, Shape, Ty, Types};
 use crate::groups::peel;
 
@@ -15,8 +15,8 @@ pub(super) trait ReadsTypes {
     /// The length of an array in C++; `None` if it is none of the language.
     fn length_of(&mut self, length: &Expr) -> Option<String>;
 
-    /// Notes the path of a type that has to be this number, as its name tells.
-    fn note_number(&mut self, path: &TypePath, number: Number);
+    /// Notes what the path of a type has to mean, as its name tells.
+    fn note(&mut self, path: &TypePath, means: &dyn Fn(ExprPath) -> Assumed);
 
     /// The type of this name, which rustc alone knows.
     fn type_named(&mut self, path: &TypePath) -> Ty;
@@ -50,7 +50,7 @@ pub(super) trait ReadsTypes {
             },
             Type::Path(path) if named::half(path).is_some() => {
                 let half = named::half(path)?;
-                self.note_number(path, half);
+                self.note(path, &|path| Assumed::Type(path, half));
                 self.types().number(half)
             }
             Type::Path(path) if path.qself.is_none() => {
@@ -59,17 +59,22 @@ pub(super) trait ReadsTypes {
                 let is_alone = path.path.segments.len() == 1;
                 match (Number::named(&name), &last.arguments) {
                     (Some(number), PathArguments::None) if is_alone => {
-                        self.note_number(path, number);
+                        self.note(path, &|path| Assumed::Type(path, number));
                         self.types().number(number)
                     }
-                    (None, PathArguments::None) if name == "bool" && is_alone => self.types().bool(),
+                    (None, PathArguments::None) if name == "bool" && is_alone => {
+                        self.note(path, &Assumed::Bool);
+                        self.types().bool()
+                    }
                     (None, arguments) if name == "Index" => {
                         let dimensions = dimensions(arguments)?;
+                        self.note(path, &Assumed::Index);
                         self.types().add(Shape::Index(dimensions))
                     }
                     _ if named::is_name(path) => self.type_named(path),
                     (None, PathArguments::None) => {
-                        let number = atomics::named(&name)?;
+                        let (name, number) = atomics::named(&name)?;
+                        self.note(path, &|path| Assumed::Atomic(path, name));
                         self.types().add(Shape::Atomic(number))
                     }
                     _ => return None,
@@ -106,7 +111,7 @@ impl ReadsTypes for Alone {
         is_length(length).then(String::new)
     }
 
-    fn note_number(&mut self, _: &TypePath, _: Number) {}
+    fn note(&mut self, _: &TypePath, _: &dyn Fn(ExprPath) -> Assumed) {}
 
     fn type_named(&mut self, _: &TypePath) -> Ty {
         self.0.foreign()

@@ -120,6 +120,11 @@ TW_FN bool fill_columns(Array<Padded<T, C, P>, R>& array, F value) {
 template <class T> struct IsBool { static constexpr bool value = false; };
 template <> struct IsBool<bool> { static constexpr bool value = true; };
 
+/// Whether not all bytes are a value, since a `bool` is a part of it. Structs have none.
+template <class T> struct HasBool : IsBool<T> {};
+template <class T, usize N> struct HasBool<Array<T, N>> : HasBool<T> {};
+template <class... T> struct HasBool<Tuple<T...>> { static constexpr bool value = (HasBool<T>::value || ...); };
+
 /// The bytes of a value, as lanes pass them on. A lane that is not there, or that has ended, has any bytes.
 template <class T> struct Words {
     u32 words[(sizeof(T) + 3) / 4];
@@ -160,7 +165,9 @@ template <class T, class V, class F> TW_FN T reduce(bool& ended, V value_of, F c
     __shared__ T result;
     const u32 warp = threadIdx.x / 32, left = blockDim.x - warp * 32, count = left < 32 ? left : 32;
     const u32 lanes = 0xffffffffu >> (32 - count);
-    T value = of_warp(T(value_of()), count, lanes, combine);
+    T value = value_of();
+    // The bytes of a lane that has ended are combined, too, where all bytes are a value.
+    if (!HasBool<T>::value || __ballot_sync(lanes, 1) == lanes) value = of_warp(value, count, lanes, combine);
     if (threadIdx.x % 32 == 0) of_warps[warp] = value;
     ended = has_faulted();
     if (ended) return value;

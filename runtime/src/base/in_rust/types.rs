@@ -86,6 +86,12 @@ pub trait KernelNumber: Copy {}
 #[doc(hidden)]
 pub const fn number<T: KernelNumber>(_: &T) {}
 
+/// The bytes of a part of a struct, which a closure names.
+#[doc(hidden)]
+pub const fn size_of_part<T, U>(_: &impl Fn(&T) -> U) -> usize {
+    size_of::<U>()
+}
+
 macro_rules! numbers {
     ($($name:ident: $number:ty;)*) => { $(
         impl KernelType for $number {

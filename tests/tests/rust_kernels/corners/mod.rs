@@ -1,5 +1,6 @@
 //! Corners of Rust that C++ has in another way, or not at all: the C++ is compiled, and gives the same bits.
 
+mod meant;
 mod names;
 mod order;
 mod references;

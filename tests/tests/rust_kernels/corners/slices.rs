@@ -96,3 +96,32 @@ fn arrays_are_slices_where_rust_takes_them_so() {
 fn arrays_may_have_no_elements() {
     assert_eq!(both!(empty, 3), 3 + 1 + 1);
 }
+
+/// Parts of parts, and elements that are counted from an end.
+#[kernel]
+pub fn parts(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let four = [5_u64, 6, 7, 8];
+    let (from, to) = (n as usize, 2 + n as usize);
+    let part = &x[from..][..to];
+    let mut sum = 100 * part.len() as u64 + part[0] + x[from..][1] + four[1..][..2][1];
+    for (i, v) in four.iter().rev().enumerate() {
+        sum += (i as u64 + 1) * 10 * v;
+    }
+    for (i, v) in four.iter().enumerate().rev() {
+        sum += (i as u64 + 1) * v;
+    }
+    for (i, &v) in x[..3].iter().rev().enumerate() {
+        sum = sum * 2 + v * i as u64;
+    }
+    *y = sum;
+}
+
+#[test]
+fn parts_have_parts_and_elements_are_counted_from_both_ends() {
+    let part = 300 + 1 + 7 + 7;
+    let reversed = 10 * (8 + 2 * 7 + 3 * 6 + 4 * 5);
+    let forward = 4 * 8 + 3 * 7 + 2 * 6 + 5;
+    let sum = part + reversed + forward;
+    assert_eq!(both!(parts, 1), ((sum * 2) * 2 + 1) * 2 + 3 * 2);
+}

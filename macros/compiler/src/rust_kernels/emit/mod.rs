@@ -13,6 +13,7 @@ mod numbers;
 mod phases;
 mod referred;
 mod scans;
+mod slices;
 mod values;
 
 use super::ir::{Function, Local, LocalId};

@@ -10,6 +10,7 @@ use crate::diagnostics::similar;
 use crate::groups::peel_expr;
 use crate::rust_kernels::atomics::{self, Access, Gives, Operation, Order};
 use crate::rust_kernels::ir::{self, Block, Condition, Kind, Pattern, Statement};
+use crate::rust_kernels::named::Assumed;
 use crate::rust_kernels::types::{Number, Shape, Ty};
 use crate::text::text;
 
@@ -75,7 +76,8 @@ impl Lower<'_> {
                 let outside = self.outside(path);
                 let last = outside.path.segments.last();
                 let named = last.and_then(|last| Order::named(&last.ident.to_string()));
-                if named.is_some() {
+                if let Some(order) = named {
+                    self.assume(Assumed::Order(outside.clone(), order));
                     self.orders.push(outside);
                 }
                 named

@@ -1,8 +1,8 @@
 //! Calls: of `#[device]` functions, closures and methods.
 
 use syn::spanned::Spanned;
-use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, ExprPath, GenericArgument, Pat};
-use syn::{PathArguments, Stmt, Type};
+use syn::{Expr, ExprCall, ExprClosure, ExprField, ExprIndex, ExprMethodCall, ExprPath, GenericArgument};
+use syn::{Pat, PathArguments, Stmt, Type};
 
 use super::context::{Level, Owner};
 use super::literals::bare;
@@ -32,6 +32,9 @@ impl Lower<'_> {
                 let help = "write it as a loop, with an array for what is still to be done";
                 return Err(self.report(name, "TW0909", &message, &notes, help));
             }
+        }
+        if path.qself.is_some() {
+            return Err(self.absent(path, "a call by way of a type", "name the function by its path"));
         }
         if let Some(found) = self.associated(path, call)? {
             return Ok(found);
@@ -69,6 +72,7 @@ impl Lower<'_> {
             None => Vec::new(),
         };
         let item = self.callee(&plain);
+        self.pins.function(call);
         let types = arguments.iter().map(|argument| match argument.kind {
             Kind::Bare(_) => None,
             _ => Some(argument.ty),
@@ -168,7 +172,7 @@ impl Lower<'_> {
         let Some(number) = Number::named(ty) else { return Ok(None) };
         match (number.is_half(), before) {
             (true, _) => self.half_before(path, number),
-            (false, []) => {}
+            (false, []) => self.pins.of_number(call, number),
             (false, _) => return Ok(None),
         }
         let mut arguments = self.values(&call.args)?;
@@ -260,6 +264,7 @@ impl Lower<'_> {
         }
         let arguments = self.values(&call.args)?;
         let name = call.method.to_string();
+        self.pin(call, &receiver, &shape);
         let usize = self.types.number(Number::Usize);
         let one = |method: Method, receiver: ir::Expr, arguments| {
             Kind::Method(method, Box::new(receiver), arguments)
@@ -344,6 +349,31 @@ impl Lower<'_> {
             }
             _ => return Err(self.no_method(call, &receiver)),
         })
+    }
+
+    /// Sees to it that a trait of the user's, which may come before, has no part in a method.
+    fn pin(&mut self, call: &ExprMethodCall, receiver: &ir::Expr, shape: &Shape) {
+        match (call.method.to_string().as_str(), shape) {
+            ("len" | "is_empty" | "get" | "iter", Shape::Array(..) | Shape::Named(_)) => self.pin_slice(call),
+            ("clone" | "to_owned", Shape::Number(_) | Shape::Bool | Shape::Named(_)) => {
+                self.pins.copy(call, self.types.references(receiver.ty));
+            }
+            _ => {}
+        }
+    }
+
+    /// The same for a method of slices, of an array of the user's own.
+    pub(super) fn pin_slice(&mut self, call: &ExprMethodCall) {
+        let mut root = &*call.receiver;
+        while let Expr::Index(ExprIndex { expr: inside, .. }) | Expr::Field(ExprField { base: inside, .. }) =
+            peel_expr(root)
+        {
+            root = inside;
+        }
+        let of = self.named(root).map(|local| self.types.shape(self.locals[local.0].ty));
+        if !matches!(of, Some(Shape::Shared(_) | Shape::Fetched { .. })) {
+            self.pins.of_slice(call);
+        }
     }
 
     pub(super) fn no_method(&mut self, call: &ExprMethodCall, receiver: &ir::Expr) -> Reported {

@@ -14,6 +14,11 @@ impl Lower<'_> {
     /// Refuses to write to what other threads may write too, or read.
     pub(super) fn no_write_elsewhere(&mut self, place: &Expr) -> Lowered<()> {
         let Expr::Index(index) = peel_expr(place) else { return Ok(()) };
+        if let Expr::Index(part) = peel_expr(&index.expr)
+            && let Expr::Range(range) = &*part.index
+        {
+            return Err(self.absent(range, "a part to write", "write the elements one by one"));
+        }
         let of = self.named(&index.expr).map(|local| self.types.shape(self.locals[local.0].ty));
         match of {
             Some(Shape::Elements { .. }) => Err(self.element_elsewhere(index, true)),

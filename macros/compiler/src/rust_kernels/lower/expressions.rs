@@ -247,10 +247,17 @@ impl Lower<'_> {
 
     /// What an index or a reference refers to.
     fn place(&mut self, expr: &Expr) -> Lowered {
-        match self.shared_place(expr, true) {
-            Some(shared) => shared,
-            None => self.value(expr),
+        if let Some(shared) = self.shared_place(expr, true) {
+            return shared;
         }
+        // `x[from..][..n]` is a part of a part.
+        if let Expr::Index(index) = peel_expr(expr)
+            && let Expr::Range(range) = &*index.index
+        {
+            let (kind, ty) = self.part(None, index, range)?;
+            return Ok(self.expr(kind, ty, index.span()));
+        }
+        self.value(expr)
     }
 
     fn index(&mut self, index: &syn::ExprIndex) -> Lowered<(Kind, Ty)> {

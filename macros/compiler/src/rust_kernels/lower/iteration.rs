@@ -5,9 +5,11 @@ use syn::{Expr, ExprForLoop, ExprMethodCall, Pat, RangeLimits};
 
 use super::{Lower, Lowered, Reported};
 use crate::rust_kernels::attribute::unrolled;
-use crate::rust_kernels::ir::{self, Block, Kind, LocalId, LoopId, Pattern, Range, Statement, Unroll};
+use crate::rust_kernels::ir::{
+    self, Binary, Block, Kind, LocalId, LoopId, Pattern, Range, Statement, Unroll,
+};
 use crate::rust_kernels::methods::Method;
-use crate::rust_kernels::types::{Number, Shape};
+use crate::rust_kernels::types::{Number, Shape, Ty};
 
 /// What stands behind `in`, without the adapters.
 struct Adapted<'a> {
@@ -15,8 +17,10 @@ struct Adapted<'a> {
     reversed: bool,
     step: Option<&'a Expr>,
     enumerated: bool,
-    /// `iter` stands behind what it goes over.
-    by_reference: bool,
+    /// The elements are counted in the order in which they come, the last one first.
+    counts_reversed: bool,
+    /// The `iter` behind what it goes over.
+    iter: Option<&'a ExprMethodCall>,
 }
 
 impl Lower<'_> {
@@ -83,13 +87,7 @@ impl Lower<'_> {
         };
         let inclusive = matches!(range.limits, RangeLimits::Closed(_));
         let ty = self.types.value(from.ty);
-        let name = match &*of.pat {
-            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-                self.declare(&name.ident, ty, name.mutability.is_some())
-            }
-            Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
-            other => return Err(self.absent(other, "this pattern", "write a name")),
-        };
+        let name = self.loop_variable(&of.pat, ty)?;
         let (id, body) = self.loop_body(of)?;
         let range = Range { from, to, inclusive, reversed, step, unroll: unroll(of) };
         Ok(Kind::For(id, name, Box::new(range), body))
@@ -99,7 +97,7 @@ impl Lower<'_> {
     fn for_elements(
         &mut self,
         of: &ExprForLoop,
-        Adapted { over, reversed, enumerated, by_reference, .. }: Adapted<'_>,
+        Adapted { over, reversed, enumerated, counts_reversed, iter, .. }: Adapted<'_>,
     ) -> Lowered<Kind> {
         let span = of.for_token.span;
         let mut elements = self.receiver(over, true)?;
@@ -114,8 +112,9 @@ impl Lower<'_> {
         };
         // An array that is taken by value gives its elements by value.
         let is_array = matches!(self.types.shape(elements.ty), Shape::Array(..) | Shape::Named(_));
-        let by_value = is_array && !by_reference;
-        if is_array && by_reference {
+        let by_value = is_array && iter.is_none();
+        if let (true, Some(iter)) = (is_array, iter) {
+            self.pin_slice(iter);
             let (ty, span) = (self.types.add(Shape::Ref(elements.ty, false)), over.span());
             elements = self.expr(Kind::Ref(Box::new(elements)), ty, span);
         }
@@ -143,7 +142,17 @@ impl Lower<'_> {
                 return Err(self.absent(&of.pat, "this pattern", "write `(i, x)`"));
             };
             let index = self.pattern(index, usize)?;
-            vec![Statement::Let(index, local(self, at)), self.bind_element(value, found)?]
+            let mut count = local(self, at);
+            if counts_reversed {
+                let len = Kind::Method(Method::Len, Box::new(local(self, all)), Vec::new());
+                let len = self.expr(len, usize, span);
+                let one = self.expr(Kind::Integer(1), usize, span);
+                let last = Kind::Binary(Binary::Subtract, Box::new(len), Box::new(one));
+                let last = self.expr(last, usize, span);
+                count =
+                    self.expr(Kind::Binary(Binary::Subtract, Box::new(last), Box::new(count)), usize, span);
+            }
+            vec![Statement::Let(index, count), self.bind_element(value, found)?]
         } else {
             vec![self.bind_element(&of.pat, found)?]
         };
@@ -169,6 +178,17 @@ impl Lower<'_> {
         }
     }
 
+    /// The variable of a loop that counts, or goes over tiles.
+    pub(super) fn loop_variable(&mut self, pattern: &Pat, ty: Ty) -> Lowered<LocalId> {
+        match pattern {
+            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
+                Ok(self.declare(&name.ident, ty, name.mutability.is_some()))
+            }
+            Pat::Wild(wild) => Ok(self.hidden("turn", ty, wild.span())),
+            other => Err(self.absent(other, "this pattern", "write a name")),
+        }
+    }
+
     pub(super) fn loop_body(&mut self, of: &ExprForLoop) -> Lowered<(LoopId, Block)> {
         let id = self.enter(of.label.as_ref(), false);
         let body = self.block(&of.body);
@@ -177,12 +197,7 @@ impl Lower<'_> {
     }
 
     /// A local that the user has not named.
-    pub(super) fn hidden(
-        &mut self,
-        name: &str,
-        ty: crate::rust_kernels::types::Ty,
-        span: proc_macro2::Span,
-    ) -> LocalId {
+    pub(super) fn hidden(&mut self, name: &str, ty: Ty, span: proc_macro2::Span) -> LocalId {
         let local = ir::Local { cpp: self.names.unique(name), ty, mutable: false, span };
         self.locals.push(local);
         LocalId(self.locals.len() - 1)
@@ -197,23 +212,31 @@ pub(super) fn unroll(of: &ExprForLoop) -> Option<Unroll> {
 
 /// Takes the adapters off an iterator.
 fn adapted(iterator: &Expr) -> Adapted<'_> {
-    let mut found =
-        Adapted { over: iterator, reversed: false, step: None, enumerated: false, by_reference: false };
+    let mut found = Adapted {
+        over: iterator,
+        reversed: false,
+        step: None,
+        enumerated: false,
+        counts_reversed: false,
+        iter: None,
+    };
     loop {
         match found.over {
             Expr::Paren(paren) => found.over = &paren.expr,
             Expr::Group(group) => found.over = &group.expr,
-            Expr::MethodCall(ExprMethodCall { method, receiver, args, .. }) => {
+            Expr::MethodCall(call @ ExprMethodCall { method, receiver, args, .. }) => {
                 match (method.to_string().as_str(), args.first()) {
                     // Only in this order do they have the meaning that the loop gives them.
-                    ("rev", None) if !found.reversed && !found.enumerated && found.step.is_none() => {
+                    ("rev", None) if !found.reversed && found.step.is_none() => {
                         found.reversed = true;
+                        // It stands before.
+                        found.counts_reversed = found.enumerated;
                     }
                     ("step_by", Some(step)) if found.step.is_none() => found.step = Some(step),
-                    ("enumerate", None) if !found.enumerated && !found.reversed && found.step.is_none() => {
+                    ("enumerate", None) if !found.enumerated && found.step.is_none() => {
                         found.enumerated = true;
                     }
-                    ("iter", None) => found.by_reference = true,
+                    ("iter", None) => found.iter = Some(call),
                     _ => return found,
                 }
                 found.over = receiver;

@@ -1,6 +1,7 @@
-//! The few macros that kernels have: the end of a thread.
+//! The few macros that kernels have: those that end a thread.
 
 use proc_macro2::Span;
+use quote::{ToTokens, quote};
 use syn::{Expr, Lit, Macro};
 
 use super::{Lower, Lowered, Reported};
@@ -17,25 +18,35 @@ impl Lower<'_> {
                 let parsed = call
                     .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
                 let mut arguments = parsed.map(IntoIterator::into_iter).into_iter().flatten();
-                let Some(condition) = arguments.next() else {
+                let Some(mut condition) = arguments.next() else {
                     return Err(self.absent(call, "this assertion", "write `assert!(condition)`"));
                 };
-                self.constant_text(arguments.next())?;
+                let said = arguments.next();
+                self.constant_text(said.as_ref())?;
                 if let Some(more) = arguments.next() {
                     return Err(self.text_with_values(&more));
                 }
                 // Literals of the condition stand in a copy, so their types must follow without a suffix.
-                let suffixes = self.suffixes.len();
-                let condition = self.value(&condition)?;
+                let (suffixes, pins) = (self.suffixes.len(), self.pins.count());
+                let lowered = self.value(&condition)?;
                 self.in_a_copy(suffixes)?;
+                if self.pins.count() > pins {
+                    let written = crate::text::text(&condition).replace('{', "{{").replace('}', "}}");
+                    let said = match said {
+                        Some(said) => said.into_token_stream(),
+                        None => format!("assertion failed: {written}").into_token_stream(),
+                    };
+                    self.pins.write_from(pins, &mut condition);
+                    self.pins.arguments(call, quote!(#condition, #said));
+                }
                 let unit = self.types.unit();
-                Ok(self.expr(Kind::Assert(Some(Box::new(condition))), unit, span))
+                Ok(self.expr(Kind::Assert(Some(Box::new(lowered))), unit, span))
             }
             "panic" | "unreachable" => {
                 let parsed = call
                     .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
                 let mut arguments = parsed.map(IntoIterator::into_iter).into_iter().flatten();
-                self.constant_text(arguments.next())?;
+                self.constant_text(arguments.next().as_ref())?;
                 if let Some(more) = arguments.next() {
                     return Err(self.text_with_values(&more));
                 }
@@ -51,13 +62,13 @@ impl Lower<'_> {
     }
 
     /// A text without values, or none: on a GPU nobody would write them.
-    fn constant_text(&mut self, text: Option<Expr>) -> Lowered<()> {
+    fn constant_text(&mut self, text: Option<&Expr>) -> Lowered<()> {
         match text {
             None => Ok(()),
             Some(Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })) if !text.value().contains('{') => {
                 Ok(())
             }
-            Some(other) => Err(self.text_with_values(&other)),
+            Some(other) => Err(self.text_with_values(other)),
         }
     }
 

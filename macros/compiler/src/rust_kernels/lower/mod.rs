@@ -36,6 +36,7 @@ use super::errors::{Errors, error};
 use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop, Mentioned, Unchecked};
 use super::named::Assumed;
 use super::names::Names;
+use super::pins::Pins;
 use super::signature::{Parameter, Signature};
 use super::types::{Literal, Number, Shape, Ty, Types, is_exact};
 use context::{Around, Level, Meaning, Name, Owner, Turns};
@@ -68,6 +69,8 @@ pub(super) struct Translated {
     pub(super) bare: Vec<(ExprPath, Span)>,
     /// The names that it uses in C++.
     pub(super) names: Names,
+    /// What is written into the function, so that rustc takes names as C++ does.
+    pub(super) pins: Pins,
 }
 
 /// Lowers a function whose signature was read. If it has errors, the result is what it names outside of it.
@@ -107,8 +110,10 @@ pub(super) fn lower(
     }
     let is_ordered = lower.first_order().is_some();
     let Lower { errors, types, locals, constants, callees, named, closures, loops, suffixes, .. } = lower;
-    let (names, shared, numbers) = (lower.names, lower.shared, lower.numbers);
+    let (names, shared, numbers, pins) = (lower.names, lower.shared, lower.numbers, lower.pins);
     let (orders, assumed, bare, unchecked) = (lower.orders, lower.assumed, lower.bare, lower.unchecked);
+    let mut scratch = Vec::new();
+    lower.scratch.iter().for_each(|&(ty, values)| types.held(ty, values, &mut scratch));
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => {
@@ -129,11 +134,12 @@ pub(super) fn lower(
         closures,
         loops,
         shared,
+        scratch,
         same_lengths: Vec::new(),
         unchecked,
         is_ordered,
     };
-    Ok(Translated { function, types, suffixes, numbers, assumed, bare, names })
+    Ok(Translated { function, types, suffixes, numbers, assumed, bare, names, pins })
 }
 
 struct Lower<'e> {
@@ -152,6 +158,9 @@ struct Lower<'e> {
     numbers: Vec<(Ty, Span)>,
     assumed: Vec<Assumed>,
     bare: Vec<(ExprPath, Span)>,
+    pins: Pins,
+    /// The locals that are constants.
+    constant_locals: Vec<LocalId>,
     /// The type that `return` gives; `None` in a closure's body until it is known.
     result: Option<Ty>,
     own_name: syn::Ident,
@@ -166,6 +175,8 @@ struct Lower<'e> {
     parameters: usize,
     /// The types of the shared arrays.
     shared: Vec<syn::Type>,
+    /// How many values of a type lie in shared memory while those of threads are combined.
+    scratch: Vec<(Ty, u64)>,
     /// The shared arrays with padding.
     padded: Vec<LocalId>,
     /// The axes of the data that have a shape, and of the grid.
@@ -201,6 +212,8 @@ impl<'e> Lower<'e> {
             numbers: Vec::new(),
             assumed: Vec::new(),
             bare: Vec::new(),
+            pins: Pins::default(),
+            constant_locals: Vec::new(),
             result: None,
             own_name: name.clone(),
             index_name: "i".to_owned(),
@@ -210,6 +223,7 @@ impl<'e> Lower<'e> {
             parameters: 0,
             owners: Vec::new(),
             shared: Vec::new(),
+            scratch: Vec::new(),
             padded: Vec::new(),
             axes: 1,
             threads: None,

@@ -4,8 +4,10 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Pat, RangeLimits};
 
+use super::context::Meaning;
 use super::{Lower, Lowered};
 use crate::rust_kernels::ir::{Arm, LocalId, Pattern, Test, Variant};
+use crate::rust_kernels::named::Assumed;
 use crate::rust_kernels::types::{Length, Shape, Ty};
 
 const PATTERN: &str = "this pattern";
@@ -59,6 +61,7 @@ impl Lower<'_> {
                 };
                 let id = match &found.elems[0] {
                     Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
+                        self.is_new(&name.ident)?;
                         self.declare(&name.ident, inside, name.mutability.is_some())
                     }
                     Pat::Wild(wild) => {
@@ -129,6 +132,7 @@ impl Lower<'_> {
         };
         let (name, test) = match pattern {
             Pat::Ident(name) if name.by_ref.is_none() && is_variable(&name.ident) => {
+                self.is_new(&name.ident)?;
                 let id = self.declare(&name.ident, ty, name.mutability.is_some());
                 let test = match &name.subpat {
                     Some((_, pattern)) => self.test(pattern, ty)?,
@@ -149,6 +153,21 @@ impl Lower<'_> {
         };
         let body = self.value(&arm.body)?;
         Ok(Arm { test, name, guard, body })
+    }
+
+    /// Sees to it that a name in a pattern that need not match is a new variable: that of a constant is compared with.
+    fn is_new(&mut self, name: &syn::Ident) -> Lowered<()> {
+        let is_constant = match self.meaning(name) {
+            Some(Meaning::Item(_)) => true,
+            Some(Meaning::Local(local)) => self.constant_locals.contains(local),
+            None => false,
+        };
+        if is_constant {
+            let what = "a variable with the name of a constant or an import";
+            return Err(self.absent(name, what, "give the variable another name"));
+        }
+        self.assume(Assumed::Variable(name.clone()));
+        Ok(())
     }
 
     fn test(&mut self, pattern: &Pat, ty: Ty) -> Lowered<Test> {
@@ -178,6 +197,11 @@ impl Lower<'_> {
             }
             // A single name in capitals is a constant, as rustc resolves it.
             Pat::Ident(name) if name.subpat.is_none() && !is_variable(&name.ident) => {
+                if self.find(&name.ident).is_some_and(|local| !self.constant_locals.contains(&local)) {
+                    let what = "a pattern with the name of a variable";
+                    let help = "write new variables small, and compare with the variable by `if`";
+                    return Err(self.absent(name, what, help));
+                }
                 let path = syn::ExprPath { attrs: Vec::new(), qself: None, path: name.ident.clone().into() };
                 let value = self.path(&path)?;
                 self.types.unify(value.ty, ty);

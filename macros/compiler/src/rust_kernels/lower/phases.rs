@@ -96,6 +96,8 @@ impl Lower<'_> {
             ("reduce", [value, combine]) => {
                 let ty = self.types.fresh();
                 let (value, combine) = self.values_of_threads(value, combine, ty)?;
+                // One of each warp, and the result.
+                self.scratch.push((ty, 32 + 1));
                 Ok((Kind::Phase(Box::new(Phase::Reduce(value, combine))), ty))
             }
             ("fill", [array, value]) => self.fill(array, value),
@@ -137,22 +139,6 @@ impl Lower<'_> {
                 Err(self.report(&call.method, "TW0908", &message, &notes, help))
             }
         }
-    }
-
-    /// `block.fill(&mut tile, |[r, c]| …)`
-    fn fill(&mut self, array: &Expr, value: &Expr) -> Lowered<(Kind, Ty)> {
-        let place = match array {
-            Expr::Reference(reference) if reference.mutability.is_some() => &*reference.expr,
-            other => other,
-        };
-        if let Some((part, at, element)) = self.part_of_data(place)? {
-            let value = self.phase(value, &[at], element)?;
-            return Ok((Kind::Phase(Box::new(Phase::Fill(part, value))), self.types.unit()));
-        }
-        let (local, at, element) = self.filled(array)?;
-        let value = self.phase(value, &[at], element)?;
-        let filled = ir::Filled::Shared(local);
-        Ok((Kind::Phase(Box::new(Phase::Fill(filled, value))), self.types.unit()))
     }
 
     /// The closure of a phase.
@@ -277,13 +263,7 @@ impl Lower<'_> {
             step: Some(self.expr(Kind::Builtin(step), usize, span)),
             unroll: super::iteration::unroll(of),
         };
-        let name = match &*of.pat {
-            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-                self.declare(&name.ident, ty, name.mutability.is_some())
-            }
-            Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
-            other => return Err(self.absent(other, "this pattern", "write a name")),
-        };
+        let name = self.loop_variable(&of.pat, ty)?;
         let (id, body) = self.loop_body(of)?;
         Ok(Some(Kind::For(id, name, Box::new(range), body)))
     }

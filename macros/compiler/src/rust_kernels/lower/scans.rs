@@ -23,6 +23,8 @@ impl Lower<'_> {
             None => self.types.fresh(),
         };
         let (value, combine) = self.values_of_threads(value, combine, ty)?;
+        // One of each warp.
+        self.scratch.push((ty, 32));
         let own = self.types.add(Shape::Private(ty));
         let gives = match start {
             Some(_) => self.types.add(Shape::Tuple(vec![own, ty])),

@@ -37,7 +37,7 @@ impl Lower<'_> {
         }
     }
 
-    fn meaning(&self, name: &Ident) -> Option<&Meaning> {
+    pub(super) fn meaning(&self, name: &Ident) -> Option<&Meaning> {
         let name = Name::of(name);
         let known = || self.scope.iter().rev();
         // Marks that rustc sees through, such as those of other procedural macros, differ here.
@@ -56,6 +56,27 @@ impl Lower<'_> {
         let message = format!("cannot find `{name}` in this function");
         let help = format!("a variable with a similar name exists: `{meant}`");
         Err(self.report(name, "TW0301", &message, &[], &help))
+    }
+
+    /// Resolves the names that imports of a block begin with, from this place in the scope on, if others of them are
+    /// meant: `use dev as d; use d::f;`.
+    pub(super) fn resolve_imports(&mut self, first: usize) {
+        // As many steps as there are imports lead through all of them.
+        for _ in first..self.scope.len() {
+            for at in first..self.scope.len() {
+                let Meaning::Item(path) = &self.scope[at].1 else { continue };
+                let Some(segment) = path.segments.first() else { continue };
+                let itself = Name::of(&segment.ident) == self.scope[at].0;
+                if itself || path.leading_colon.is_some() {
+                    continue;
+                }
+                if let Some(Meaning::Item(before)) = self.meaning(&segment.ident) {
+                    let mut whole = before.clone();
+                    whole.segments.extend(path.segments.iter().skip(1).cloned());
+                    self.scope[at].1 = Meaning::Item(whole);
+                }
+            }
+        }
     }
 
     /// Adds the names of a `use` in the function to the scope.

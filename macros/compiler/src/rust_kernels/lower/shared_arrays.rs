@@ -1,4 +1,4 @@
-//! Arrays in shared memory: how they are made, their places, and who may read and write them.
+//! Arrays in shared memory: how they are made, filled and read.
 
 use syn::spanned::Spanned;
 use syn::{Expr, ExprMethodCall};
@@ -6,7 +6,7 @@ use syn::{Expr, ExprMethodCall};
 use super::context::Level;
 use super::{Lower, Lowered, Reported};
 use crate::groups::{peel, peel_expr};
-use crate::rust_kernels::ir::{self, Kind, LocalId};
+use crate::rust_kernels::ir::{self, Kind, LocalId, Phase};
 use crate::rust_kernels::types::{Length, Number, Shape, Ty};
 use crate::text::text;
 
@@ -92,6 +92,22 @@ impl Lower<'_> {
         let what = format!("`{0}` has padding, and is used as a whole", text(expr));
         let help = format!("use its rows, `{0}[r]`, or make it with `shared`", text(expr));
         Err(self.report(expr, "TW0911", &what, &[], &help))
+    }
+
+    /// `block.fill(&mut tile, |[r, c]| …)`
+    pub(super) fn fill(&mut self, array: &Expr, value: &Expr) -> Lowered<(Kind, Ty)> {
+        let place = match array {
+            Expr::Reference(reference) if reference.mutability.is_some() => &*reference.expr,
+            other => other,
+        };
+        if let Some((part, at, element)) = self.part_of_data(place)? {
+            let value = self.phase(value, &[at], element)?;
+            return Ok((Kind::Phase(Box::new(Phase::Fill(part, value))), self.types.unit()));
+        }
+        let (local, at, element) = self.filled(array)?;
+        let value = self.phase(value, &[at], element)?;
+        let filled = ir::Filled::Shared(local);
+        Ok((Kind::Phase(Box::new(Phase::Fill(filled, value))), self.types.unit()))
     }
 
     /// The shared array that a block fills, the type of a place in it, and that of its elements.

@@ -2,9 +2,10 @@
 
 use quote::ToTokens;
 use syn::spanned::Spanned;
-use syn::{Item, Local, Pat, Stmt};
+use syn::{Item, ItemConst, Local, Pat, Stmt};
 
 use super::{Lower, Lowered};
+use crate::codegen::mentions;
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Block, Condition, Kind, Statement};
 use crate::rust_kernels::types::{Shape, Ty};
@@ -21,6 +22,7 @@ impl Lower<'_> {
     fn statements(&mut self, block: &syn::Block) -> Lowered<Block> {
         let mut lowered = Block::default();
         let mut failed = None;
+        let outside = self.scope.len();
         for statement in &block.stmts {
             if let Stmt::Item(Item::Use(item)) = statement
                 && let Err(reported) = self.import(item)
@@ -28,9 +30,23 @@ impl Lower<'_> {
                 failed = Some(reported);
             }
         }
+        self.resolve_imports(outside);
+        // Constants are known in all of the block, as imports are.
+        for (at, statement) in block.stmts.iter().enumerate() {
+            let Stmt::Item(Item::Const(item)) = statement else { continue };
+            match self.constant_inside(item, &block.stmts[at + 1..]) {
+                Ok(constant) => lowered.statements.push(constant),
+                Err(reported) => {
+                    let ty = self.types.add(Shape::Reported);
+                    self.declare(&item.ident, ty, false);
+                    failed = Some(reported);
+                }
+            }
+        }
         let last = block.stmts.len().saturating_sub(1);
         for (at, statement) in block.stmts.iter().enumerate() {
             let outcome = match statement {
+                Stmt::Item(Item::Const(_)) => continue,
                 Stmt::Expr(value, None) if at == last => {
                     self.value(value).map(|value| lowered.value = Some(Box::new(value)))
                 }
@@ -54,14 +70,8 @@ impl Lower<'_> {
         match statement {
             Stmt::Local(local) => self.local(local).map(Some),
             Stmt::Expr(expr, _) => Ok(Some(Statement::Expr(self.value(expr)?))),
-            Stmt::Item(Item::Const(item)) => {
-                let ty = self.ty(&item.ty)?;
-                let value = self.value(&item.expr)?;
-                self.types.unify(ty, value.ty);
-                Ok(Some(Statement::Const(self.declare(&item.ident, ty, false), value)))
-            }
-            // Its names were added to the scope.
-            Stmt::Item(Item::Use(_)) => Ok(None),
+            // Their names were added to the scope.
+            Stmt::Item(Item::Use(_) | Item::Const(_)) => Ok(None),
             Stmt::Item(Item::Fn(item)) => {
                 let help = "write it outside of the kernel, with `#[device]`, or as a closure";
                 Err(self.absent(&item.sig.ident, "a function inside of another", help))
@@ -79,6 +89,25 @@ impl Lower<'_> {
                 Ok(Some(Statement::Expr(expr)))
             }
         }
+    }
+
+    /// A `const` of a block, before what `follows` it.
+    fn constant_inside(&mut self, item: &ItemConst, follows: &[Stmt]) -> Lowered<Statement> {
+        let ty = self.ty(&item.ty)?;
+        for statement in follows {
+            if let Stmt::Item(Item::Const(later)) = statement
+                && mentions(&item.expr, &later.ident)
+            {
+                let what = format!("`{}` before its definition", later.ident);
+                let help = format!("write `const {}` above `const {}`", later.ident, item.ident);
+                return Err(self.absent(&item.ident, &what, &help));
+            }
+        }
+        let value = self.value(&item.expr)?;
+        self.types.unify(ty, value.ty);
+        let local = self.declare(&item.ident, ty, false);
+        self.constant_locals.push(local);
+        Ok(Statement::Const(local, value))
     }
 
     fn local(&mut self, local: &Local) -> Lowered<Statement> {

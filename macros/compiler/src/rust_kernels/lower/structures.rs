@@ -110,6 +110,7 @@ impl Lower<'_> {
             return Ok(None);
         }
         let ty = self.struct_type(&path.path)?;
+        self.assume(Assumed::Tuple(outside));
         let mut fields = Vec::new();
         for (index, argument) in call.args.iter().enumerate() {
             let value = self.value(argument)?;
@@ -159,6 +160,9 @@ impl Lower<'_> {
     /// `P(a, b)`
     pub(super) fn tuple_struct_pattern(&mut self, found: &PatTupleStruct, ty: Ty) -> Lowered<Pattern> {
         let written = self.struct_type(&found.path)?;
+        let path = ExprPath { attrs: Vec::new(), qself: None, path: found.path.clone() };
+        let outside = self.outside(&path);
+        self.assume(Assumed::Tuple(outside));
         self.types.unify(written, ty);
         let fields = found.elems.iter().enumerate();
         let fields =

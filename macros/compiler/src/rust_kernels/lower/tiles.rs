@@ -1,8 +1,7 @@
 //! Tiles and rows: parts of a parameter's data with a shape that a block has for itself.
 
 use quote::ToTokens;
-use syn::spanned::Spanned;
-use syn::{Expr, ExprForLoop, ExprMethodCall, GenericArgument, Pat, Type};
+use syn::{Expr, ExprForLoop, ExprMethodCall, GenericArgument, Type};
 
 use super::context::Owner;
 use super::{Lower, Lowered, Reported};
@@ -55,13 +54,7 @@ impl Lower<'_> {
             false => Shape::Row,
         };
         let ty = self.types.add(shape);
-        let name = match &*of.pat {
-            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-                self.declare(&name.ident, ty, name.mutability.is_some())
-            }
-            Pat::Wild(wild) => self.hidden("turn", ty, wild.span()),
-            other => return Err(self.absent(other, "this pattern", "write a name")),
-        };
+        let name = self.loop_variable(&of.pat, ty)?;
         let (id, body) = self.loop_body(of)?;
         Ok(Some(if is_tiles {
             Kind::ForTiles(id, name, Box::new(handle), body)

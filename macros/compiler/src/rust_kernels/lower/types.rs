@@ -18,11 +18,14 @@ impl ReadsTypes for Lower<'_> {
         self.length(length).ok()
     }
 
-    fn note_number(&mut self, path: &TypePath, number: Number) {
+    fn note(&mut self, path: &TypePath, means: &dyn Fn(ExprPath) -> Assumed) {
         let path = ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() };
+        let outside = self.outside(&path);
+        let names: Vec<_> = outside.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         // A `use` of the module `std::f32` does not change what the type `f32` is.
-        let path = if number.is_half() { self.outside(&path) } else { path };
-        self.assume(Assumed::Type(path, number));
+        let is_module = matches!(&names[..], [std, name]
+            if matches!(std.as_str(), "std" | "core") && Number::named(name).is_some());
+        self.assume(means(if is_module { path } else { outside }));
     }
 
     fn type_named(&mut self, path: &TypePath) -> Ty {

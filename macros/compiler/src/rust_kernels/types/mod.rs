@@ -8,7 +8,7 @@
 mod cpp;
 mod number;
 
-use super::named::{Named, Part};
+use super::named::{Held, Named, Part};
 
 pub(super) use number::{Number, is_exact};
 
@@ -196,6 +196,30 @@ impl Types {
         match *self.shape(ty) {
             Shape::Ref(to, _) => self.value(to),
             _ => ty,
+        }
+    }
+
+    /// How many references the value lies behind.
+    pub(super) fn references(&self, ty: Ty) -> usize {
+        match *self.shape(ty) {
+            Shape::Ref(to, _) => 1 + self.references(to),
+            _ => 0,
+        }
+    }
+
+    /// Adds what so many values of the type hold, as far as it is known, without what lies between the parts.
+    pub(super) fn held(&self, ty: Ty, values: u64, held: &mut Vec<(u64, Held)>) {
+        match self.shape(ty) {
+            Shape::Number(number) => held.push((values, Held::Bytes(u64::from(number.bits() / 8)))),
+            Shape::Bool => held.push((values, Held::Bytes(1))),
+            Shape::Tuple(parts) => parts.iter().for_each(|&part| self.held(part, values, held)),
+            Shape::Array(of, Length(length)) => {
+                if let Some(values) = length.parse().ok().and_then(|length: u64| values.checked_mul(length)) {
+                    self.held(*of, values, held);
+                }
+            }
+            Shape::Named(named) => held.push((values, Held::Named(named.clone()))),
+            _ => {}
         }
     }
 

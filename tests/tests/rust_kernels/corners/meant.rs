@@ -1,0 +1,178 @@
+//! Names that could mean one thing to rustc and another in C++.
+
+use thalweg::prelude::*;
+
+use super::{both, simulated};
+
+mod library {
+    use thalweg::prelude::*;
+
+    #[device]
+    pub fn scaled(a: u64) -> u64 {
+        a * 2
+    }
+
+    #[device(T in [u64, u32])]
+    pub fn raised<T, const N: usize>(a: T) -> T {
+        a + N as T
+    }
+}
+
+mod other {
+    use thalweg::prelude::*;
+
+    #[device]
+    pub fn scaled(a: u64) -> u64 {
+        a * 5
+    }
+}
+
+/// The function of this module is another one than that of the glob, of which the type is in force.
+mod globs {
+    use thalweg::prelude::*;
+
+    use super::library::*;
+
+    #[allow(dead_code, reason = "kernels call the one that is for kernels")]
+    fn scaled(a: u64) -> u64 {
+        a * 3
+    }
+
+    #[allow(dead_code, reason = "kernels call the one that is for kernels")]
+    fn raised<T, const N: usize>(a: T) -> T {
+        a
+    }
+
+    #[kernel]
+    pub fn called(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+        let Some(y) = y.get_mut(i) else { return };
+        assert!(scaled(x[1]) == 2_u64);
+        *y = scaled(n as u64) + raised::<_, 7>(x[1]);
+    }
+}
+
+#[test]
+fn a_kernel_calls_the_function_beside_the_type() {
+    assert_eq!(both!(globs::called, 3), 6 + 8);
+}
+
+/// Methods of the user's that come before those of slices and numbers.
+trait Own3 {
+    fn len(&self) -> usize;
+    fn iter(&self) -> std::slice::Iter<'_, u64>;
+    fn get(&self, index: usize) -> Option<&u64>;
+}
+
+impl Own3 for [u64; 3] {
+    fn len(&self) -> usize {
+        7
+    }
+
+    fn iter(&self) -> std::slice::Iter<'_, u64> {
+        self[1..].iter()
+    }
+
+    fn get(&self, _: usize) -> Option<&u64> {
+        None
+    }
+}
+
+trait Cloned {
+    fn clone(self) -> Self;
+}
+
+impl Cloned for u64 {
+    fn clone(self) -> Self {
+        self + 1
+    }
+}
+
+#[kernel]
+pub fn methods(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let own = [n as u64, x[0], x[1]];
+    let mut sum = 0;
+    for value in own.iter() {
+        sum += value;
+    }
+    let Some(first) = own.get(0) else { return };
+    assert!(own.len() == 3, "it has three");
+    *y = 100 * own.len() as u64 + sum.clone() + 1000 * *first;
+}
+
+#[test]
+fn methods_of_slices_come_before_those_of_traits() {
+    let own = [1_u64, 2, 3];
+    assert_eq!((Own3::len(&own), Own3::iter(&own).count(), Own3::get(&own, 0)), (7, 2, None));
+    assert_eq!(Cloned::clone(1_u64), 2);
+    assert_eq!(both!(methods, 9), 300 + 13 + 9000);
+}
+
+/// A module of a number's name, with functions of its own.
+mod odd {
+    pub mod u32 {
+        #[allow(dead_code, reason = "kernels call the one of the number")]
+        pub fn max(_: u32, _: u32) -> u32 {
+            1
+        }
+    }
+}
+
+const STEP: u64 = 3;
+
+mod chain {
+    #[allow(unused_imports, reason = "the kernel below means another `chain`")]
+    pub use super::other::scaled;
+}
+
+#[kernel]
+pub fn inside(i: Index, n: u32, _: &[u64], y: &mut Own<[u64]>) {
+    use chain::scaled as tenfold;
+    use library as chain;
+    #[allow(unused_imports, reason = "a function of the number is meant")]
+    use odd::u32;
+
+    let Some(y) = y.get_mut(i) else { return };
+    // Items are known in all of a block.
+    let before = STEP;
+    const STEP: u64 = 4;
+    {
+        let inner = STEP;
+        const STEP: u64 = 5;
+        assert!(inner == 5);
+    }
+    *y = tenfold(before + STEP) + 100 * u32::max(n, 2) as u64;
+}
+
+#[test]
+fn items_of_a_body_are_known_before_they_are_written() {
+    assert_eq!(STEP, 3);
+    assert_eq!(both!(inside, 7), 16 + 700);
+}
+
+/// A trait whose method comes before that of whatever stands for the data.
+#[allow(dead_code, reason = "what is required is asked of the data")]
+trait Empty: Sized {
+    fn len(self) -> usize {
+        0
+    }
+}
+
+impl<T> Empty for T {}
+
+#[kernel]
+#[requires(x.len() == y.len())]
+fn required(i: Index, x: &[u64], y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = x[i];
+}
+
+#[test]
+fn what_is_required_is_asked_of_the_data() {
+    let (device, stream) = simulated();
+    let x = DeviceBuf::from_slice(&device, &[1_u64; 4]).unwrap();
+    let mut y = DeviceBuf::<u64>::zeroed(&device, 32).unwrap();
+    let kernel = required::load(&device).unwrap();
+    let error = kernel.launch(stream.config(1, 32, 0), &x, &mut y).unwrap_err();
+    assert!(error.to_string().contains("x.len() == y.len()"), "{error}");
+}
