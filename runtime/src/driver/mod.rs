@@ -266,6 +266,12 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         !self.info().simulated
     }
 
+    /// Whether kernels may use any memory of the host where it lies, so that copies between it and the device's
+    /// memory can be left out.
+    fn shares_host_memory(&self) -> bool {
+        false
+    }
+
     /// Whether each operation is waited for when it is enqueued, to find the one that fails. There are no
     /// graphs then.
     fn is_synchronous(&self) -> bool {

@@ -8,8 +8,9 @@ pub(crate) mod shape;
 pub(crate) mod shared;
 pub(crate) mod written;
 
+use crate::driver::Access;
 use in_place::InPlace;
-use shape::{BufferShape, Shape};
+use shape::{BufferPlace, BufferShape, Shape};
 use shared::Shared;
 
 pub(crate) use device_source::DeviceSource;
@@ -79,6 +80,22 @@ impl Arguments<'_> {
         in_place.clear();
         words.clear();
         Arena { buffers, in_place, words }
+    }
+
+    /// Whether the buffer is the host argument itself, so that nothing is copied between them.
+    pub(crate) fn is_same(&self, host: usize, buffer: usize) -> bool {
+        self.buffers.get(buffer).is_some_and(|buffer| buffer.host() == Some(host))
+    }
+
+    /// Whether all of `access` lies in a host argument that is a buffer, and none is written that was borrowed
+    /// shared.
+    pub(crate) fn holds_on_host(&self, access: &Access) -> bool {
+        self.buffers.iter().any(|buffer| match buffer.place {
+            BufferPlace::Host(host, start, bytes) => {
+                access.is_within(start, bytes) && (self.hosts[host].source.writable || !access.write)
+            }
+            _ => false,
+        })
     }
 
     /// Leaves all memory that the device can access to it, for good.

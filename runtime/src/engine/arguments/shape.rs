@@ -116,6 +116,9 @@ pub(crate) enum BufferPlace {
     SharedInPlace(DevicePtr, usize),
     /// An argument of the run: its start and its length in bytes.
     InPlace(DevicePtr, usize),
+    /// The host argument of this index, on a device that shares the host's memory: its start and its length in
+    /// bytes. The plan's copies between the two are left out.
+    Host(usize, DevicePtr, usize),
 }
 
 /// A buffer of a call.
@@ -143,6 +146,11 @@ impl BufferShape {
     /// Whether it is an argument that is used where it lies.
     pub(crate) fn is_in_place(self) -> bool {
         matches!(self.place, BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..))
+    }
+
+    /// The host argument that it is, if it is one.
+    pub(crate) fn host(self) -> Option<usize> {
+        if let BufferPlace::Host(host, ..) = self.place { Some(host) } else { None }
     }
 
     pub(crate) fn is_shared(self) -> bool {
