@@ -94,6 +94,7 @@ impl Arguments<'_> {
             BufferPlace::Host(host, start, bytes) => {
                 access.is_within(start, bytes) && (self.hosts[host].source.writable || !access.write)
             }
+            BufferPlace::SharedHost(start, _) => access.is_within(start, buffer.bytes(0)) && !access.write,
             _ => false,
         })
     }

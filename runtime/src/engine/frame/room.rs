@@ -168,7 +168,8 @@ impl Call<'_, '_> {
                 BufferPlace::HostRing
                 | BufferPlace::InPlace(..)
                 | BufferPlace::SharedInPlace(..)
-                | BufferPlace::Host(..) => {}
+                | BufferPlace::Host(..)
+                | BufferPlace::SharedHost(..) => {}
             }
         }
         let left = budget.saturating_sub(fixed);
@@ -327,7 +328,10 @@ fn room(buffer: &BufferShape, chunk: usize, slots: usize, shared: bool) -> Optio
         // A run without chunks needs no slots.
         BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
         BufferPlace::Shared(_) => shared.then(|| (buffer.bytes(chunk), 1)),
-        BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) | BufferPlace::Host(..) => None,
+        BufferPlace::InPlace(..)
+        | BufferPlace::SharedInPlace(..)
+        | BufferPlace::Host(..)
+        | BufferPlace::SharedHost(..) => None,
     }
 }
 

@@ -146,7 +146,8 @@ impl<'r> Operation<'r> {
                 BufferPlace::Ring
                 | BufferPlace::Shared(_)
                 | BufferPlace::SharedInPlace(..)
-                | BufferPlace::Host(..) => None,
+                | BufferPlace::Host(..)
+                | BufferPlace::SharedHost(..) => None,
             };
             part.is_some_and(|(ptr, bytes)| access.is_within(ptr, bytes))
         });
@@ -275,7 +276,9 @@ impl<'r> Operation<'r> {
         match shape.place {
             BufferPlace::Shared(_) => self.run.resources.ring.slot(buffer, 0),
             BufferPlace::Ring | BufferPlace::HostRing => self.run.resources.ring.slot(buffer, self.slot),
-            BufferPlace::SharedInPlace(ptr, _) => Some((ptr, shape.bytes(self.chunk.len))),
+            BufferPlace::SharedInPlace(ptr, _) | BufferPlace::SharedHost(ptr, _) => {
+                Some((ptr, shape.bytes(self.chunk.len)))
+            }
             BufferPlace::InPlace(ptr, all) | BufferPlace::Host(_, ptr, all) => {
                 let (start, _) = self.host_range(shape.shape);
                 all.checked_sub(start).map(|room| (ptr.offset(start), room))
@@ -313,7 +316,7 @@ impl<'r> Operation<'r> {
     pub(crate) fn range_to_write<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
         let (ptr, bytes) = self.device_range(buffer)?;
         let shape = self.run.arguments.buffers[buffer.index];
-        let is_argument = shape.is_in_place() || shape.host().is_some();
+        let is_argument = shape.is_in_place() || shape.is_on_host();
         if is_argument && !self.owns(&Access { ptr, bytes, write: true, anew: false }) {
             return self.fail(Detail::Skipped);
         }
