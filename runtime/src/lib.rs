@@ -73,6 +73,7 @@ pub mod streams;
 pub mod __private;
 pub mod prelude;
 
+pub use backends::cpu::CpuOptions;
 pub use base::error::{Error, ErrorKind, Result};
 pub use base::plan::Plan;
 pub use base::report::Report;

@@ -17,6 +17,7 @@ pub mod stubs;
 pub mod two_devices;
 pub mod waiting;
 
+use thalweg::CpuOptions;
 use thalweg::prelude::*;
 
 /// The harness's name of a test in a module (`module_path!()`), for tests that run themselves again in
@@ -79,6 +80,31 @@ pub fn everywhere(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
     }
 }
 
+/// Every length at every depth once.
+fn cases_once() -> impl Iterator<Item = Case> {
+    let shapes = LENGTHS.into_iter().flat_map(|len| DEPTHS.map(|depth| (len, depth)));
+    shapes.enumerate().map(|(number, (len, depth))| Case {
+        len,
+        chunk: CHUNK,
+        depth,
+        pinned_in: number & 1 != 0,
+        pinned_out: number & 2 != 0,
+        // It says whether the case is in graph mode.
+        seed: Some(number as u64),
+    })
+}
+
+/// Runs `check` on the CPU as a device for each length and depth, and checks that it leaves no memory behind.
+pub fn on_the_cpu(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
+    // So little that it does not depend on the machine how much is free.
+    let device = Device::cpu_with(CpuOptions::default().memory(64 << 20)).unwrap();
+    let before = device.free_memory().unwrap();
+    for case in cases_once() {
+        check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}"));
+        assert_eq!(device.free_memory().unwrap(), before, "{case:?}: memory is left allocated");
+    }
+}
+
 /// Runs `check` on the first GPU for every case, or every `THALWEG_EVERY`-th: under a checker each case takes
 /// long.
 pub fn on_a_gpu(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
@@ -89,9 +115,9 @@ pub fn on_a_gpu(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
     }
 }
 
-/// Makes two tests of each function: [`everywhere`](fn@everywhere), and [`on_a_gpu`].
+/// Makes three tests of each function: [`everywhere`](fn@everywhere), [`on_the_cpu`], and [`on_a_gpu`].
 #[macro_export]
-macro_rules! on_both_devices {
+macro_rules! on_every_device {
     ($(fn $name:ident($device:ident, $case:ident) $body:block)*) => {$(
         mod $name {
             use super::*;
@@ -107,6 +133,11 @@ macro_rules! on_both_devices {
             }
 
             #[test]
+            fn on_the_cpu() {
+                $crate::on_the_cpu(check);
+            }
+
+            #[test]
             #[ignore = "needs a CUDA device"]
             fn on_a_gpu() {
                 $crate::on_a_gpu(check);
@@ -115,7 +146,7 @@ macro_rules! on_both_devices {
     )*};
 }
 
-/// Makes two tests of each function of a device: on the simulated one, and on a GPU.
+/// Makes three tests of each function of a device: on the simulated one, on the CPU, and on a GPU.
 #[macro_export]
 macro_rules! on_each_device {
     ($($name:ident;)*) => {$(
@@ -123,6 +154,11 @@ macro_rules! on_each_device {
             #[test]
             fn simulated() {
                 super::$name(&thalweg::Device::simulated(thalweg::sim::Simulation::default()));
+            }
+
+            #[test]
+            fn on_the_cpu() {
+                super::$name(&thalweg::Device::cpu().unwrap());
             }
 
             #[test]
@@ -138,7 +174,8 @@ macro_rules! on_each_device {
 #[track_caller]
 pub fn assert_said(device: &Device, text: &str, file: &str, by_simulated: &[&str]) {
     assert!(text.contains(&format!("{file}:")), "{text}");
-    let said = if device.is_simulated() { by_simulated } else { &["a GPU tells the line alone"] };
+    let said =
+        if device.is_simulated() || device.is_cpu() { by_simulated } else { &["a GPU tells the line alone"] };
     assert!(said.iter().all(|said| text.contains(said)), "{text}");
 }
 

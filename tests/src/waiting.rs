@@ -3,6 +3,7 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use thalweg::CpuOptions;
 use thalweg::prelude::*;
 
 use crate::{leaves_nothing, small};
@@ -28,9 +29,14 @@ pub fn in_time<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs in the order of time and in others, with streams and in graphs. The device is usable afterwards.
+/// Runs in the order of time and in others, and on the CPU, with streams and in graphs. The device is usable
+/// afterwards.
 pub fn everywhere(check: impl Fn(&Device, bool)) {
     in_time(|| {
+        let cpu = Device::cpu_with(CpuOptions::default().memory(64 << 20)).unwrap();
+        for graph in [false, true] {
+            leaves_nothing(&cpu, || check(&cpu, graph));
+        }
         for (seed, graph) in (0..ORDERS).flat_map(|seed| [(seed, false), (seed, true)]) {
             let spec = Simulation::default();
             let device = small(if seed == 0 { spec } else { spec.adversarial(seed) });

@@ -15,7 +15,7 @@ use thalweg::Error;
 use thalweg::kernel::{DeviceSlice, DeviceSliceOut};
 use thalweg::prelude::*;
 use thalweg::routine::Enqueue;
-use thalweg_tests::{Case, built, on_both_devices, read, written};
+use thalweg_tests::{Case, built, on_every_device, read, written};
 
 // ANCHOR: declaration
 /// Bytes of dynamic shared memory that a block of `cutlass_sgemm` needs.
@@ -324,7 +324,7 @@ fn product([m, n, k]: [usize; 3], a: &[f32], b: &[f32]) -> Vec<f64> {
 /// `n` and `k` for a case: below, at and above a tile's size, if tiles matter.
 fn columns(device: &Device, case: Case, granule: usize) -> [usize; 2] {
     let number = case.len + case.depth;
-    let [n, k] = if device.is_simulated() {
+    let [n, k] = if device.is_simulated() || device.is_cpu() {
         [[1, 3, 5][number % 3], [1, 4, 7][number / 3 % 3]]
     } else {
         [[1, 127, 129, 300][number % 4], [1, 8, 33, 257][number / 4 % 4]]
@@ -332,7 +332,7 @@ fn columns(device: &Device, case: Case, granule: usize) -> [usize; 2] {
     [n, k].map(|size: usize| size.next_multiple_of(granule))
 }
 
-on_both_devices! {
+on_every_device! {
     fn a_product_from_the_source(device, case) {
         let mut sgemm = built!(Sgemm, device, case);
         let [n, k] = columns(device, case, 1);
@@ -387,7 +387,7 @@ on_both_devices! {
 /// Numbers with fractions, whose sums depend on the order: the result must be as close as any order of `f32`
 /// sums.
 fn within_rounding(device: &Device) -> thalweg::Result<()> {
-    let [m, n, k] = if device.is_simulated() { [40, 24, 300] } else { [1000, 520, 2000] };
+    let [m, n, k] = if device.is_simulated() || device.is_cpu() { [40, 24, 300] } else { [1000, 520, 2000] };
     let spread = |len, seed| whole(len, seed).into_iter().enumerate().map(|(i, x)| x / (1 + i % 7) as f32);
     let (a, b): (Vec<_>, Vec<_>) = (spread(m * k, 1).collect(), spread(k * n, 2).collect());
     let mut c = vec![f32::NAN; m * n];

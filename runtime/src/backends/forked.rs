@@ -10,7 +10,7 @@ use crate::base::kernel::KernelInfo;
 use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
 use crate::driver::{
-    Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
+    Command, DevicePtr, Driver, DriverResult, Info, Kind, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
     RawModule, RawStream, Tag,
 };
 
@@ -24,6 +24,7 @@ impl Forked {
         Self {
             info: Info {
                 name: "a device of another process".to_owned(),
+                kind: Kind::Gpu,
                 index: None,
                 memory: 0,
                 compute_capability: (0, 0),
@@ -32,7 +33,6 @@ impl Forked {
                 cache: 0,
                 max_shared: 0,
                 cooperative: false,
-                simulated: false,
             },
         }
     }

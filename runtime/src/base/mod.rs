@@ -1,12 +1,15 @@
 //! The lowest floor, which all others build on and which imports none of them: errors, plans, kernels'
-//! descriptions, the threads that copy on the host.
+//! descriptions, the threads that copy and run bodies on the host.
 
+pub(crate) mod block;
 pub(crate) mod chunk;
+pub(crate) mod crews;
 pub(crate) mod engine;
 pub(crate) mod error;
 pub(crate) mod events;
 pub(crate) mod extent;
 pub(crate) mod fork;
+pub(crate) mod handles;
 pub(crate) mod host_copy;
 pub(crate) mod in_rust;
 pub(crate) mod kernel;

@@ -1,6 +1,7 @@
-//! [`Device`]: the handle of a GPU, or of the simulated device.
+//! [`Device`]: the handle of a GPU, of the CPU, or of the simulated device.
 
 use std::fmt;
+use std::mem::discriminant;
 use std::sync::{Arc, OnceLock};
 
 use super::pending::{Caller, Callers, Owner, Registry};
@@ -10,9 +11,9 @@ use crate::base::error::ErrorKind;
 use crate::base::error::{Detail, Result};
 use crate::base::fork;
 use crate::base::model::DeviceModel;
-use crate::driver::{Driver, Info};
+use crate::driver::{Driver, Info, Kind};
 
-/// A GPU, or the simulated device. A clone is cheap and names the same device.
+/// A GPU, the CPU, or the simulated device. A clone is cheap and names the same device.
 ///
 /// ```
 /// use thalweg::sim::Simulation;
@@ -28,7 +29,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// The device's name, such as `NVIDIA H200` or `simulated H200`.
+    /// The device's name, such as `NVIDIA H200`, `AMD EPYC 9654` or `simulated H200`.
     pub fn name(&self) -> &str {
         &self.info().name
     }
@@ -53,7 +54,26 @@ impl Device {
 
     /// Whether this is the simulated device.
     pub fn is_simulated(&self) -> bool {
-        self.info().simulated
+        self.info().kind == Kind::Simulated
+    }
+
+    /// Whether this is the processor, as a device ([`Device::cpu`]).
+    pub fn is_cpu(&self) -> bool {
+        matches!(self.info().kind, Kind::Cpu { .. })
+    }
+
+    /// Whether both are GPUs, or both are of another kind.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        discriminant(&self.info().kind) == discriminant(&other.info().kind)
+    }
+
+    pub(crate) fn is_gpu(&self) -> bool {
+        self.info().kind == Kind::Gpu
+    }
+
+    /// Whether kernels run on the host, as host bodies.
+    pub(crate) fn is_on_host(&self) -> bool {
+        self.info().kind.is_on_host()
     }
 
     /// Whether `other` is the same device.
@@ -147,7 +167,12 @@ impl Owner for Device {
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Info { name, memory, compute_capability: (major, minor), multiprocessors, .. } = self.info();
+        let Info { name, memory, compute_capability: (major, minor), multiprocessors, kind, .. } =
+            self.info();
+        if let Kind::Cpu { threads } = kind {
+            let s = if *threads == 1 { "" } else { "s" };
+            return write!(f, "CPU: {name} ({threads} thread{s})");
+        }
         let gib = *memory as f64 / f64::from(1 << 30);
         write!(
             f,

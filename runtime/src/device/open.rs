@@ -1,4 +1,4 @@
-//! How to get a [`Device`]: a GPU by its index or by another library's context, or the simulated device.
+//! How to get a [`Device`]: a GPU by its index or by another library's context, the CPU, or the simulated device.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::handle::Device;
 use super::shared::Shared;
+use crate::backends::cpu::{Cpu, CpuOptions};
 use crate::backends::cuda::{self, Context, Cuda, OfContext};
 use crate::backends::sim::{Fault, Injected, Sim, Simulation};
 #[cfg(doc)]
@@ -18,8 +19,8 @@ use crate::driver::Driver;
 impl Device {
     /// The first CUDA GPU, or the simulated device if there is no CUDA driver or no GPU.
     ///
-    /// The environment variable `THALWEG_DEVICE` overrides this choice: `sim`, `cuda` for the first GPU, or
-    /// `cuda:N` for GPU `N`. The value `auto` and an empty value count as not set, and spaces around the
+    /// The environment variable `THALWEG_DEVICE` overrides this choice: `cpu`, `sim`, `cuda` for the first GPU,
+    /// or `cuda:N` for GPU `N`. The value `auto` and an empty value count as not set, and spaces around the
     /// value are ignored.
     ///
     /// ```
@@ -33,8 +34,8 @@ impl Device {
     ///
     /// # Errors
     /// [`ErrorKind::Environment`] if `THALWEG_DEVICE` names no device or one that does not exist, if the
-    /// driver is too old, or if `THALWEG_CALIBRATION` names a file that is no calibration.
-    /// [`ErrorKind::Driver`] if the driver refuses the GPU. A machine without any GPU is no error.
+    /// driver is too old, if `THALWEG_CALIBRATION` names a file that is no calibration, or if
+    /// `THALWEG_CPU_THREADS` is no number of threads. [`ErrorKind::Driver`] if the driver refuses the GPU. A machine without any GPU is no error.
     pub fn open() -> Result<Self> {
         match std::env::var("THALWEG_DEVICE") {
             Ok(value) => Self::named(&value),
@@ -51,6 +52,7 @@ impl Device {
         match value.trim() {
             "" | "auto" => Self::first(),
             "sim" => Ok(Self::simulated(Simulation::default())),
+            "cpu" => Self::cpu(),
             "cuda" => Self::cuda(0),
             name => {
                 let index = name.strip_prefix("cuda:").ok_or_else(unknown)?;
@@ -126,6 +128,40 @@ impl Device {
         Ok(device)
     }
 
+    /// The CPU as a device, with all cores that the process may use, or as many threads as `THALWEG_CPU_THREADS`
+    /// says. Kernels run their host bodies, in real time.
+    ///
+    /// Operations are carried out by the threads that wait for them, and kernels on threads that all such devices
+    /// of the process share. Each call makes a device of its own. Nothing is checked here that a GPU does not
+    /// check, either: races are found on the [simulated device](Self::simulated). The limits of launches are those
+    /// of an H200, so that what runs here runs there.
+    ///
+    /// ```
+    /// use thalweg::Device;
+    ///
+    /// let device = Device::cpu()?;
+    /// assert!(device.is_cpu() && !device.is_simulated());
+    /// println!("{device}"); // such as `CPU: AMD EPYC 9654 96-Core Processor (16 threads)`
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Environment`] if `THALWEG_CPU_THREADS` is no number of threads, or if `THALWEG_CALIBRATION`
+    /// names a file that is no [calibration](Self::calibration).
+    pub fn cpu() -> Result<Self> {
+        Self::cpu_with(CpuOptions::default())
+    }
+
+    /// The CPU as a device, with a number of threads or of bytes of its own.
+    ///
+    /// # Errors
+    /// Those of [`cpu`](Self::cpu), and [`ErrorKind::Environment`] if there are to be 0 threads.
+    pub fn cpu_with(options: CpuOptions) -> Result<Self> {
+        let device = Self::with_driver(Arc::new(Cpu::new(options)?));
+        device.take_given_calibration()?;
+        Ok(device)
+    }
+
     /// A simulated device. Kernels run their host bodies on the CPU, and time is virtual and the same in
     /// every run.
     ///
@@ -158,7 +194,7 @@ impl Device {
     /// Makes something go wrong on this simulated device, from now on.
     ///
     /// # Errors
-    /// [`ErrorKind::Misuse`] if this is a GPU.
+    /// [`ErrorKind::Misuse`] if this device is not simulated.
     pub fn inject(&self, fault: Fault) -> Result<Injected> {
         let driver: &dyn Any = self.driver();
         let sim = driver.downcast_ref::<Sim>().ok_or(Detail::CannotInject)?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An address in device memory. On the simulated device it is an address in this process.
+/// An address in device memory. On a device on the host it is an address in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct DevicePtr(pub(crate) u64);
 

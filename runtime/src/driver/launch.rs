@@ -6,14 +6,14 @@ use super::handles::{Access, RawFunction};
 use crate::base::in_rust::Copies;
 use crate::base::threads::{Grid, volume};
 
-/// The work of a kernel launch on the simulated device.
+/// The work of a kernel launch on a device on the host.
 #[doc(hidden)]
 pub type HostBody = Box<dyn FnOnce() + Send + 'static>;
 
 /// Makes the host body of a launch, once for each time that it is launched.
 #[doc(hidden)]
 pub trait Bodies: Send {
-    /// The host body on the simulated device.
+    /// The host body on a device on the host.
     fn body(&self, grid: Grid) -> HostBody;
     /// The host body on copies of the launch's memory; `None` if it can run on the device's alone.
     fn on_copies(&self, grid: Grid, copies: &Copies) -> Option<HostBody>;
@@ -53,7 +53,7 @@ impl<F: Fn(Grid, &Copies) -> HostBody + Clone + Send + 'static> Bodies for InRus
     }
 }
 
-/// The origin of a launch's host body. Only the simulated device asks for one.
+/// The origin of a launch's host body. Only a device on the host asks for one.
 #[derive(Clone, Copy)]
 pub(crate) enum HostBodies<'a> {
     /// It is made each time the launch is enqueued, so that a graph may contain the launch.
@@ -86,7 +86,7 @@ impl RawLaunch<'_> {
         Grid { grid_dim: self.grid, block_dim: self.block, shared: self.shared }
     }
 
-    /// The number of its blocks; `None` for a routine that is simulated, which has no grid of its own.
+    /// The number of its blocks; `None` for a routine on the host, which has no grid of its own.
     pub(crate) fn blocks(&self) -> Option<u64> {
         (self.function.handle != 0).then(|| volume(self.grid))
     }

@@ -1,11 +1,14 @@
 //! The internal trait behind [`Device`](crate::Device), with everything that a device must be able to do.
 //!
-//! Two types implement it, [`sim`](crate::backends::sim) and [`cuda`](crate::backends::cuda). A virtual call
+//! There are three devices, [`cuda`](crate::backends::cuda), [`cpu`](crate::backends::cpu) and
+//! [`sim`](crate::backends::sim). A virtual call
 //! costs about 2 ns and a call into CUDA's driver 1,500 ns, so the rest of the crate is not generic over it.
 
 pub(crate) mod command;
+pub(crate) mod fault;
 mod handles;
 mod launch;
+pub(crate) mod occupancy;
 
 use std::any::Any;
 use std::fmt;
@@ -35,7 +38,8 @@ pub(crate) type Nanos = f64;
 #[derive(Debug, Clone)]
 pub(crate) struct Info {
     pub name: String,
-    /// Its index among the machine's GPUs; `None` for the simulated device.
+    pub kind: Kind,
+    /// Its index among the machine's GPUs; `None` for any other device.
     pub index: Option<usize>,
     /// Bytes of device memory.
     pub memory: u64,
@@ -51,7 +55,28 @@ pub(crate) struct Info {
     pub max_shared: u32,
     /// Whether the blocks of a launch may wait for each other.
     pub cooperative: bool,
-    pub simulated: bool,
+}
+
+/// What a device is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Gpu,
+    /// The simulated device, which judges programs: time is virtual, and races and faults are found.
+    Simulated,
+    /// The processor, with so many threads.
+    Cpu {
+        threads: usize,
+    },
+}
+
+impl Kind {
+    /// Whether kernels run on the host, as host bodies, and device memory is the host's.
+    pub(crate) fn is_on_host(self) -> bool {
+        match self {
+            Self::Gpu => false,
+            Self::Simulated | Self::Cpu { .. } => true,
+        }
+    }
 }
 
 impl Info {
@@ -260,10 +285,10 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         Some(Vec::new())
     }
 
-    /// Whether the device makes progress by itself, so that the host may ask how far it is. The simulated
-    /// device makes progress while the host waits.
+    /// Whether the device makes progress by itself, so that the host may ask how far it is. A device on the host
+    /// makes progress while the host waits.
     fn polls(&self) -> bool {
-        !self.info().simulated
+        !self.info().kind.is_on_host()
     }
 
     /// Whether kernels may use any memory of the host where it lies, so that copies between it and the device's
@@ -299,7 +324,7 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         false
     }
 
-    /// Time since this driver was made: real on a GPU, virtual on the simulated device.
+    /// Time since this driver was made: virtual on the simulated device, and real on any other.
     fn clock(&self) -> Duration;
     /// Advances the virtual clock by the time of a copy of `bytes` that the host has just made between
     /// pageable and page-locked memory.

@@ -163,7 +163,7 @@ impl<P: Build> Options<P> {
     /// some once each slot is in use again, and more of them as long as no more than 1 % of the run's time
     /// goes into it (0.2 % with `mapped` memory, where the delay is not the host's). The spans of the other
     /// chunks are calculated from these and marked as [`Span::estimated`](crate::timeline::Span::estimated).
-    /// On the simulated device, and with `THALWEG_SYNC=1`, nobody waits, and every chunk is timed.
+    /// On the CPU and the simulated device, and with `THALWEG_SYNC=1`, nobody waits, and every chunk is timed.
     ///
     /// This sets the share regardless of the run and the device: 1 times every chunk, 0 only those few.
     ///

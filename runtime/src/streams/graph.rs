@@ -201,7 +201,7 @@ impl Graph {
             let host = if poisoned.memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" };
             return Err(Detail::Poisoned { host }.into());
         }
-        let bodies = if self.device.is_simulated() {
+        let bodies = if self.device.is_on_host() {
             self.bodies.iter().map(|(bodies, grid)| bodies.body(*grid)).collect()
         } else {
             Vec::new()

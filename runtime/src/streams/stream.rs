@@ -156,7 +156,7 @@ impl Stream {
     /// give the [null stream](Self::null), `CU_STREAM_PER_THREAD` the [calling thread's](Self::per_thread).
     ///
     /// # Errors
-    /// The device is simulated ([`ErrorKind::Misuse`]).
+    /// The device is no GPU ([`ErrorKind::Misuse`]).
     ///
     /// # Safety
     /// `raw` is a `CUstream` of the device's context (that of [`Device::cuda`](Device::cuda) is the primary
@@ -164,7 +164,7 @@ impl Stream {
     /// dropped, and nobody else captures it into a graph while something is enqueued here.
     #[track_caller]
     pub unsafe fn from_raw(device: &Device, raw: *mut c_void, keep: impl Any + Send + Sync) -> Result<Self> {
-        if device.is_simulated() {
+        if !device.is_gpu() {
             return caller("Stream::from_raw").located(|| Err(Detail::NotAGpu.into()));
         }
         let raw = RawStream(raw.expose_provenance() as u64);
@@ -176,12 +176,12 @@ impl Stream {
         Ok(Self::of(StreamCore::lent(device, raw, Keep(Box::new(keep)))))
     }
 
-    /// The stream as a `CUstream`, for other libraries; `None` on the simulated device. Operations that they
+    /// The stream as a `CUstream`, for other libraries; `None` on the CPU and the simulated device. Operations that they
     /// enqueue follow the stream's order; declare the buffers that they use with
     /// [`note_write`](Self::note_write).
     pub fn raw(&self) -> Option<*mut c_void> {
         let raw = std::ptr::with_exposed_provenance_mut(self.core.raw.0 as usize);
-        (!self.device().is_simulated()).then_some(raw)
+        self.device().is_gpu().then_some(raw)
     }
 
     /// Declares that work which other libraries have enqueued here so far reads a buffer. This crate then

@@ -8,13 +8,13 @@ use thalweg_tests::loading::{
     BLOCK, Blur, BlurTwice, BlurWithItsInput, Either, Rotate, RotateFar, Total, blurred, rotated,
 };
 use thalweg_tests::test_name;
-use thalweg_tests::{numbers, on_both_devices};
+use thalweg_tests::{numbers, on_every_device};
 
 fn whole(len: usize) -> Vec<u32> {
     (0..len as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect()
 }
 
-on_both_devices! {
+on_every_device! {
     fn a_variable_has_the_runs_value(device, case) {
         let x = numbers(case.len);
         let mut blur = thalweg_tests::built!(Blur, device, case);

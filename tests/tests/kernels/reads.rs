@@ -1,7 +1,7 @@
 //! Kernels whose pointers are not `const` although they only read: `#[reads]`.
 
 use thalweg::prelude::*;
-use thalweg_tests::on_both_devices;
+use thalweg_tests::on_every_device;
 
 mod promised {
     use super::*;
@@ -97,7 +97,7 @@ fn two_streams_read_one_buffer_without_waits_for_each_other() {
     assert_ne!(waits_between_the_kernels(&InTurn::PLAN), 0, "{}", InTurn::PLAN);
 }
 
-on_both_devices! {
+on_every_device! {
     fn both_get_what_was_loaded(device, case) {
         let x: Vec<f32> = (0..case.len).map(|i| i as f32).collect();
         let (mut sums, mut products) = (vec![-1.0; case.len], vec![-1.0; case.len]);

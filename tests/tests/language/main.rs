@@ -7,6 +7,7 @@ mod expansions;
 mod explained;
 mod floors;
 mod forbidden;
+mod methods;
 mod notes;
 mod plan;
 mod plan_conflicts;

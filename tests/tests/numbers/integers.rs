@@ -148,6 +148,7 @@ macro_rules! unsigned {
                 None => None,
             },
             next_multiple_of(a, b; LINE; LINE) => a.checked_next_multiple_of(b),
+            is_multiple_of(a, b) => Some(a.is_multiple_of(b)),
             isqrt(a) => Some(a.isqrt()),
         }
     )*};

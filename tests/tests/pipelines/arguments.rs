@@ -5,7 +5,7 @@ use thalweg::__private::Detail;
 use thalweg::Error;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{axpy_each, double_all, plus_one, summarise, weigh};
-use thalweg_tests::{built, numbers, on_both_devices, read, written};
+use thalweg_tests::{built, numbers, on_every_device, read, written};
 
 stream_pipeline! {
     /// `y[i]` is the weighted sum of the items from `x[i - radius]` to `x[i + radius]`.
@@ -50,7 +50,7 @@ fn weighed(x: &[f32], radius: usize, beyond: impl Fn(isize) -> f32) -> Vec<f32> 
     (0..x.len()).map(sum).collect()
 }
 
-on_both_devices! {
+on_every_device! {
     fn each_chunk_sees_its_neighbours_items(device, case) {
         let mut clamped = built!(Clamped, device, case);
         let mut padded = built!(Padded, device, case);
@@ -96,7 +96,7 @@ fn sums(x: &[f32], chunk: usize) -> Vec<f32> {
     x.chunks(chunk).flat_map(|chunk| [chunk.iter().sum(), chunk.len() as f32]).collect()
 }
 
-on_both_devices! {
+on_every_device! {
     fn a_result_for_each_chunk(device, case) {
         let mut pipeline = built!(Sums, device, case);
         let x = numbers(case.len);
@@ -149,7 +149,7 @@ stream_pipeline! {
 }
 // ANCHOR_END: mapped
 
-on_both_devices! {
+on_every_device! {
     fn mapped_memory_is_used_where_it_is(device, case) {
         let mut mapped = built!(Mapped, device, case);
         let x = numbers(case.len);
@@ -254,7 +254,7 @@ fn the_plan_says_which_is_the_default_stream() {
     assert!(OnTheDefaultStream::PLAN.to_string().contains("stage load on legacy = null\n"));
 }
 
-on_both_devices! {
+on_every_device! {
     fn the_default_stream(device, case) {
         let mut pipeline = built!(OnTheDefaultStream, device, case);
         let x = numbers(case.len);
@@ -305,7 +305,7 @@ stream_pipeline! {
     }
 }
 
-on_both_devices! {
+on_every_device! {
     fn pipelines_chain_on_the_device(device, case) {
         let (mut bring, mut work, mut fetch) =
             (built!(Bring, device, case), built!(Work, device, case), built!(Fetch, device, case));
@@ -400,7 +400,7 @@ fn double_on_the_cpu(x: &mut [f32]) {
     x.iter_mut().for_each(|x| *x *= 2.0);
 }
 
-on_both_devices! {
+on_every_device! {
     fn everything_at_once(device, case) {
         let mut everything = built!(Everything::<1>, device, case);
         let (x, m, table) = (numbers(case.len), numbers(case.len), [3.0, 4.0]);

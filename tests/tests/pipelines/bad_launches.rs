@@ -239,12 +239,12 @@ fn without_a_host_body() {
     }
     let device = device();
     let error = leaves_nothing(&device, || Bodiless::new(&device).unwrap_err());
-    is!(error, NoHostBody { kernel: "without_host_body" });
+    is!(error, NoHostBody { kernel: "without_host_body", .. });
     HERE.is_of_operation(&error, "Bodiless", "work: without_host_body<<<..>>>", None, "bodiless");
     assert_eq!(
         says(&error),
         "kernel `without_host_body` has no host body for the simulated device: \
-         add `#[host(…)]` to its declaration"
+         add `#[host(…)]` to its declaration, or write the kernel in Rust"
     );
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{add_to, double_all, plus_one};
-use thalweg_tests::{built, numbers, on_both_devices, read, written};
+use thalweg_tests::{built, numbers, on_every_device, read, written};
 
 // ANCHOR: refine
 stream_pipeline! {
@@ -35,7 +35,7 @@ stream_pipeline! {
 }
 // ANCHOR_END: refine
 
-on_both_devices! {
+on_every_device! {
     fn both_branches_and_any_number_of_turns(device, case) {
         let mut refine = built!(Refine, device, case);
         let x = numbers(case.len);
@@ -78,7 +78,7 @@ stream_pipeline! {
     }
 }
 
-on_both_devices! {
+on_every_device! {
     fn what_a_chunk_leaves_out_orders_all_the_same(device, case) {
         let mut sometimes = built!(Sometimes, device, case);
         let x = numbers(case.len);

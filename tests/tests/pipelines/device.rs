@@ -58,7 +58,7 @@ fn names_of_no_device_are_refused() {
         assert_eq!(
             open(Some(name.as_bytes())),
             format!(
-                "refused `THALWEG_DEVICE={name}` names no device: write `sim`, or `cuda:0` for the first GPU"
+                "refused `THALWEG_DEVICE={name}` names no device: write `cpu`, `sim`, or `cuda:0` for the first GPU"
             ),
         );
     }

@@ -224,8 +224,8 @@ fn no_gpu_is_no_reason_to_set_a_variable_that_is_not_read() {
     ];
     for kind in missing {
         let text = kind.to_string();
-        let help = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `sim`\n  \
-                    help: `Device::simulated(Simulation::default())` needs no GPU";
+        let help = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `cpu` or `sim`\n  \
+                    help: `Device::cpu()` and `Device::simulated(Simulation::default())` need no GPU";
         assert!(text.ends_with(help), "{text}");
     }
     let text = Detail::NoSuchDevice { index: 2, count: 2 }.to_string();

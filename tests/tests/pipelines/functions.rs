@@ -12,7 +12,7 @@ use thalweg::kernel::{DeviceSlice, DeviceSliceOut};
 use thalweg::prelude::*;
 use thalweg::routine::Enqueue;
 use thalweg_tests::kernels::{double_all, plus_one};
-use thalweg_tests::{built, numbers, on_both_devices, read, written};
+use thalweg_tests::{built, numbers, on_every_device, read, written};
 
 // ANCHOR: reverse
 /// Reverses a chunk, and notes its extremes.
@@ -48,7 +48,7 @@ stream_pipeline! {
 }
 // ANCHOR_END: reverse
 
-on_both_devices! {
+on_every_device! {
     fn the_cpu_has_its_turn_in_the_middle(device, case) {
         let mut pipeline = built!(Reverse, device, case);
         let x = numbers(case.len);
@@ -96,7 +96,7 @@ stream_pipeline! {
     }
 }
 
-on_both_devices! {
+on_every_device! {
     fn a_function_that_fails_ends_the_run(device, case) {
         let options = Checked::options(device).depth(case.depth);
         let options = if case.in_graphs() { options.graph() } else { options };
@@ -136,7 +136,7 @@ stream_pipeline! {
 }
 // ANCHOR_END: told
 
-on_both_devices! {
+on_every_device! {
     fn callbacks_come_in_order_and_all_before_the_run_is_over(device, case) {
         let mut told = built!(Told, device, case);
         let x: Vec<i32> = (0..case.len as i32).collect();
@@ -253,7 +253,7 @@ stream_pipeline! {
     }
 }
 
-on_both_devices! {
+on_every_device! {
     fn routines_are_called_in_the_order_of_their_streams(device, case) {
         let mut pipeline = built!(Copied, device, case);
         let x = numbers(case.len);
@@ -327,7 +327,7 @@ stream_pipeline! {
     }
 }
 
-on_both_devices! {
+on_every_device! {
     fn each_slot_and_stream_has_its_own_state(device, case) {
         let mut numbered = built!(Numbered, device, case);
         let (mut x, mut y) = (vec![0; case.len], vec![0; case.len]);

@@ -25,6 +25,7 @@ mod jobs;
 mod little_memory;
 mod manual;
 mod neighbours;
+mod on_the_cpu;
 mod pinned_slice;
 mod properties;
 mod runs;

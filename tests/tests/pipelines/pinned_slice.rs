@@ -4,7 +4,7 @@
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::plus_one;
-use thalweg_tests::{built, numbers, on_both_devices};
+use thalweg_tests::{built, numbers, on_every_device};
 
 stream_pipeline! {
     pipeline Copied {
@@ -74,7 +74,7 @@ fn part(buffer: &PinnedBuf<f32>) -> Vec<f32> {
     buffer[MARGIN..end].to_vec()
 }
 
-on_both_devices! {
+on_every_device! {
     fn parts_are_copied(device, case) {
         let (x, y) = (numbers(case.len), numbers(2 * case.len)[case.len..].to_vec());
         let range = MARGIN..MARGIN + case.len;

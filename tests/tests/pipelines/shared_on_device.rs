@@ -3,7 +3,7 @@
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{accumulate, gather};
-use thalweg_tests::{built, on_both_devices, read, written};
+use thalweg_tests::{built, on_every_device, read, written};
 
 // ANCHOR: shared
 stream_pipeline! {
@@ -46,7 +46,7 @@ stream_pipeline! {
     }
 }
 
-on_both_devices! {
+on_every_device! {
     fn a_table_stays_on_the_device(device, case) {
         let mut look_up = built!(LookUp, device, case);
         let table: Vec<f32> = (0..37).map(|i| i as f32 * 0.5).collect();

@@ -40,6 +40,11 @@ pub fn simulated() -> (Device, Stream) {
     (device, stream)
 }
 
+/// A GPU, and the simulated device that it is compared with.
+pub fn gpu_and_simulated(simulation: Simulation) -> [Device; 2] {
+    [Device::cuda(0).expect("a GPU"), Device::simulated(simulation)]
+}
+
 #[track_caller]
 pub fn assert_same<T: Pod>(native: &[T], in_cpp: &[T]) {
     assert_eq!(bytemuck::cast_slice::<T, u8>(native), bytemuck::cast_slice::<T, u8>(in_cpp));

@@ -3,6 +3,8 @@
 use thalweg::prelude::*;
 use thalweg_tests::book::{in_listing, recorded};
 
+use crate::both::simulated;
+
 // ANCHOR: gathered
 #[kernel]
 fn gathered(i: Index, x: &[f32], at: &[u32], y: &mut Out<[f32]>) {
@@ -12,7 +14,7 @@ fn gathered(i: Index, x: &[f32], at: &[u32], y: &mut Out<[f32]>) {
 // ANCHOR_END: gathered
 
 /// The line of the index in `gathered`.
-pub(crate) const LINE: u32 = 10;
+pub(crate) const LINE: u32 = 12;
 pub(crate) const FILE: &str = file!();
 
 #[kernel]
@@ -22,7 +24,7 @@ pub(crate) fn summed(i: Index, x: &[i32], y: &mut Out<[i32]>) {
 }
 
 /// The line of the sum in `summed`.
-pub(crate) const OVERFLOW: u32 = 21;
+pub(crate) const OVERFLOW: u32 = 23;
 
 stream_pipeline! {
     pub(crate) pipeline Gathered {
@@ -87,4 +89,24 @@ fn an_index_out_of_bounds_names_its_line_and_thread() {
     recorded("rust-kernels-fault.txt", &in_listing(&error, FILE, "gathered"));
     // The pipeline goes on.
     gathered.run(&[1.0, 2.0], &[0, 1], &mut y[..2]).unwrap();
+}
+
+/// The error speaks of the kernel, and of no call of a driver.
+#[test]
+fn a_launch_by_hand_that_fails_names_the_kernel() {
+    let (device, stream) = simulated();
+    let x = DeviceBuf::from_slice(&device, &[1.0_f32, 2.0]).unwrap();
+    let at = DeviceBuf::from_slice(&device, &[0_u32, 1, 2, 0]).unwrap();
+    let mut y = DeviceBuf::<f32>::zeroed(&device, 4).unwrap();
+    gathered::load(&device).unwrap().launch(stream.config(1, 32, 0), &x, &at, &mut y).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    let said = error.to_string();
+    let first = format!(
+        "kernel `gathered` failed at {FILE}:{LINE}: index out of bounds: the len is 2 but the index is 2\n"
+    );
+    assert!(said.starts_with(&first), "{said}");
+    assert!(said.contains("it was the thread of index 2, thread 2 of block 0\n"), "{said}");
+    assert!(!said.contains("cuLaunchKernel"), "{said}");
+    let ErrorKind::Function(function) = error.kind() else { panic!("{error:?}") };
+    assert_eq!(function.message(), "index out of bounds: the len is 2 but the index is 2");
 }

@@ -4,19 +4,16 @@
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 
+use crate::both::gpu_and_simulated;
 use crate::elements::{Jacobi, Saxpy};
 use crate::faults::{Gathered, LINE, OVERFLOW, Summed, summed};
 use crate::in_blocks::{smooth, sums, turned, waiting};
-
-fn devices() -> [Device; 2] {
-    [Device::cuda(0).expect("a GPU"), Device::simulated(Simulation::default())]
-}
 
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_gpu_computes_the_same_bits() {
     let x: Vec<f32> = (0..100_003).map(|i| (i as f32 * 0.37).sin()).collect();
-    let [gpu, simulated] = devices().map(|device| {
+    let [gpu, simulated] = gpu_and_simulated(Simulation::default()).map(|device| {
         let mut y = x.iter().rev().copied().collect::<Vec<_>>();
         Saxpy::new(&device).unwrap().run(1.7, &x, &mut y).unwrap();
         let mut v = vec![0.0; 300 * 333];
@@ -88,7 +85,7 @@ fn a_fault_of_a_launch_by_hand_is_reported_by_the_next_wait() {
 fn blocks_compute_the_same_bits() {
     let x: Vec<f32> = (0..100_003).map(|i| (i as f32 * 0.37).sin()).collect();
     let matrix: Vec<u32> = (0..160 * 160).map(|i| (i * 7919 % 1009) as u32).collect();
-    let [gpu, simulated] = devices().map(|device| {
+    let [gpu, simulated] = gpu_and_simulated(Simulation::default()).map(|device| {
         let stream = Stream::new(&device).unwrap();
         let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
         let mut all = Vec::new();

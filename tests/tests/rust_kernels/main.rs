@@ -12,6 +12,7 @@ mod fetched;
 mod gpu;
 mod gpu_typed;
 mod groups;
+mod halo;
 mod halves;
 mod in_blocks;
 mod instances;

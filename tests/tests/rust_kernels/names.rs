@@ -5,6 +5,8 @@ use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::on_each_device;
 
+use crate::both::simulated;
+
 /// The kernel's C++.
 fn cpp<K: Kernel>() -> String {
     let KernelSource::Rust(source) = K::INFO.module.source else { panic!("the kernel is in Rust") };
@@ -137,8 +139,7 @@ macro_rules! shadowed {
 shadowed!(hygienic, t);
 
 fn run(launch: impl FnOnce(&Device, &Stream, &mut DeviceBuf<f32>)) -> Vec<f32> {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let mut y = DeviceBuf::from_slice(&device, &[1.0, 2.0]).unwrap();
     launch(&device, &stream, &mut y);
     y.to_vec().unwrap().to_vec()

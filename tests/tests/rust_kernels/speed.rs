@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
-use thalweg::streams::Stream;
+
+use crate::both::simulated;
 
 /// The elements: as many as stay in a core's cache.
 const N: usize = 1 << 16;
@@ -64,8 +65,7 @@ fn micros(mut run: impl FnMut()) -> f64 {
 #[test]
 #[ignore = "prints times"]
 fn kernels_run_as_fast_as_loops_on_the_host() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let data: Vec<f32> = (0..N).map(|i| (i % 100) as f32).collect();
     let x = DeviceBuf::from_slice(&device, &data).unwrap();
     let mut y = DeviceBuf::<f32>::zeroed(&device, N).unwrap();
@@ -107,8 +107,7 @@ fn kernels_run_as_fast_as_loops_on_the_host() {
 #[test]
 #[ignore = "prints times"]
 fn rows_and_blocks_run_as_fast_as_loops_on_the_host() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let data: Vec<f32> = (0..N).map(|i| (i % 100) as f32).collect();
     let x = DeviceBuf::from_slice(&device, &data).unwrap();
     let mut y = DeviceBuf::<f32>::zeroed(&device, N).unwrap();

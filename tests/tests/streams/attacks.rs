@@ -13,9 +13,9 @@ use thalweg::streams::{Event, Stream};
 use thalweg_tests::kernels::{add_to, double_all};
 use thalweg_tests::waiting::in_time;
 
-use super::{is_race, kept, on_both, simulated};
+use super::{is_alone, is_race, kept, on_each, simulated};
 
-on_both!(
+on_each!(
     what_is_refused_orders_nothing,
     operations_of_nothing_order_nothing,
     what_was_pending_before_a_capture_is_waited_for,
@@ -79,7 +79,7 @@ fn operations_of_nothing_order_nothing(device: &Device) {
         null.synchronize().expect("the device");
         assert_eq!(y[N - 1], turn as f32);
         // On a GPU some other test may use the null stream at this moment.
-        if device.is_simulated() {
+        if is_alone(device) {
             one.fill(&mut x, 0.0).expect("a fill");
             null.fill(&mut none, 0.0).expect("nothing");
             is_race(other.fill(&mut x, 0.0));
@@ -134,7 +134,7 @@ fn buffers_that_go_within_a_function(device: &Device) {
         other.then(|_| ()).expect("a callback");
         other.synchronize().expect("the device");
     }
-    if device.is_simulated() {
+    if is_alone(device) {
         assert_eq!(device.free_memory().expect("a number"), before);
     }
 }
@@ -295,7 +295,7 @@ fn a_callback_may_free_and_go_on(device: &Device) {
         one.synchronize().expect("no race");
         other.synchronize().expect("no race");
     }
-    if device.is_simulated() {
+    if is_alone(device) {
         assert_eq!(device.free_memory().expect("a number"), before);
     }
 }

@@ -8,9 +8,9 @@ use thalweg::streams::{Event, Priority, Stream};
 use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::{add_to, axpy_each, double_all};
 
-use super::{on_both, simulated};
+use super::{on_each, simulated};
 
-on_both!(
+on_each!(
     a_program_of_two_streams,
     a_result_that_is_read_is_there,
     events_order_and_tell_the_time,

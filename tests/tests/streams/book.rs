@@ -11,9 +11,9 @@ use thalweg_kernels::saxpy;
 // ANCHOR_END: uses
 use thalweg_tests::book::recorded;
 
-use super::{is_race, on_both, simulated};
+use super::{is_race, on_each, simulated};
 
-on_both!(
+on_each!(
     the_first_program_runs,
     events_tell_the_time,
     streams_are_of_all_kinds,

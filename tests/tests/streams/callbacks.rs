@@ -10,9 +10,9 @@ use thalweg::streams::Stream;
 use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::add_to;
 
-use super::on_both;
+use super::{is_alone, on_each};
 
-on_both!(
+on_each!(
     each_batch_triggers_the_next,
     callbacks_come_in_order,
     a_callback_sees_what_came_before,
@@ -148,7 +148,7 @@ fn what_a_function_has_is_dropped(device: &Device) {
     stream.then(|_| ()).expect("a callback");
     stream.synchronize().expect("the device");
     assert_eq!(Arc::strong_count(&dropped), 1);
-    if device.is_simulated() {
+    if is_alone(device) {
         assert_eq!(device.free_memory().expect("a number"), before);
     }
 }

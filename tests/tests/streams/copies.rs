@@ -6,9 +6,9 @@ use thalweg::streams::{Rectangle, Stream};
 use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::{add_to, axpy_each};
 
-use super::{is_race, on_both, simulated};
+use super::{is_race, on_each, simulated};
 
-on_both!(
+on_each!(
     rows_go_there_and_back,
     columns_of_two_streams,
     write_combined_pages,

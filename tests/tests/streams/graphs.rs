@@ -6,9 +6,9 @@ use thalweg::streams::{Event, Stream};
 use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::{add_to, axpy_each, double_all};
 
-use super::{is_race, on_both, simulated};
+use super::{is_race, on_each, simulated};
 
-on_both!(
+on_each!(
     a_graph_does_what_its_stream_would,
     streams_join_a_graph,
     a_graph_keeps_what_it_uses,

@@ -8,9 +8,9 @@ use thalweg::streams::Stream;
 use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::add_to;
 
-use super::{is_race, on_both, simulated};
+use super::{is_race, on_each, simulated};
 
-on_both!(
+on_each!(
     the_null_stream_orders_blocking_streams,
     the_null_stream_orders_no_others,
     a_thread_has_a_stream_of_its_own,

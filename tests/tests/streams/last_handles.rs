@@ -11,9 +11,9 @@ use thalweg::__private::Detail;
 use thalweg::streams::Stream;
 use thalweg::{Device, DeviceBuf, PinnedBuf};
 
-use super::on_both;
+use super::{is_alone, on_each};
 
-on_both!(
+on_each!(
     the_last_handles_of_a_stream,
     the_last_handles_of_memory,
     the_last_graphs_of_memory,
@@ -99,7 +99,7 @@ fn the_last_handles_of_memory(device: &Device) {
         }
         settle(device);
     });
-    if device.is_simulated() {
+    if is_alone(device) {
         assert_eq!(device.free_memory().expect("a number"), before);
     }
 }
@@ -119,7 +119,7 @@ fn the_last_graphs_of_memory(device: &Device) {
         }
         settle(device);
     });
-    if device.is_simulated() {
+    if is_alone(device) {
         assert_eq!(device.free_memory().expect("a number"), before);
     }
 }
@@ -170,7 +170,7 @@ fn a_function_that_panics_gives_back_what_it_has(device: &Device) {
         );
         settle(device);
     });
-    if device.is_simulated() {
+    if is_alone(device) {
         assert_eq!(device.free_memory().expect("a number"), before);
     }
 }
@@ -189,6 +189,6 @@ fn what_a_forgotten_graph_uses_stays(device: &Device) {
         drop(x);
         let error = y.into_vec().unwrap_err();
         assert!(matches!(error.detail(), Detail::NotAVec { .. }), "{error}");
-        assert!(!device.is_simulated() || device.free_memory().expect("a number") == before);
+        assert!(!is_alone(device) || device.free_memory().expect("a number") == before);
     });
 }

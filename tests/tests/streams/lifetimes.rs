@@ -8,9 +8,9 @@ use thalweg::streams::{Event, Stream};
 use thalweg::{Device, DeviceBuf, PinnedBuf};
 use thalweg_tests::kernels::add_to;
 
-use super::{kept, on_both};
+use super::{is_alone, kept, on_each};
 
-on_both!(
+on_each!(
     buffers_are_freed_after_their_operations,
     streams_go_before_their_buffers,
     what_is_forgotten_is_kept,
@@ -115,7 +115,7 @@ fn many_buffers_come_and_go(device: &Device) {
             });
         }
     });
-    if device.is_simulated() {
+    if is_alone(device) {
         assert_eq!(device.free_memory().expect("a number"), before);
     }
 }

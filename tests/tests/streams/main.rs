@@ -1,5 +1,5 @@
-//! Streams, events and the rest by hand: what each does, on the simulated device and, if that is asked for,
-//! on a GPU.
+//! Streams, events and the rest by hand: what each does, on the simulated device, on the CPU and, if that is asked
+//! for, on a GPU.
 
 mod attacks;
 mod basics;
@@ -19,11 +19,21 @@ use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use thalweg::__private::Detail;
-use thalweg::Device;
 use thalweg::sim::Simulation;
+use thalweg::{CpuOptions, Device};
 
 fn simulated() -> Device {
     Device::simulated(Simulation::h200())
+}
+
+/// The CPU, with so little memory that it does not depend on the machine how much is free.
+fn cpu() -> Device {
+    Device::cpu_with(CpuOptions::default().memory(256 << 20)).expect("threads")
+}
+
+/// Whether no other test uses the device, so that its memory can be counted.
+fn is_alone(device: &Device) -> bool {
+    device.is_simulated() || device.is_cpu()
 }
 
 /// A simulated device that is kept for good, so that a leak checker finds the memory that is left to it when
@@ -55,13 +65,19 @@ impl Deref for Gpu {
     }
 }
 
-/// A test on each device: `on_both!(name, function)`, where the function takes the device.
-macro_rules! on_both {
+/// A test on each device: `on_each!(name, function)`, where the function takes the device.
+macro_rules! on_each {
     ($($name:ident),* $(,)?) => {
         mod on_the_simulated_device {
             $(#[test]
             fn $name() {
                 super::$name(&$crate::simulated());
+            })*
+        }
+        mod on_the_cpu {
+            $(#[test]
+            fn $name() {
+                super::$name(&$crate::cpu());
             })*
         }
         mod on_a_gpu {
@@ -73,7 +89,7 @@ macro_rules! on_both {
         }
     };
 }
-use on_both;
+use on_each;
 
 /// Checks for the error of a race.
 #[track_caller]

@@ -9,9 +9,9 @@ use thalweg::sim::{DriverCall, Effect, Fault};
 use thalweg::streams::{Event, Stream};
 use thalweg_tests::kernels::{add_to, axpy_each, double_all};
 
-use super::{is_race, kept, on_both, simulated};
+use super::{is_alone, is_race, kept, on_each, simulated};
 
-on_both!(
+on_each!(
     parts_are_arguments_of_runs,
     parts_are_arguments_in_graph_mode,
     parts_are_arguments_of_streams,
@@ -165,7 +165,7 @@ fn uses_of_a_part_are_the_whole_buffers(device: &Device) {
     let mut y = DeviceBuf::<f32>::zeroed(device, 1 << 20).expect("memory");
     let part = y.slice_mut(1..).expect("a part");
     one.fill(part, 1.0).expect("a fill");
-    if device.is_simulated() {
+    if is_alone(device) {
         is_race(other.fill(y.slice_mut(..2).expect("a part"), 2.0));
     }
     other.fill(y.slice_mut(..1).expect("a part"), 2.0).expect("other bytes");

@@ -11,8 +11,11 @@ pub(super) const NO_HEAP: &str = "a kernel's thread cannot allocate memory";
 /// In place of a method. `of` is its receiver, if that is a number.
 pub(super) fn of_method(name: &str, of: Option<Number>) -> Option<String> {
     let help = match name {
-        "unwrap" | "expect" | "unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "copied" | "is_none"
-        | "cloned" | "ok_or" | "is_some_and" | "map_or" | "and_then" => {
+        "unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "copied" | "cloned" => {
+            "write `x.get(i).copied().unwrap_or(0.0)` as a whole, or `if let Some(x) = … { … } else { … }`"
+        }
+        "unwrap" | "expect" | "is_none" | "ok_or" | "is_some_and" | "is_none_or" | "map_or"
+        | "map_or_else" | "and_then" => {
             "write `let Some(x) = … else { return };`, or `if let Some(x) = … { … } else { … }`"
         }
         "sum" | "product" | "fold" | "map" | "filter" | "zip" | "take" | "skip" | "any" | "all" | "count"
@@ -21,8 +24,15 @@ pub(super) fn of_method(name: &str, of: Option<Number>) -> Option<String> {
             "write a loop, such as `for x in xs { … }` or `for (i, x) in xs.iter().enumerate() { … }`"
         }
         "windows" | "chunks" | "chunks_exact" | "split_at" => "take the parts in a loop: `&x[from..to]`",
-        "iter_mut" | "swap" | "reverse" | "fill" | "sort" | "copy_from_slice" | "sort_unstable" => {
+        "iter_mut" | "reverse" | "fill" | "copy_from_slice" | "clone_from_slice" | "rotate" => {
             "write a loop over the indices: `for i in 0..x.len() { … }`"
+        }
+        "swap" => "write `(x[i], x[j]) = (x[j], x[i]);`",
+        "binary_search" | "binary_search_by" | "partition_point" => {
+            "write a loop that halves a range: `while from < to { let middle = from + (to - from) / 2; … }`"
+        }
+        _ if name.starts_with("sort") || name.starts_with("select_nth") => {
+            "write two loops that exchange neighbours: `if x[j] < x[j - 1] { (x[j - 1], x[j]) = (x[j], x[j - 1]); }`"
         }
         "push" | "pop" | "insert" | "extend" | "resize" | "clear" | "remove" => {
             "use an array of a fixed length, `let mut x = [0.0; 16];`, and count in a variable"
@@ -62,7 +72,7 @@ pub(super) fn of_macro(name: &str) -> &'static str {
         "assert_ne" | "debug_assert_ne" => "write `assert!(a != b)`",
         "debug_assert" => "write `assert!`",
         "todo" | "unimplemented" => "write `panic!()`",
-        "matches" => "write a `match`",
+        "matches" => "write `match x { 1..=5 | 9 => true, _ => false }`",
         _ => "write out what it stands for",
     }
 }

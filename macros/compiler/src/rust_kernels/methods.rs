@@ -28,6 +28,8 @@ pub(super) enum Method {
     Rows,
     /// `option.is_some()`
     IsSome,
+    /// `option.copied().unwrap_or(value)`
+    CopiedOr,
     /// `exchange.is_ok()`
     IsOk,
     /// `exchange.is_err()`
@@ -62,6 +64,29 @@ pub(super) enum Of {
 }
 
 impl Of {
+    /// All of them, as a reader looks for them.
+    const ALL: [Self; 7] = [
+        Self::Numbers,
+        Self::Integers,
+        Self::Signed,
+        Self::Unsigned,
+        Self::AnyFloat,
+        Self::Floats,
+        Self::Halves,
+    ];
+
+    fn said(self) -> &'static str {
+        match self {
+            Self::Integers => "integers",
+            Self::Signed => "signed integers",
+            Self::Unsigned => "unsigned integers",
+            Self::Floats => "`f32`, `f64`",
+            Self::Halves => "`f16`, `bf16`",
+            Self::AnyFloat => "all floats",
+            Self::Numbers => "all numbers",
+        }
+    }
+
     fn has(self, number: Number) -> bool {
         match self {
             Self::Integers => !number.is_float(),
@@ -164,6 +189,7 @@ pub(super) static NUMBERS: &[Signature] = {
         method("next_power_of_two", Unsigned, &[], Same, Debug),
         method("div_ceil", Unsigned, &[Same], Same, Always),
         method("next_multiple_of", Unsigned, &[Same], Same, AlwaysAndDebug),
+        method("is_multiple_of", Unsigned, &[Same], Bool, Never),
         method("isqrt", Unsigned, &[], Same, Never),
         method("ilog2", Integers, &[], U32, Always),
         method("ilog10", Integers, &[], U32, Always),
@@ -221,6 +247,12 @@ pub(super) static NUMBERS: &[Signature] = {
         method("to_f64", Halves, &[], F64, Never),
     ]
 };
+
+/// The rows of the book's table of them: which numbers have them, and their names.
+pub fn methods_of_numbers() -> Vec<(&'static str, Vec<&'static str>)> {
+    let of = |of: Of| NUMBERS.iter().filter(move |method| method.of == of).map(|method| method.name);
+    Of::ALL.into_iter().map(|numbers| (numbers.said(), of(numbers).collect())).collect()
+}
 
 /// The method of this name on a receiver, which may not be known yet; the candidates by name otherwise.
 pub(super) fn number_method(types: &Types, receiver: Ty, name: &str) -> Option<&'static Signature> {

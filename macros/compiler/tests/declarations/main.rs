@@ -10,6 +10,7 @@ mod declared;
 mod emitted;
 mod expanded;
 mod floors;
+mod from_cuda;
 mod host;
 mod images;
 mod includes;

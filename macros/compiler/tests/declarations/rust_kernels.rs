@@ -7,7 +7,7 @@ use crate::emitted;
 
 /// The one error of a function, after its code.
 #[track_caller]
-fn error_of(role: Role, attr: &str, function: &str) -> String {
+pub(crate) fn error_of(role: Role, attr: &str, function: &str) -> String {
     let expanded = expand(role, tokens(attr), tokens(function));
     let said = emitted::errors(expanded.clone());
     let [one] = &said[..] else {

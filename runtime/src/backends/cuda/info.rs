@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 
 use super::context::Context;
 use super::sys::CUdevice_attribute as Attribute;
-use crate::driver::{DriverResult, Info};
+use crate::driver::{DriverResult, Info, Kind};
 
 /// Reads the properties of this context's device, the GPU `index`.
 pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
@@ -28,6 +28,7 @@ pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
     let attribute = |which: Attribute| attribute(context, which);
     Ok(Info {
         name,
+        kind: Kind::Gpu,
         index: Some(index),
         memory: memory as u64,
         compute_capability: (
@@ -41,7 +42,6 @@ pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
             .max(attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?),
         cache: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).unwrap_or(0).into(),
         cooperative: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
-        simulated: false,
     })
 }
 

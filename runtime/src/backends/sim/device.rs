@@ -6,11 +6,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::inject::{DriverCall, Fault, Injected};
 use super::machine::Machine;
 use super::model::Model;
-use super::occupancy;
 use super::simulation::Simulation;
 use crate::base::host_copy::Workers;
 use crate::base::model::DeviceModel;
-use crate::driver::{Info, Tag};
+use crate::driver::{Info, Kind, Tag, occupancy};
 
 /// Threads that copy. The memory of one socket can hardly feed more.
 const COPY_THREADS: usize = 12;
@@ -34,6 +33,7 @@ impl Sim {
         let Simulation { model, .. } = spec;
         let info = Info {
             name: model.name.clone(),
+            kind: Kind::Simulated,
             index: None,
             memory: model.memory,
             compute_capability: model.compute_capability,
@@ -42,7 +42,6 @@ impl Sim {
             max_shared: model.max_shared,
             cache: model.cache,
             cooperative: model.compute_capability >= occupancy::COOPERATIVE,
-            simulated: true,
         };
         let workers = Workers::near(None);
         workers.employ(COPY_THREADS);

@@ -4,18 +4,19 @@ use std::ptr::NonNull;
 use std::thread;
 use std::time::Duration;
 
-use super::block::Block;
 use super::device::Sim;
 use super::graph::GraphNode;
 use super::machine::Machine;
 use super::memory::Place;
 use super::work::{Planned, address};
-use super::{bodies, fault, occupancy, wait, work};
+use super::{fault, wait, work};
+use crate::base::block::Block;
 use crate::base::error::{Detail, Error};
 use crate::base::kernel::KernelInfo;
 use crate::base::model::DeviceModel;
 use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
+use crate::driver::occupancy;
 use crate::driver::{
     Cluster, Command, DevicePtr, Driver, DriverResult, HostBody, Info, Loaded, Nanos, RawEvent, RawFunction,
     RawGraph, RawModule, RawStream, Tag,
@@ -105,11 +106,11 @@ impl Driver for Sim {
     }
 
     fn may_wait(&self) -> DriverResult<()> {
-        bodies::refuse_inside("cuStreamSynchronize")
+        fault::refuse_inside("cuStreamSynchronize")
     }
 
     fn free_memory(&self) -> DriverResult<u64> {
-        bodies::refuse_inside("cuMemGetInfo")?;
+        fault::refuse_inside("cuMemGetInfo")?;
         Ok(self.machine().memory.device_free())
     }
 
@@ -228,7 +229,7 @@ impl Driver for Sim {
 
     unsafe fn elapsed(&self, from: RawEvent, to: RawEvent) -> DriverResult<Nanos> {
         let call = "cuEventElapsedTime";
-        bodies::refuse_inside(call)?;
+        fault::refuse_inside(call)?;
         let machine = self.machine();
         let at = |event| {
             let record = machine.latest(call, event)?.ok_or_else(|| fault::invalid_handle(call, "event"))?;
@@ -293,9 +294,9 @@ impl Driver for Sim {
     }
 
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {
-        bodies::refuse_inside("cuModuleLoadDataEx")?;
+        fault::refuse_inside("cuModuleLoadDataEx")?;
         if !kernel.has_host_body {
-            return Err(Detail::NoHostBody { kernel: kernel.name }.into());
+            return Err(Detail::NoHostBody { kernel: kernel.name, device: "simulated device" }.into());
         }
         self.info.check_kernel(kernel)?;
         let handle = std::ptr::from_ref(kernel).addr() as u64;

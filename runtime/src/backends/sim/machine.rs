@@ -6,7 +6,7 @@ use std::thread::ThreadId;
 use super::active::Active;
 use super::demand::Engine;
 use super::fault::{self, Failure};
-use super::handles::Handles;
+
 use super::history::Accessor;
 use super::inject::Faults;
 use super::job::{Carried, Progress};
@@ -17,6 +17,7 @@ use super::queue::{Action, Command, Record, Step, Stream, Work};
 use super::random::Random;
 use super::simulation::Simulation;
 use crate::base::error::DriverError;
+use crate::base::handles::Handles;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
 
 /// The order in which enqueued work is carried out.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::block::{Block, Fill};
 use super::fault;
 use super::history::{Accessor, Conflict, History};
 use super::order::Order;
+use crate::base::block::{Block, Fill};
 use crate::driver::DriverResult;
 
 /// One of the two memories.

@@ -14,7 +14,6 @@
 //! Apart from the simulation, and sharing no code with it, a race checker ([`order`], [`history`]) follows
 //! the order that streams, events and waits on the host establish. Work that races with earlier work is not
 //! carried out: it fails, as a launch does whose host body panics.
-//! launch does whose host body panics.
 //!
 //! # Failures
 //! A failure belongs to the streams that it reaches. After the command that failed, its stream carries out no
@@ -30,22 +29,18 @@
 
 mod active;
 mod adversary;
-mod block;
-mod bodies;
 mod demand;
 mod device;
 mod driver;
 mod fault;
 pub(crate) mod forecast;
 mod graph;
-mod handles;
 mod history;
 mod inject;
 mod job;
 mod machine;
 mod memory;
 mod model;
-mod occupancy;
 mod order;
 mod queue;
 mod random;

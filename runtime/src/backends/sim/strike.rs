@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use super::fault;
 use super::inject::{DriverCall, Effect};
 use super::machine::Machine;
 use super::model::Nanos;
 use super::queue::Work;
-use super::{bodies, fault};
 use crate::base::error::DriverError;
 use crate::driver::{DriverResult, Tag};
 
@@ -14,7 +14,7 @@ impl Machine {
     /// Begins a call that enqueues no work. Returns whether it is to be carried out, or (`false`) only to
     /// report success.
     pub(crate) fn begin(&mut self, call: &'static str, tag: Option<Tag>, bytes: usize) -> DriverResult<bool> {
-        bodies::refuse_inside(call)?;
+        fault::refuse_inside(call)?;
         self.faults.alive()?;
         let Some(effect) = self.faults.strike(DriverCall::of(call), tag, bytes as u64, false) else {
             return Ok(true);

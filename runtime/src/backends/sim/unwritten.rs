@@ -60,18 +60,31 @@ impl Promise {
 thread_local! {
     /// The finding of the host body that this thread has called.
     static FOUND: Cell<Option<Unwritten>> = const { Cell::new(None) };
+
+    /// Whether this thread wants to know whether its host bodies keep their promises.
+    static IS_ASKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Takes the finding of the host body that this thread has just called.
-pub(crate) fn take() -> Option<Unwritten> {
+/// Calls a host body, and returns what it has promised to write and has not. If it panics, so does this.
+pub(crate) fn asked(body: impl FnOnce()) -> Option<Unwritten> {
+    struct Asked(bool);
+    impl Drop for Asked {
+        fn drop(&mut self) {
+            IS_ASKED.set(self.0);
+        }
+    }
+    let _asked = Asked(IS_ASKED.replace(true));
+    FOUND.set(None);
+    body();
     FOUND.take()
 }
 
-/// Boxes the work of a launch on the simulated device, for a kernel that promises to write all of `promises`.
-/// `accesses` is all the memory that it may access, including `promises`.
+/// Boxes the work of a launch on the host, for a kernel that promises to write all of `promises`. `accesses`
+/// is all the memory that it may access, including `promises`. The simulated device alone asks whether the
+/// promises are kept; elsewhere this is the body.
 ///
 /// # Safety
-/// It is used on the simulated device only, which calls the body while it executes the launch that all
+/// It is used on devices whose memory is the host's, which call the body while they execute the launch that all
 /// arguments were made for. `body` may be called more than once, and stays within `accesses`.
 #[doc(hidden)]
 pub unsafe fn whole_body(
@@ -85,6 +98,9 @@ pub unsafe fn whole_body(
     let written = accesses.iter().filter(|access| access.write && access.bytes > 0);
     let written: Vec<Access> = written.copied().collect();
     Box::new(move || {
+        if !IS_ASKED.get() {
+            return body();
+        }
         // SAFETY: the caller's promise.
         let found = unsafe { call(&promises, &written, &body) };
         let mut found = promises.iter().zip(&found);

@@ -1,6 +1,5 @@
 //! Waiting on the host, during which the simulation runs.
 
-use std::any::Any;
 use std::ptr;
 use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 
@@ -9,7 +8,8 @@ use super::job::{Job, Progress};
 use super::machine::{Machine, Schedule};
 use super::model::Nanos;
 use super::queue::{Action, Record};
-use super::{bodies, fault, unwritten};
+use super::{fault, unwritten};
+use crate::base::crews::AT_ONCE;
 use crate::base::host_copy::Way;
 use crate::base::unwind::{contain, drop_payload};
 use crate::driver::{DriverResult, RawStream};
@@ -17,7 +17,7 @@ use crate::driver::{DriverResult, RawStream};
 impl Sim {
     pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
         let call = "cuStreamSynchronize";
-        bodies::refuse_inside(call)?;
+        fault::refuse_inside(call)?;
         let mut machine = self.machine();
         machine.begin(call, None, 0)?;
         let state = machine.stream(call, stream)?;
@@ -38,7 +38,7 @@ impl Sim {
     /// Waits for every stream. A failure in a stream is reported by that stream's own synchronisation.
     pub(super) fn wait_for_all(&self) -> DriverResult<()> {
         let call = "cuCtxSynchronize";
-        bodies::refuse_inside(call)?;
+        fault::refuse_inside(call)?;
         let mut machine = self.machine();
         machine.begin(call, None, 0)?;
         let streams: Vec<_> =
@@ -59,7 +59,7 @@ impl Sim {
 
     /// Advances the host's time a little, and the device with it.
     pub(super) fn go_on(&self) {
-        if bodies::refuse_inside("cuStreamQuery").is_err() {
+        if fault::refuse_inside("cuStreamQuery").is_err() {
             return;
         }
         let mut machine = self.machine();
@@ -78,7 +78,7 @@ impl Sim {
     }
 
     pub(super) fn wait_for_record(&self, call: &'static str, record: &Arc<Record>) -> DriverResult<()> {
-        bodies::refuse_inside(call)?;
+        fault::refuse_inside(call)?;
         let machine = self.machine();
         let complete = |_: &Machine| record.outcome.get().map(|outcome| outcome.at);
         let (mut machine, at) = self.run_until(call, machine, Nanos::INFINITY, complete)?;
@@ -170,20 +170,16 @@ impl Sim {
                 let found = Arc::new(OnceLock::new());
                 let noted = Arc::clone(&found);
                 let body = move || {
-                    body();
-                    if let Some(unwritten) = unwritten::take() {
+                    if let Some(unwritten) = unwritten::asked(body) {
                         // Nobody else sets it.
                         let _ = noted.set(unwritten);
                     }
                 };
-                bodies::run(Box::new(body)).map_err(|payload| match payload.downcast() {
-                    Ok(fault) => fault::in_kernel(job.tag, *fault),
-                    Err(payload) => fault::panicked(job.tag, message(payload)),
-                })?;
+                AT_ONCE.run(Box::new(body)).map_err(|payload| fault::of_panic(job.tag, payload))?;
                 found.get().map_or(Ok(()), |found| Err(fault::unwritten(job.tag, found.clone())))
             }
             Action::Host(function) => {
-                if let Err(payload) = bodies::run(function) {
+                if let Err(payload) = AT_ONCE.run(function) {
                     drop_payload(payload);
                 }
                 Ok(())
@@ -198,15 +194,4 @@ pub(super) fn release(mut machine: MutexGuard<'_, Machine>) {
     let skipped = std::mem::take(&mut machine.skipped);
     drop(machine);
     skipped.into_iter().for_each(|action| contain(|| drop(action)));
-}
-
-/// The text of a panic.
-fn message(payload: Box<dyn Any + Send>) -> String {
-    let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
-        (Some(text), _) => (*text).to_owned(),
-        (None, Some(text)) => text.clone(),
-        (None, None) => "no message".to_owned(),
-    };
-    drop_payload(payload);
-    text
 }

@@ -41,10 +41,16 @@ pub enum Detail {
         count: usize,
     },
     /// `THALWEG_DEVICE` names no device.
-    #[error("`THALWEG_DEVICE={value}` names no device: write `sim`, or `cuda:0` for the first GPU")]
+    #[error("`THALWEG_DEVICE={value}` names no device: write `cpu`, `sim`, or `cuda:0` for the first GPU")]
     UnknownDevice {
         /// The variable's value.
         value: String,
+    },
+    /// The CPU as a device was asked for with a number of threads that it cannot have.
+    #[error("{asked} is no number of threads for the CPU: it takes at least 1")]
+    CpuThreads {
+        /// The option or the variable, with its value.
+        asked: String,
     },
     /// A file is not a calibration of a device, or cannot be read or written.
     #[error("`{path}` cannot be used as a calibration: {message}")]
@@ -202,13 +208,15 @@ pub enum Detail {
         /// The reason.
         reason: &'static str,
     },
-    /// The simulated device cannot run a kernel.
+    /// The CPU or the simulated device cannot run a kernel.
     #[error(
-        "kernel `{kernel}` has no host body for the simulated device: add `#[host(…)]` to its declaration"
+        "kernel `{kernel}` has no host body for the {device}: add `#[host(…)]` to its declaration, or write the kernel in Rust"
     )]
     NoHostBody {
         /// The kernel's name.
         kernel: &'static str,
+        /// What the device is.
+        device: &'static str,
     },
     /// Two host arguments have different numbers of items.
     #[error("`{host}` has {}, but `{other}` has {other_items}{OWN_LENGTH}", counted(*items, "item"))]
@@ -525,7 +533,7 @@ pub enum Detail {
     },
     /// The threads of a launch are not one for each element of a parameter.
     #[error(
-        "the launch <<<{}, {}>>> of kernel `{kernel}` has not one thread for each element of `{parameter}`\n  \
+        "the launch <<<{}, {}>>> of kernel `{kernel}` does not have one thread for each element of `{parameter}`\n  \
          note: {}\n  help: {}",
         extent(grid),
         extent(block),
@@ -662,8 +670,8 @@ pub enum Detail {
         /// The panic's message.
         message: String,
     },
-    /// A routine that works on a simulated device only was called on a GPU, or the other way round.
-    #[error("a routine works on the simulated device only, but this is a GPU")]
+    /// A routine that works on the CPU and the simulated device only was called on a GPU.
+    #[error("a routine works on the CPU and the simulated device only, but this is a GPU")]
     NotSimulated,
     /// A routine's state ([`Enqueue::state`](crate::routine::Enqueue::state)) is in use by a routine that has
     /// called this one, or was not given back by a routine that has returned.
@@ -892,8 +900,8 @@ pub enum Detail {
     /// A stream did not get to a callback, because something before it has failed.
     #[error("the stream did not get here: something before it has failed")]
     NotReached,
-    /// A stream or memory of another library was given to a simulated device.
-    #[error("other libraries' streams and memory are a GPU's, but this device is simulated")]
+    /// A stream or memory of another library was given to a device that is no GPU.
+    #[error("other libraries' streams and memory are a GPU's, but this device is none")]
     NotAGpu,
     /// Memory of another library cannot be a buffer.
     #[error(
@@ -957,8 +965,8 @@ pub enum Detail {
         /// The names that exist.
         known: Vec<&'static str>,
     },
-    /// A [`Fault`](crate::sim::Fault) was to be injected into a GPU.
-    #[error("faults can be injected into simulated devices only, but this is a GPU")]
+    /// A [`Fault`](crate::sim::Fault) was to be injected into a device that is not simulated.
+    #[error("faults can be injected into simulated devices only (`Device::simulated`), but this is none")]
     CannotInject,
     /// A program failed in one of the orders in which it was [explored](crate::explore).
     #[error(

@@ -144,6 +144,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::CudaDriverTooOld { .. }
         | D::NoSuchDevice { .. }
         | D::UnknownDevice { .. }
+        | D::CpuThreads { .. }
         | D::Calibration { .. }
         | D::CacheFolder { .. }
         | D::NoNvrtc { .. }

@@ -60,7 +60,7 @@ pub(super) fn list_of(names: &[String], each: usize) -> String {
 }
 
 /// The ways to work on a machine without a GPU.
-pub(super) const WITHOUT_A_GPU: &str = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `sim`\n  help: `Device::simulated(Simulation::default())` needs no GPU";
+pub(super) const WITHOUT_A_GPU: &str = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `cpu` or `sim`\n  help: `Device::cpu()` and `Device::simulated(Simulation::default())` need no GPU";
 
 /// Why an argument whose chunks see more than their own part cannot be streamed.
 pub(crate) const SEES_NEIGHBOURS: &str = "its chunks see items of their neighbours (`halo`)";

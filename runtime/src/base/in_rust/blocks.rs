@@ -3,9 +3,9 @@
 
 mod fetched;
 mod scan;
+mod shared;
 mod warp;
 
-use std::array;
 use std::fmt;
 use std::ops;
 use std::rc::Rc;
@@ -15,10 +15,11 @@ use super::given::Dynamic;
 use super::launch;
 use super::native::{BlockIndex, Index};
 use super::running::Running;
-use super::tiles::{self, Fill, OwnTile, Part};
+use super::tiles::{Fill, OwnTile, Part};
 use crate::base::threads::Grid;
 
 pub use fetched::Fetched;
+pub use shared::{BlockValue, Shared, SharedArray, sealed};
 
 /// A block of threads that work together: the first parameter of a `#[kernel]` in phases.
 ///
@@ -285,9 +286,6 @@ impl<const D: usize> fmt::Debug for Block<D> {
 /// The threads of a warp.
 const WARP: usize = 32;
 
-/// The byte that shared memory is made of until it is filled: NaN in floats, and no likely integer.
-pub(super) const UNDEFINED: u8 = 0xff;
-
 /// The first of at most 32 values, after each has been combined with the value 16, 8, 4, 2 and 1 further on.
 fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
     let mut values = values.to_vec();
@@ -298,47 +296,6 @@ fn of_warp<T: Copy>(values: &[T], combine: &mut impl FnMut(T, T) -> T) -> T {
         values.truncate(by);
     }
     values[0]
-}
-
-/// An array in the shared memory of a block. All threads read it, and [`Block::fill`] writes it. One of atomics is
-/// changed by all of them.
-pub struct Shared<A: SharedArray>(pub(super) Box<A::Held>);
-
-impl<A: SharedArray> ops::Deref for Shared<A> {
-    type Target = A::Held;
-
-    #[inline]
-    fn deref(&self) -> &A::Held {
-        &self.0
-    }
-}
-
-impl<A: SharedArray> tiles::sealed::Fill for Shared<A> {}
-
-impl<A: SharedArray> Fill for Shared<A> {
-    type At = A::At;
-    type Element = A::Element;
-
-    #[inline]
-    fn places(&self) -> usize {
-        A::LENGTH
-    }
-
-    #[inline]
-    fn at(&self, place: usize) -> Option<A::At> {
-        Some(A::at(place))
-    }
-
-    #[inline]
-    fn set(&mut self, place: usize, value: A::Element) {
-        A::set(&mut self.0, place, value);
-    }
-}
-
-impl<A: SharedArray> fmt::Debug for Shared<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
-    }
 }
 
 /// A variable of which each thread of a block has its own.
@@ -363,167 +320,6 @@ impl<T> ops::IndexMut<BlockThread> for Private<T> {
 impl<T> fmt::Debug for Private<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Private").finish_non_exhaustive()
-    }
-}
-
-#[doc(hidden)]
-pub mod sealed {
-    //! What `#[device]` implements for structs, too.
-
-    use super::UNDEFINED;
-
-    /// What an array in shared memory is made of.
-    #[diagnostic::on_unimplemented(
-        message = "shared memory has no elements of the type `{Self}`",
-        label = "expected a number, a struct with `#[device]`, or an atomic",
-        note = "both axes of an array are written in its type: `[[f32; 32]; 8]`"
-    )]
-    pub trait SharedElement {
-        /// The number or struct.
-        type Number;
-        /// What stands for the element on the host.
-        type Held;
-        /// What the element is until it is written.
-        fn undefined() -> Self::Held;
-        fn set(held: &mut Self::Held, value: Self::Number);
-    }
-
-    /// Its call makes rustc check that a type is one of elements, under whatever name.
-    pub const fn shared_element<T: SharedElement>() {}
-
-    /// What stands for itself on the host: a number or a struct, and no atomic.
-    pub trait Number: SharedElement<Number = Self, Held = Self> + Sized {}
-
-    impl<T: SharedElement<Number = T, Held = T>> Number for T {}
-
-    /// A struct with `#[device]`.
-    pub trait Structure: bytemuck::Pod {}
-
-    impl<T: Structure> SharedElement for T {
-        type Number = Self;
-        type Held = Self;
-
-        fn undefined() -> Self {
-            let mut value = Self::zeroed();
-            bytemuck::bytes_of_mut(&mut value).fill(UNDEFINED);
-            value
-        }
-
-        #[inline]
-        fn set(held: &mut Self, value: Self) {
-            *held = value;
-        }
-    }
-
-    /// What may be a [`BlockValue`](super::BlockValue).
-    pub trait Value {}
-}
-
-/// A value that the threads of a block may have from each other: a number, a `bool`, a struct with `#[device]`,
-/// tuples and arrays of these.
-///
-/// No other is one: a thread's index would give a thread the element of another, and a reference may be to a
-/// thread's own memory.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a value that a block's threads may have from each other",
-    label = "expected a number, a `bool`, a struct with `#[device]`, or a tuple or array of these"
-)]
-pub trait BlockValue: Copy + sealed::Value {}
-
-macro_rules! numbers {
-    ($($number:ty)*) => { $(
-        impl sealed::SharedElement for $number {
-            type Number = Self;
-            type Held = Self;
-            fn undefined() -> Self {
-                Self::from_ne_bytes([UNDEFINED; size_of::<Self>()])
-            }
-
-            #[inline]
-            fn set(held: &mut Self, value: Self) {
-                *held = value;
-            }
-        }
-        impl sealed::Value for $number {}
-        impl BlockValue for $number {}
-    )* };
-}
-numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize half::f16 half::bf16 f32 f64);
-
-impl sealed::Value for bool {}
-impl BlockValue for bool {}
-impl<T: BlockValue, const N: usize> sealed::Value for [T; N] {}
-impl<T: BlockValue, const N: usize> BlockValue for [T; N] {}
-
-macro_rules! tuples {
-    ($(($($part:ident)*))*) => { $(
-        impl<$($part: BlockValue),*> sealed::Value for ($($part,)*) {}
-        impl<$($part: BlockValue),*> BlockValue for ($($part,)*) {}
-    )* };
-}
-tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F));
-
-/// An array that shared memory can hold: of numbers, structs or atomics, or of arrays of them.
-pub trait SharedArray {
-    /// The place of an element: a number, or a row and a column.
-    type At;
-    /// A number or a struct.
-    type Element;
-    /// What the threads read: the array itself, or one of [`SharedAtomic`](super::SharedAtomic).
-    type Held;
-    /// The number of elements.
-    #[doc(hidden)]
-    const LENGTH: usize;
-    /// The place of an element, along the last axis first.
-    #[doc(hidden)]
-    fn at(place: usize) -> Self::At;
-    #[doc(hidden)]
-    fn undefined() -> Box<Self::Held>;
-    #[doc(hidden)]
-    fn set(held: &mut Self::Held, place: usize, value: Self::Element);
-}
-
-impl<T: sealed::SharedElement, const N: usize> SharedArray for [T; N] {
-    type At = usize;
-    type Element = T::Number;
-    type Held = [T::Held; N];
-    const LENGTH: usize = N;
-
-    #[inline]
-    fn at(place: usize) -> usize {
-        place
-    }
-
-    #[inline]
-    fn undefined() -> Box<Self::Held> {
-        Box::new(array::from_fn(|_| T::undefined()))
-    }
-
-    #[inline]
-    fn set(held: &mut Self::Held, place: usize, value: T::Number) {
-        T::set(&mut held[place], value);
-    }
-}
-
-impl<T: sealed::SharedElement, const R: usize, const C: usize> SharedArray for [[T; C]; R] {
-    type At = [usize; 2];
-    type Element = T::Number;
-    type Held = [[T::Held; C]; R];
-    const LENGTH: usize = R * C;
-
-    #[inline]
-    fn at(place: usize) -> [usize; 2] {
-        [place / C, place % C]
-    }
-
-    #[inline]
-    fn undefined() -> Box<Self::Held> {
-        Box::new(array::from_fn(|_| array::from_fn(|_| T::undefined())))
-    }
-
-    #[inline]
-    fn set(held: &mut Self::Held, place: usize, value: T::Number) {
-        T::set(&mut held[place / C][place % C], value);
     }
 }
 

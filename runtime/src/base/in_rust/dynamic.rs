@@ -28,7 +28,8 @@ impl<const D: usize> Block<D> {
         match self.dynamic.take(length, [size_of::<T::Number>(), align_of::<T::Number>()]) {
             // What is read before it is written is hardly ever right.
             Ok(taken) => {
-                SharedSlice { elements: (0..length).map(|_| T::undefined()).collect(), _taken: taken }
+                let undefined = |place| T::undefined(sealed::Element::of(place));
+                SharedSlice { elements: (0..length).map(undefined).collect(), _taken: taken }
             }
             Err(lacking) => panic!("{lacking}"),
         }

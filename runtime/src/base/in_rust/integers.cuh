@@ -256,6 +256,11 @@ template <class T> TW_FN Unsigned<T> next_multiple_of(T a, T b, u32 line, u32 li
     return rest == 0 ? a : add(a, T(b - rest), line_of_overflow);
 }
 
+/// Of 0 only 0 is a multiple.
+template <class T> TW_FN typename Both<Unsigned<T>, bool>::Type is_multiple_of(T a, T b) {
+    return b == 0 ? a == 0 : wrapping_mul(quotient(a, b), b) == a;
+}
+
 // --- Bits.
 
 template <class T> TW_FN typename Both<Integer<T>, u32>::Type count_ones(T x) {

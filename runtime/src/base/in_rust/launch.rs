@@ -1,5 +1,6 @@
 //! The launch of a kernel on the host.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -34,6 +35,24 @@ pub(super) fn axes(grid: Grid) -> [usize; 3] {
     [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize)
 }
 
+thread_local! {
+    /// Whether the launches of this thread have this thread alone.
+    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `work`, whose launches have the calling thread alone: for launches that are so small that waking another
+/// thread would take longer.
+pub(crate) fn alone<R>(work: impl FnOnce() -> R) -> R {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            IS_ALONE.set(self.0);
+        }
+    }
+    let _before = Before(IS_ALONE.replace(true));
+    work()
+}
+
 /// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in
 /// order goes on as a panic, so that the outcome does not depend on which is faster.
 pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFault> + Sync) {
@@ -41,6 +60,7 @@ pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFau
         (Some(search), _) => search.first(tasks, run),
         // Starting a single task on another thread would cost more than it gives.
         (None, 1) => run(0).err(),
+        (None, _) if IS_ALONE.get() => (0..tasks).find_map(|task| run(task).err()),
         (None, _) => (0..tasks).into_par_iter().find_map_first(|task| run(task).err()),
     };
     if let Some(fault) = fault {

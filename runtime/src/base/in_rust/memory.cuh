@@ -136,6 +136,12 @@ template <usize N, class T> TW_FN Array<T, N> filled(T value) {
     return array;
 }
 
+/// `option.copied().unwrap_or(value)`
+template <class T>
+TW_FN typename WithoutConst<T>::Is copied_or(const Option<T>& option, typename WithoutConst<T>::Is value) {
+    return option ? *option : value;
+}
+
 /// The value of a block without one.
 struct Unit {};
 

@@ -35,6 +35,7 @@ pub use atomics::{AtomicF32, AtomicF64, KernelAtomic, SharedAtomic};
 pub use blocks::{Block, BlockThread, BlockValue, Fetched, Private, Shared, SharedArray, blocks, sealed};
 pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
 pub use dynamic::SharedSlice;
+pub(crate) use launch::alone;
 pub use launch::indices;
 pub use native::{BlockIndex, Index, Out, Own};
 pub use replay::Copies;

@@ -22,6 +22,9 @@ use crate::driver::{Command, Driver, DriverResult, Tag};
 /// Bytes of a large copy, so many that its latency is negligible.
 const LARGE: usize = 32 << 20;
 
+/// The same on the CPU, where each byte takes longer, and latencies are those of a function's call.
+const LARGE_ON_CPU: usize = 4 << 20;
+
 /// The smallest size of a large copy, if memory does not suffice for more.
 const LEAST: usize = 1 << 20;
 
@@ -50,7 +53,7 @@ const SLOT: usize = 8 << 20;
 const TAG: Tag = NO_OPERATION;
 
 pub(super) fn measure(device: &Device) -> Result<DeviceModel> {
-    let mut bytes = LARGE;
+    let mut bytes = if device.is_cpu() { LARGE_ON_CPU } else { LARGE };
     loop {
         match Rig::new(device, bytes) {
             Ok(rig) => return Ok(rig.spec()?),

@@ -1,8 +1,8 @@
 //! Calibrations: the rates and latencies of a device, measured once and kept.
 //!
 //! A simulated device has a [`DeviceModel`]. A GPU is measured ([`measure`]) when a run first has a choice to
-//! make that depends on it, which takes a few tenths of a second. The result is kept in a file ([`mod@file`])
-//! beside the compiled kernels, one for each GPU and driver. If that cannot be done, the figures of
+//! make that depends on it, which takes a few tenths of a second, and so is the CPU. The result is kept in a file
+//! ([`mod@file`]) beside the compiled kernels, one for each GPU and driver. If that cannot be done, the figures of
 //! [`DeviceModel::h200`] are used. Nothing but speed depends on them.
 
 mod file;
@@ -13,7 +13,7 @@ mod tests;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::backends::cuda;
 use crate::base::error::{Detail, Error, Result};
@@ -115,10 +115,13 @@ impl Device {
             Some(path) if path != OFF => DeviceModel::load(path).ok(),
             Some(_) => None,
             None => {
-                let kept = self.calibration_file().and_then(|path| file::load(&path).ok());
+                let kept = || self.calibration_file().and_then(|path| file::load(&path).ok());
                 // If each operation is waited for, measurements would tell nothing.
                 let measured = || (!self.driver().is_synchronous()).then(|| self.calibrate().ok()).flatten();
-                kept.or_else(measured)
+                if self.is_cpu() {
+                    return of_cpu(self.driver().identity(), || kept().or_else(measured));
+                }
+                kept().or_else(measured)
             }
         };
         known.unwrap_or_else(DeviceModel::h200)
@@ -163,6 +166,21 @@ impl DeviceModel {
         let path = path.as_ref();
         file::save(self, path).map_err(|message| refused(path, message))
     }
+}
+
+/// The models of the CPU as a device, by its identity. A process may make such devices again and again.
+static OF_CPUS: Mutex<Vec<(Option<String>, DeviceModel)>> = Mutex::new(Vec::new());
+
+/// The model of the CPU, which `find` finds only once.
+fn of_cpu(identity: Option<String>, find: impl FnOnce() -> Option<DeviceModel>) -> DeviceModel {
+    // Two threads that measured at the same time would disturb each other.
+    let mut known = OF_CPUS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, model)) = known.iter().find(|(of, _)| *of == identity) {
+        return model.clone();
+    }
+    let model = find().unwrap_or_else(DeviceModel::h200);
+    known.push((identity, model.clone()));
+    model
 }
 
 /// The value of `THALWEG_CALIBRATION`, if it has one.

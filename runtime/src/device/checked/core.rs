@@ -83,7 +83,7 @@ impl StreamCore {
     }
 
     fn of(device: &Device, (kind, level): (Kind, i32), raw: RawStream, lent: Option<Keep>) -> Arc<Self> {
-        let of_a_thread = matches!(kind, Kind::PerThread(_)) && !device.is_simulated();
+        let of_a_thread = matches!(kind, Kind::PerThread(_)) && !device.is_on_host();
         let core = Arc::new(Self {
             device: device.clone(),
             raw,
@@ -289,7 +289,9 @@ impl StreamCore {
         let driver = self.device.driver();
         match self.kind {
             // On a GPU that number means another stream to another thread.
-            Kind::PerThread(thread) if thread != thread::current().id() && !driver.info().simulated => {
+            Kind::PerThread(thread)
+                if thread != thread::current().id() && !driver.info().kind.is_on_host() =>
+            {
                 driver.synchronize_device()
             }
             // SAFETY: the stream is live.
@@ -449,7 +451,7 @@ impl Drop for StreamCore {
         // CUDA keeps a thread's stream as long as the thread.
         let is_own = match self.kind {
             Kind::NonBlocking | Kind::Blocking => true,
-            Kind::PerThread(_) => driver.info().simulated,
+            Kind::PerThread(_) => driver.info().kind.is_on_host(),
             Kind::Null | Kind::Lent => false,
         };
         let lent = self.lent.take();

@@ -147,7 +147,7 @@ impl<T: Pod> DeviceBuf<T> {
     /// [`note_read`](crate::streams::Stream::note_read).
     ///
     /// # Errors
-    /// [`ErrorKind::Misuse`] if the device is simulated. [`ErrorKind::Shape`] if the address is not aligned
+    /// [`ErrorKind::Misuse`] if the device is no GPU. [`ErrorKind::Shape`] if the address is not aligned
     /// for the elements, or if there are more bytes than can be addressed.
     ///
     /// # Safety
@@ -161,7 +161,7 @@ impl<T: Pod> DeviceBuf<T> {
         keep: impl Any + Send + Sync,
     ) -> Result<Self> {
         caller("DeviceBuf::from_raw").located(|| {
-            if device.is_simulated() {
+            if !device.is_gpu() {
                 return Err(Detail::NotAGpu.into());
             }
             let ptr = DevicePtr(address);

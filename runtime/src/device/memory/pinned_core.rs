@@ -193,7 +193,7 @@ impl PinnedCore {
         if self.device.same(device) {
             return Ok(true);
         }
-        if self.device.is_simulated() != device.is_simulated() {
+        if !self.device.is_like(device) {
             return Ok(false);
         }
         // Nothing of the user's runs under the lock.

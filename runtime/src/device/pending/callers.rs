@@ -22,9 +22,9 @@ struct Known {
 }
 
 impl Callers {
-    /// The name of an operation for the simulated device, and for one that waits for each operation.
+    /// The name of an operation for a device on the host, and for one that waits for each operation.
     pub(crate) fn tag(&self, driver: &dyn Driver, caller: Caller, number: u64) -> Tag {
-        if !(driver.info().simulated || driver.is_synchronous()) {
+        if !(driver.info().kind.is_on_host() || driver.is_synchronous()) {
             return Tag { pipeline: Tag::BY_HAND, operation: 0, chunk: number };
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,6 +63,9 @@ impl Callers {
         let kind = match (error.detail.as_deref(), caller) {
             (Some(DriverDetail::HostBody(message)), Some(caller)) => {
                 Detail::HostBody { kernel: caller.what, message: message.clone() }
+            }
+            (Some(DriverDetail::KernelFault(fault)), Some(caller)) => {
+                Detail::KernelFault { kernel: caller.what, fault: Box::new(fault.clone()) }
             }
             (Some(DriverDetail::Unwritten(unwritten)), Some(caller)) => unwritten.by(caller.what),
             (Some(&DriverDetail::Race { writes, earlier, earlier_writes }), _) => Detail::Race {

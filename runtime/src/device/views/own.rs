@@ -2,8 +2,6 @@
 
 use std::ffi::c_void;
 
-use bytemuck::Pod;
-
 use super::view::{Uneven, ViewMut};
 use crate::backends::sim::Promise;
 use crate::base::in_rust::{Copies, Out, Own};
@@ -47,7 +45,7 @@ impl<T, const D: usize> OwnView<T, D> {
     }
 }
 
-impl<T: Pod, const D: usize> OwnView<T, D> {
+impl<T, const D: usize> OwnView<T, D> {
     /// The memory where a launch on the host has it: a copy, or the device's own.
     pub fn within(self, copies: &Copies) -> Self {
         Self { view: self.view.within(copies), ..self }

@@ -3,8 +3,6 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
-use bytemuck::Pod;
-
 use crate::backends::sim::Promise;
 use crate::base::in_rust::Copies;
 use crate::driver::{Access, DevicePtr};
@@ -85,7 +83,7 @@ macro_rules! view {
             }
         }
 
-        impl<T: Pod> $view<T> {
+        impl<T> $view<T> {
             /// The memory where a launch on the host has it: a copy, or the device's own.
             pub fn within(self, copies: &Copies) -> Self {
                 let address = copies.address(self.ptr.0, self.len * size_of::<T>());
@@ -156,7 +154,7 @@ impl<T> ViewMut<T> {
     }
 }
 
-impl<T: Pod> View<T> {
+impl<T> View<T> {
     /// The address of the number of elements, as `cuLaunchKernel` takes arguments.
     #[inline]
     pub fn length_argument(&self) -> *mut c_void {
@@ -180,20 +178,20 @@ impl<T: Pod> View<T> {
     /// ```
     ///
     /// # Safety
-    /// It is called on the simulated device only, while that executes the launch that this view was made for;
-    /// or the view is [within](Self::within) copies, which stay as long as that launch runs on the host. The
-    /// borrow ends with the launch.
+    /// The elements are `Pod`. It is called on the simulated device only, while that executes the launch that
+    /// this view was made for; or the view is [within](Self::within) copies, which stay as long as that launch
+    /// runs on the host. The borrow ends with the launch.
     #[inline]
     pub unsafe fn slice(&self) -> &[T] {
         // SAFETY: the view lies in one live allocation of the simulated device (checked when the view was
-        // made), aligned to 256 bytes and initialised; `T: Pod` accepts any bytes. No other launch runs at
+        // made), aligned to 256 bytes and initialised; `Pod` accepts any bytes. No other launch runs at
         // the same time, and `Launch::enqueue` refused overlapping views of which one is mutable. A copy of a
         // view has the same bytes, is aligned as the memory was, and is this launch's alone.
         unsafe { std::slice::from_raw_parts(self.ptr.0 as *const T, self.len) }
     }
 }
 
-impl<T: Pod> ViewMut<T> {
+impl<T> ViewMut<T> {
     /// The address of the number of elements, as `cuLaunchKernel` takes arguments.
     #[inline]
     pub fn length_argument(&self) -> *mut c_void {

@@ -58,7 +58,7 @@ pub(crate) enum Command<'a> {
     Wait(RawEvent),
     /// Launches a graph. All of it comes after everything enqueued on the stream so far, and before
     /// everything enqueued there later. `nodes` are the graph's commands, whose promises hold. `bodies` are
-    /// the host bodies of its launches, in order, on the simulated device only.
+    /// the host bodies of its launches, in order, on a device on the host only.
     Graph { graph: &'a RawGraph, nodes: &'a Recording, bodies: Vec<HostBody> },
 }
 
@@ -133,7 +133,7 @@ impl Command<'_> {
         }
     }
 
-    /// The number of a launch's blocks; 0 for any other command, and for a routine that is simulated.
+    /// The number of a launch's blocks; 0 for any other command, and for a routine on the host.
     #[inline]
     pub(crate) fn blocks(&self) -> u64 {
         if let Self::Launch(launch) = self { launch.blocks().unwrap_or(0) } else { 0 }

@@ -201,8 +201,8 @@ impl Call<'_, '_> {
         // The plan's first stream copies the data that the run shares.
         let only = any && self.arguments.shared.is_empty();
         let is_whole = matches!(mode, Mode::Graph(_, Cover::Run));
-        // On the simulated device, a launch contains its work, and can run once.
-        let may_repeat = self.arguments.repeats && only && is_whole && !self.pipeline.device.is_simulated();
+        // On the host, a launch contains its work, and can run once.
+        let may_repeat = self.arguments.repeats && only && is_whole && !self.pipeline.device.is_on_host();
         Launches { any, only, repeated: false, may_repeat }
     }
 }

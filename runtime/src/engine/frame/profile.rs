@@ -24,9 +24,9 @@ impl Pipeline {
         (slots, chunk): (usize, usize),
     ) -> Sampling {
         let driver = self.device.driver();
-        // The speed of a simulated device does not depend on the host, and a device that is waited for after
-        // each operation is slow anyway.
-        let waits = !self.device.is_simulated() && !driver.is_synchronous();
+        // A device on the host works while the host waits for it in any case, and a device that is waited for
+        // after each operation is slow anyway.
+        let waits = !self.device.is_on_host() && !driver.is_synchronous();
         let share = || share(self.plan, hosts, (stages, self.spreads()), (slots, chunk)).filter(|_| waits);
         Sampling::new(self.profile_share.or_else(share), self.depth)
     }

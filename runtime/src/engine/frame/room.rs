@@ -18,9 +18,9 @@ use crate::observe::watch;
 /// the device reaches them.
 const STAGED_SLOT_BYTES: usize = 4 << 20;
 
-/// The largest staging slot on the simulated device, where the CPU does everything: three slots and their
-/// copies fit its caches.
-const SIMULATED_SLOT_BYTES: usize = 2 << 20;
+/// The largest staging slot of a device on the host, where the CPU does everything: three slots and their copies
+/// fit its caches.
+const SLOT_BYTES_ON_HOST: usize = 2 << 20;
 
 /// A run of at most so many bytes is one chunk, whatever the device is like.
 const NOT_WORTH_ASKING: usize = 256 << 10;
@@ -94,7 +94,7 @@ impl Call<'_, '_> {
         );
         let most = match staged {
             false => costs.most,
-            true if device.is_simulated() => SIMULATED_SLOT_BYTES,
+            true if device.is_on_host() => SLOT_BYTES_ON_HOST,
             true => STAGED_SLOT_BYTES,
         };
         let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);

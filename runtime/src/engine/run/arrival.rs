@@ -357,8 +357,9 @@ impl Run<'_> {
             // A caller that no longer pushes may wait for the run before it pulls.
             exchange.keep();
         }
-        let is_simulated = self.resources.device.is_simulated();
-        if self.target.polls() || exchange.is_called() && !is_simulated {
+        let device = &self.resources.device;
+        let on_host = device.is_on_host();
+        if self.target.polls() || exchange.is_called() && !on_host {
             return self.look_out(staging, exchange, version, waited);
         }
         let is_wanted = exchange.is_wanted();
@@ -367,14 +368,14 @@ impl Run<'_> {
             return Ok(());
         }
         // The progress of a simulated device does not depend on the threads, unless they are slow.
-        let patience = if is_simulated && !is_wanted { PATIENCE } else { Duration::ZERO };
+        let patience = if device.is_simulated() && !is_wanted { PATIENCE } else { Duration::ZERO };
         let left = patience.saturating_sub(waited.since.get_or_insert_with(Instant::now).elapsed());
         if !left.is_zero() {
             exchange.wait(version, left);
         } else if !staging.deliver_first(|slot, done| self.target.wait_for(slot, done))? {
             exchange.wait(version, PATIENCE);
             let nothing_new = exchange.version() == version;
-            if is_simulated && nothing_new && !std::mem::replace(&mut waited.is_through, true) {
+            if on_host && nothing_new && !std::mem::replace(&mut waited.is_through, true) {
                 // Only functions and callbacks are left. Nothing waits for them, except perhaps the caller
                 // for which this run waits.
                 self.resources.device.driver().synchronize_device()?;

@@ -92,7 +92,7 @@ impl<'r> Operation<'r> {
 /// A routine is a function of this handle and of the arguments between the parentheses:
 /// [`DeviceSlice`](crate::kernel::DeviceSlice) for `&b`, [`DeviceSliceMut`](crate::kernel::DeviceSliceMut)
 /// for `&mut b`, [`DeviceSliceOut`](crate::kernel::DeviceSliceOut) for `out b`, and values. It enqueues its
-/// work on [`cuda_stream`](Self::cuda_stream), or on the simulated device passes it to
+/// work on [`cuda_stream`](Self::cuda_stream), or on the CPU and the simulated device passes it to
 /// [`simulate`](Self::simulate). Values that it needs from call to call, for example a library's handle, it
 /// keeps with [`state`](Self::state). When it is called, the device's CUDA context is current on the thread.
 ///
@@ -154,13 +154,13 @@ impl Enqueue<'_> {
         self.operation.chunk
     }
 
-    /// The stream to enqueue on, a `CUstream`; `None` on the simulated device. It belongs to this operation
+    /// The stream to enqueue on, a `CUstream`; `None` on the CPU and the simulated device. It belongs to this operation
     /// for the duration of the call: do not keep it, except in a [`state`](Self::state), which exists once
     /// for each stream.
     ///
     /// The device's context is current when this returns.
     pub fn cuda_stream(&self) -> Option<*mut c_void> {
-        if self.device().is_simulated() {
+        if self.device().is_on_host() {
             return None;
         }
         if let Err(error) = self.operation.check(self.device().driver().make_current()) {
@@ -204,7 +204,7 @@ impl Enqueue<'_> {
         Ok(())
     }
 
-    /// Enqueues the routine's work on the simulated device: calls `body` when the stream reaches it, with
+    /// Enqueues the routine's work on the CPU or the simulated device: calls `body` when the stream reaches it, with
     /// slices for `memory`, a tuple of the routine's arguments.
     ///
     /// # Errors
@@ -227,7 +227,7 @@ impl Enqueue<'_> {
         if let Some(error) = &self.refused {
             return Err(error.clone());
         }
-        if !self.device().is_simulated() {
+        if !self.device().is_on_host() {
             return operation.fail(Detail::NotSimulated);
         }
         let memory = memory.raw();
@@ -238,9 +238,9 @@ impl Enqueue<'_> {
             let body = body.take();
             Box::new(move || {
                 if let Some(body) = body {
-                    // SAFETY: device memory is the CPU's on the simulated device, which carries out one
-                    // command at a time; these ranges are the run's, which holds them until it has drained,
-                    // and do not overlap where one is written.
+                    // SAFETY: this device's memory is the host's, and it does not carry out commands that
+                    // conflict at the same time; these ranges are the run's, which holds them until it has
+                    // drained, and do not overlap where one is written.
                     body(unsafe { memory.slices() });
                 }
             })
@@ -256,7 +256,7 @@ impl Enqueue<'_> {
                 accesses: &accesses,
                 bodies: HostBodies::One(&make),
             };
-            // SAFETY: the stream and the memory live as long as the run; the simulated device takes no
+            // SAFETY: the stream and the memory live as long as the run; a device on the host takes no
             // parameters.
             unsafe { operation.device().driver().enqueue(Command::Launch(&launch), stream, operation.tag()) }
         })

@@ -94,6 +94,7 @@ pub fn all() -> Vec<&'static str> {
         "is_positive",
         "is_negative",
         "is_power_of_two",
+        "is_multiple_of",
         "is_empty",
         "is_some",
     ];
@@ -268,6 +269,13 @@ impl Generator {
             }
             3 => {
                 let number = self.integer();
+                if !number.is_signed() && self.chance(50) {
+                    self.count("is_multiple_of");
+                    let ty = Ty::Number(number);
+                    let receiver = self.receiver(&ty, depth);
+                    let other = self.expression(&ty, depth - 1, false);
+                    return Text::atom(format!("{receiver}.is_multiple_of({})", other.text));
+                }
                 let name = match number.is_signed() {
                     true => self.pick(&["is_positive", "is_negative"]),
                     false => "is_power_of_two",

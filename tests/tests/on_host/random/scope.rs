@@ -58,8 +58,10 @@ impl Generator {
                 let (first, last) = (self.frozen.min(self.scope.len() - 1), self.scope.len());
                 let at = first + self.below(last - first);
                 let name = self.scope[at].name.clone();
-                // A constant in a pattern is compared, and what belongs to a thread has no name of its own.
-                if name.is_empty() || name.starts_with("C_") || name.contains(['[', '.']) {
+                // A constant in a pattern is compared, what belongs to a thread has no name of its own, and a
+                // shared array is read by its name to the end of the phase.
+                let is_shared = self.scope[at].access == Access::Shared;
+                if name.is_empty() || is_shared || name.starts_with("C_") || name.contains(['[', '.']) {
                     return self.own_name("v");
                 }
                 self.count("shadowing");

@@ -225,3 +225,43 @@ pub(crate) fn matched(i: Index, x: &[u32], own: &[AtomicU32], found: &mut Out<[[
         _ => found[3] += 1,
     }
 }
+
+/// A thread changes an atomic in shared memory. The array is written in the first blocks alone.
+#[kernel]
+pub(crate) fn unwritten(block: Block, written: usize, at: usize, y: &mut Out<[u32]>) {
+    let mut counts = block.shared::<[AtomicU32; 16]>();
+    if block.index().get() < written {
+        block.fill(&mut counts, |_| 0);
+    }
+    block.each(|t| {
+        if t.rank() == 5 {
+            counts[at].fetch_add(1, Relaxed);
+        }
+    });
+    let sum = block.reduce(|t| if t.rank() == 0 { counts[at].load(Relaxed) } else { 0 }, |a, b| a + b);
+    y.put(block.index(), sum);
+}
+/// The line of the change in `unwritten`.
+pub(crate) const UNWRITTEN: u32 = 238;
+
+/// An atomic of an array of arrays, and one of a slice, of which a `store` writes the first.
+#[kernel]
+pub(crate) fn unwritten_rows(block: Block, at: usize, of_slice: bool, y: &mut Out<[u64]>) {
+    let counts = block.shared::<[[AtomicU64; 4]; 3]>();
+    let slice = block.shared_slice::<AtomicU64>(4);
+    block.each(|t| {
+        if t.rank() == 0 {
+            counts[0][0].store(7, Relaxed);
+            slice[0].store(5, Relaxed);
+        }
+    });
+    let sum = block.reduce(
+        |t| match t.rank() {
+            0 if of_slice => slice[at].swap(1, Relaxed),
+            0 => counts[at / 4][at % 4].load(Relaxed),
+            _ => 0,
+        },
+        |a, b| a + b,
+    );
+    y.put(block.index(), sum);
+}

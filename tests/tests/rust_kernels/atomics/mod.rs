@@ -6,7 +6,10 @@ use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::on_each_device;
 
-use kernels::{histogram, in_order, of_f32, of_i64, of_u32, shared, tops};
+use crate::both::simulated;
+use kernels::{
+    UNWRITTEN, histogram, in_order, of_f32, of_i64, of_u32, shared, tops, unwritten, unwritten_rows,
+};
 
 // ANCHOR: counts
 stream_pipeline! {
@@ -127,4 +130,39 @@ fn accesses_come_in_the_order_in_which_they_are_written(device: &Device) {
     kernel.launch(stream.config(1, 1, 0), &x, &mut own, &mut found).unwrap();
     assert_eq!(found.to_vec().unwrap(), [1, 7, 43_043, 77, 813, 9926, 11, 0]);
     assert_eq!(own.to_vec().unwrap(), [0]);
+}
+
+/// Such an atomic has any value on a GPU.
+#[test]
+fn an_atomic_that_nothing_has_written_is_named() {
+    let (device, stream) = simulated();
+    let mut y = DeviceBuf::<u32>::zeroed(&device, 3).unwrap();
+    let kernel = unwritten::load(&device).unwrap();
+    kernel.launch(stream.config(3, 32, 0), 3, 9, &mut y).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [1; 3]);
+    kernel.launch(stream.config(3, 32, 0), 2, 9, &mut y).unwrap();
+    let said = stream.synchronize().unwrap_err().to_string();
+    let file = file!().replace("mod.rs", "kernels.rs");
+    let line =
+        format!("kernel `unwritten` failed at {file}:{UNWRITTEN}: the element `[9]` of a shared array");
+    assert!(said.starts_with(&line), "{said}");
+    assert!(said.contains("nothing has written it\n  note: shared memory has no value until"), "{said}");
+    assert!(said.contains("\n  note: it was thread 5 of block 2\n"), "{said}");
+}
+
+#[test]
+fn a_store_writes_one_atomic_of_an_array() {
+    let (device, stream) = simulated();
+    let kernel = unwritten_rows::load(&device).unwrap();
+    let said = |at, of_slice| {
+        let mut y = DeviceBuf::<u64>::zeroed(&device, 1).unwrap();
+        kernel.launch(stream.config(1, 8, 4 * 8), at, of_slice, &mut y).unwrap();
+        match stream.synchronize() {
+            Ok(()) => format!("{:?}", y.to_vec().unwrap()),
+            Err(error) => error.to_string(),
+        }
+    };
+    assert_eq!((said(0, false), said(0, true)), ("[7]".to_owned(), "[5]".to_owned()));
+    assert!(said(6, false).contains("the element `[1][2]` of"), "{}", said(6, false));
+    assert!(said(3, true).contains("the element `[3]` of"), "{}", said(3, true));
 }

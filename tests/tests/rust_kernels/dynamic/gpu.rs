@@ -5,17 +5,14 @@ use thalweg::streams::Stream;
 
 use super::Smoothed;
 use super::kernels::{ASKS, FILE, asks, bytes_of_several, copies, several, turned, used};
-
-fn devices() -> [Device; 2] {
-    [Device::cuda(0).expect("a GPU"), Device::simulated(Simulation::h200())]
-}
+use crate::both::gpu_and_simulated;
 
 #[test]
 #[ignore = "needs a CUDA device"]
 fn shared_slices_have_the_same_bits() {
     let x: Vec<f32> = (0..100_003).map(|i| (i as f32 * 0.37).sin()).collect();
     let bytes: Vec<u8> = (0..5000_u32).map(|i| (i * i % 251) as u8).collect();
-    let [gpu, simulated] = devices().map(|device| {
+    let [gpu, simulated] = gpu_and_simulated(Simulation::h200()).map(|device| {
         let stream = Stream::new(&device).unwrap();
         let mut smoothed = Vec::new();
         let mut pipeline = Smoothed::new(&device).unwrap();

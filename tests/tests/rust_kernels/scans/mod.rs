@@ -6,6 +6,7 @@ use thalweg::half::f16;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 
+use crate::both::{gpu_and_simulated, simulated};
 use kernels::{failing, maps, running, selected, sized};
 
 const SHAPES: [(usize, u32); 9] =
@@ -33,8 +34,7 @@ fn in_order(values: &[f32]) -> Vec<f32> {
 
 #[test]
 fn sums_are_in_the_order_of_the_book() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = running::load(&device).unwrap();
     for (blocks, threads) in SHAPES {
         let len = blocks * threads as usize - threads as usize / 3;
@@ -49,8 +49,7 @@ fn sums_are_in_the_order_of_the_book() {
 
 #[test]
 fn what_threads_keep_has_places_in_their_order() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = selected::load(&device).unwrap();
     let x: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.37).sin()).collect();
     let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
@@ -74,8 +73,7 @@ fn what_threads_keep_has_places_in_their_order() {
 
 #[test]
 fn the_order_of_the_threads_is_kept() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = maps::load(&device).unwrap();
     for (blocks, threads) in SHAPES {
         let len = blocks * threads as usize;
@@ -104,8 +102,7 @@ fn the_order_of_the_threads_is_kept() {
 
 #[test]
 fn values_have_any_size() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = sized::load(&device).unwrap();
     let x: Vec<u32> = (0..64_u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
     let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
@@ -135,8 +132,7 @@ fn values_have_any_size() {
 
 #[test]
 fn a_thread_without_a_value_is_named() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = failing::load(&device).unwrap();
     let x = DeviceBuf::from_slice(&device, &[1_u32; 40]).unwrap();
     let mut y = DeviceBuf::<u32>::zeroed(&device, 40).unwrap();
@@ -157,8 +153,7 @@ fn a_thread_without_a_value_is_named() {
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_gpu_scans_the_same_bits() {
-    let devices = [Device::cuda(0).expect("a GPU"), Device::simulated(Simulation::default())];
-    let [gpu, simulated] = devices.map(|device| {
+    let [gpu, simulated] = gpu_and_simulated(Simulation::default()).map(|device| {
         let stream = Stream::new(&device).unwrap();
         let mut bits: Vec<u64> = Vec::new();
         for (blocks, threads) in SHAPES {

@@ -6,6 +6,7 @@ use thalweg::half::bf16;
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 
+use crate::both::{gpu_and_simulated, simulated};
 use kernels::{appended, beyond, exchanged, of_sizes};
 
 const SHAPES: [(usize, u32); 7] = [(1, 1), (2, 7), (1, 32), (2, 33), (3, 100), (1, 257), (1, 1024)];
@@ -49,8 +50,7 @@ fn scanned(warp: &[u32], lane: usize, by: usize) -> u32 {
 
 #[test]
 fn lanes_exchange_values() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = exchanged::load(&device).unwrap();
     for (blocks, threads) in SHAPES {
         let x = words(blocks * threads as usize);
@@ -75,8 +75,7 @@ fn lanes_exchange_values() {
 
 #[test]
 fn values_have_any_size() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = of_sizes::load(&device).unwrap();
     let x: Vec<f64> = (0..80).map(|i| (f64::from(i) * 0.7).sin()).collect();
     let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
@@ -109,8 +108,7 @@ fn values_have_any_size() {
 
 #[test]
 fn a_warp_appends_what_its_threads_choose() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = appended::load(&device).unwrap();
     let x: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.37).sin()).collect();
     let mut expected: Vec<f32> = x.iter().copied().filter(|x| *x > 0.5).collect();
@@ -131,8 +129,7 @@ fn a_warp_appends_what_its_threads_choose() {
 
 #[test]
 fn a_lane_that_does_not_exist_is_a_fault() {
-    let device = Device::simulated(Simulation::default());
-    let stream = Stream::new(&device).unwrap();
+    let (device, stream) = simulated();
     let kernel = beyond::load(&device).unwrap();
     let x = DeviceBuf::from_slice(&device, &[3_u32; 40]).unwrap();
     let zeroed = || DeviceBuf::<u32>::zeroed(&device, 40).unwrap();
@@ -155,8 +152,7 @@ fn a_lane_that_does_not_exist_is_a_fault() {
 #[test]
 #[ignore = "needs a CUDA device"]
 fn warps_of_a_gpu_give_the_same_bits() {
-    let devices = [Device::cuda(0).expect("a GPU"), Device::simulated(Simulation::default())];
-    let [gpu, simulated] = devices.map(|device| {
+    let [gpu, simulated] = gpu_and_simulated(Simulation::default()).map(|device| {
         let stream = Stream::new(&device).unwrap();
         let mut bits: Vec<u64> = Vec::new();
         for (blocks, threads) in SHAPES {

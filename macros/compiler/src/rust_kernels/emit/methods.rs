@@ -75,6 +75,10 @@ impl Emitter<'_> {
                 let value = self.operand(receiver);
                 Value { text: format!("!{}.ok", value.atom()), binds: UNARY, stable: false }
             }
+            Method::CopiedOr => {
+                let values = self.operands([receiver, &arguments[0]]);
+                Value::of(format!("tw::copied_or({}, {})", values[0].text, values[1].text))
+            }
             Method::IsSome => {
                 let value = self.value(receiver);
                 Value::of(format!("bool({})", value.text))

@@ -187,6 +187,8 @@ impl Emitter<'_> {
             Some(Number::U32) => right.text.clone(),
             // What does not fit 32 bits is too far in any case.
             Some(by) if by.bits() == 64 && self.checked => format!("tw::shift({})", right.text),
+            // It may be of 64 bits: C++ knows the type.
+            None if self.checked => format!("tw::shift({})", right.text),
             _ => format!("tw::cast<u32>({})", right.text),
         };
         let name = if is_left { "shl" } else { "shr" };

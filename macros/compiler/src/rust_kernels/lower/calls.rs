@@ -1,8 +1,7 @@
-//! Calls: of `#[device]` functions, closures, methods and the few macros that kernels have.
+//! Calls: of `#[device]` functions, closures and methods.
 
-use proc_macro2::Span;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, ExprPath, GenericArgument, Lit, Macro, Pat};
+use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, ExprPath, GenericArgument, Pat};
 use syn::{PathArguments, Stmt, Type};
 
 use super::context::{Level, Owner};
@@ -26,6 +25,7 @@ impl Lower<'_> {
             if let Some(local) = self.find(name) {
                 return self.call_closure(local, call);
             }
+            self.no_function_of_cuda(name)?;
             if *name == self.own_name {
                 let message = format!("`{name}` calls itself");
                 let notes = ["a thread of a GPU has a small stack of a fixed size"];
@@ -237,6 +237,10 @@ impl Lower<'_> {
         if let Some(element) = self.any_of_shared(call)? {
             return Ok(element);
         }
+        if let Some(value) = self.copied_or(call)? {
+            return Ok(value);
+        }
+        self.no_block(call)?;
         let receiver = self.receiver(&call.receiver, call.method != "len")?;
         match self.types.shape(self.types.value(receiver.ty)) {
             Shape::Block => return self.of_block(call),
@@ -248,9 +252,14 @@ impl Lower<'_> {
             return self.of_atomic(call, receiver, of);
         }
         self.no_atomic(&call.method, &receiver)?;
+        let shape = self.types.shape(self.types.value(receiver.ty)).clone();
+        let is_known = !matches!(shape, Shape::Elements { .. } | Shape::Reported);
+        if is_known && call.args.iter().any(|argument| matches!(peel_expr(argument), Expr::Closure(_))) {
+            // What is in the closure is no second mistake.
+            return Err(self.no_method(call, &receiver));
+        }
         let arguments = self.values(&call.args)?;
         let name = call.method.to_string();
-        let shape = self.types.shape(self.types.value(receiver.ty)).clone();
         let usize = self.types.number(Number::Usize);
         let one = |method: Method, receiver: ir::Expr, arguments| {
             Kind::Method(method, Box::new(receiver), arguments)
@@ -337,7 +346,7 @@ impl Lower<'_> {
         })
     }
 
-    fn no_method(&mut self, call: &ExprMethodCall, receiver: &ir::Expr) -> Reported {
+    pub(super) fn no_method(&mut self, call: &ExprMethodCall, receiver: &ir::Expr) -> Reported {
         let name = call.method.to_string();
         let number = self.types.as_number(receiver.ty);
         let of = number.map(|number| format!(" of `{number}`")).unwrap_or_default();
@@ -413,71 +422,6 @@ impl Lower<'_> {
         parameters.into_iter().zip(&arguments).for_each(|(ty, argument)| self.types.unify(ty, argument.ty));
         let result = self.closures[id].result;
         Ok((Kind::CallClosure(local, arguments), result))
-    }
-
-    /// `assert!`, `panic!`, `unreachable!`: the end of the thread.
-    pub(super) fn macro_call(&mut self, call: &Macro, span: Span) -> Lowered {
-        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-        match name.as_str() {
-            "assert" => {
-                let parsed = call
-                    .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
-                let mut arguments = parsed.map(IntoIterator::into_iter).into_iter().flatten();
-                let Some(condition) = arguments.next() else {
-                    return Err(self.absent(call, "this assertion", "write `assert!(condition)`"));
-                };
-                self.constant_text(arguments.next())?;
-                if let Some(more) = arguments.next() {
-                    return Err(self.text_with_values(&more));
-                }
-                // Literals of the condition stand in a copy, so their types must follow without a suffix.
-                let suffixes = self.suffixes.len();
-                let condition = self.value(&condition)?;
-                self.in_a_copy(suffixes)?;
-                let unit = self.types.unit();
-                Ok(self.expr(Kind::Assert(Some(Box::new(condition))), unit, span))
-            }
-            "panic" | "unreachable" => {
-                let parsed = call
-                    .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
-                let mut arguments = parsed.map(IntoIterator::into_iter).into_iter().flatten();
-                self.constant_text(arguments.next())?;
-                if let Some(more) = arguments.next() {
-                    return Err(self.text_with_values(&more));
-                }
-                let never = self.types.add(Shape::Never);
-                Ok(self.expr(Kind::Assert(None), never, span))
-            }
-            _ => {
-                let what = format!("the macro `{name}!`");
-                let why: &[&str] = if name == "vec" { &[instead::NO_HEAP] } else { &[] };
-                Err(self.absent_since(&call.path, &what, why, instead::of_macro(&name)))
-            }
-        }
-    }
-
-    /// A text without values, or none: on a GPU nobody would write them.
-    fn constant_text(&mut self, text: Option<Expr>) -> Lowered<()> {
-        match text {
-            None => Ok(()),
-            Some(Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })) if !text.value().contains('{') => {
-                Ok(())
-            }
-            Some(other) => Err(self.text_with_values(&other)),
-        }
-    }
-
-    fn text_with_values(&mut self, at: &Expr) -> Reported {
-        self.absent(at, "a text with values", "write a constant text")
-    }
-
-    /// Literals in the arguments of a macro cannot get a suffix: rustc decides by itself, and the same way,
-    /// where their type follows from the other side of an operator.
-    fn in_a_copy(&mut self, from: usize) -> Lowered<()> {
-        for suffix in &mut self.suffixes[from..] {
-            suffix.address = 0;
-        }
-        Ok(())
     }
 }
 

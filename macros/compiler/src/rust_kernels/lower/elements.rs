@@ -3,10 +3,10 @@
 use quote::ToTokens;
 use syn::{Expr, ExprIndex, ExprMethodCall};
 
-use super::context::{Level, Meaning};
+use super::context::{Level, Meaning, Name};
 use super::{Lower, Lowered, Reported};
 use crate::groups::peel_expr;
-use crate::rust_kernels::ir::LocalId;
+use crate::rust_kernels::ir;
 use crate::rust_kernels::types::Shape;
 use crate::text::text;
 
@@ -30,6 +30,41 @@ impl Lower<'_> {
             help += "; what others write is read from a `&[T]`, in another buffer";
         }
         self.report(index, "TW0904", &message, &[self.its_own()], &help)
+    }
+
+    /// Refuses an index of the thread's own element, which has none: `y[j]` after `let Some(y) = y.get_mut(i)`.
+    pub(super) fn no_index_of_element(&mut self, index: &ExprIndex, base: &ir::Expr) -> Lowered<()> {
+        let Shape::Ref(element, true) = *self.types.shape(base.ty) else { return Ok(()) };
+        let of = match self.types.shape(element) {
+            Shape::Number(number) => number.name(),
+            Shape::Bool => "bool",
+            _ => return Ok(()),
+        };
+        let (index_text, name) = (text(index), text(&index.expr));
+        let message = format!("`{index_text}` has an index, but `{name}` is one `{of}`");
+        let hides = match peel_expr(&index.expr) {
+            Expr::Path(path) => path.path.get_ident().is_some_and(|name| self.is_own(name)),
+            _ => false,
+        };
+        let hidden =
+            format!("`{name}` is the thread's own element here, and no longer the parameter of this name");
+        let has_own =
+            self.locals.iter().any(|local| matches!(self.types.shape(local.ty), Shape::Elements { .. }));
+        let mut notes = Vec::new();
+        notes.extend(hides.then_some(hidden.as_str()));
+        notes.extend(has_own.then(|| self.its_own()));
+        Err(self.report(index, "TW0904", &message, &notes, &format!("write `*{name}`")))
+    }
+
+    /// Whether an `Own` or `Out` has the name, whatever hides it.
+    fn is_own(&self, name: &syn::Ident) -> bool {
+        let name = Name::of(name);
+        self.scope.iter().any(|(known, meaning)| match meaning {
+            Meaning::Local(local) if *known == name => {
+                matches!(self.types.shape(self.locals[local.0].ty), Shape::Elements { .. })
+            }
+            _ => false,
+        })
     }
 
     /// Refuses `y.get_mut(j)`, where `j` is no `Index`.
@@ -85,11 +120,6 @@ impl Lower<'_> {
         if self.level == Level::Thread {
             return self.index_name.clone();
         }
-        let is_thread = |local: LocalId| matches!(self.types.shape(self.locals[local.0].ty), Shape::Thread);
-        let thread = self.scope.iter().rev().find_map(|(name, meaning)| match meaning {
-            Meaning::Local(local) if is_thread(*local) => Some(name.text.as_str()),
-            _ => None,
-        });
-        format!("{}.index()", thread.unwrap_or("t"))
+        format!("{}.index()", self.thread_name())
     }
 }

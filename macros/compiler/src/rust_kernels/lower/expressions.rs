@@ -145,6 +145,7 @@ impl Lower<'_> {
             if name == "None" {
                 return Err(self.absent(name, "making an `Option`", "use a `bool` beside the value"));
             }
+            self.no_name_of_cuda(name)?;
             self.no_misspelt_local(name)?;
         }
         let names: Vec<_> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
@@ -272,6 +273,7 @@ impl Lower<'_> {
         if let Expr::Range(range) = &*index.index {
             return Err(self.absent(range, "a part without `&`", "write `&x[from..to]`"));
         }
+        self.no_index_of_element(index, &base)?;
         let at = self.value(&index.index)?;
         if !matches!(self.types.shape(at.ty), Shape::Index(1)) {
             let usize = self.types.number(Number::Usize);
@@ -279,6 +281,8 @@ impl Lower<'_> {
         }
         let element = match self.types.element(base.ty) {
             Some(element) => element,
+            // rustc says that a number has no elements.
+            None if self.types.as_number(base.ty).is_some() => self.types.add(Shape::Reported),
             None => self.types.foreign_of(Source::Element(base.ty)),
         };
         Ok((Kind::Index(Box::new(base), Box::new(at)), element))

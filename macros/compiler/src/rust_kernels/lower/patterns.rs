@@ -89,6 +89,10 @@ impl Lower<'_> {
                 let help = "write `if let Some(_) = … {} else { … }`, or ask `is_some`";
                 Err(self.absent(name, "the pattern `None`", help))
             }
+            Pat::Lit(_) | Pat::Range(_) | Pat::Or(_) => {
+                let help = "write `match x { 1..=5 | 9 => …, _ => … }`, or compare: `if x == 9 { … }`";
+                Err(self.absent(pattern, "a `let` that compares with numbers", help))
+            }
             other => Err(self.absent(other, PATTERN, "write `Some(name)`")),
         }
     }

@@ -40,6 +40,11 @@ fn methods() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     PHASES.iter().chain(&FETCHES).chain(&SCANS).chain(&WARPS)
 }
 
+/// Whether a `Block` has a method of this name.
+pub(super) fn is_method_of_block(name: &str) -> bool {
+    methods().any(|(known, _)| *known == name)
+}
+
 impl Lower<'_> {
     /// A method of a `Block`.
     pub(super) fn of_block(&mut self, call: &ExprMethodCall) -> Lowered<(Kind, Ty)> {
@@ -62,6 +67,7 @@ impl Lower<'_> {
         if let ("shape", [of]) = (name.as_str(), &arguments[..]) {
             return self.shape(call, of);
         }
+        self.no_barrier(call)?;
         self.outside_of_phases(call)?;
         if let Some(scan) = self.scan(call, &arguments)? {
             return Ok(scan);

@@ -193,6 +193,6 @@ fn kernels_without_a_host_body_are_refused() {
     static WITH: KernelInfo = KernelInfo::new("k", &MODULE).launch_bounds(256).on_host();
     let rig = Rig::new();
     let error = rig.sim.load(&WITHOUT).unwrap_err();
-    assert!(matches!(error.detail(), Detail::NoHostBody { kernel: "k" }));
+    assert!(matches!(error.detail(), Detail::NoHostBody { kernel: "k", .. }));
     assert_eq!(rig.sim.load(&WITH).unwrap().function.max_threads_per_block, 256);
 }

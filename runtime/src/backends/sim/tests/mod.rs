@@ -5,6 +5,7 @@ mod failures;
 mod graphs;
 mod host;
 mod memory;
+mod occupancy;
 mod order;
 mod planted;
 mod races;

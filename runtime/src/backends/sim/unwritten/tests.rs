@@ -47,8 +47,8 @@ fn found(
     };
     let accesses: Vec<Access> = [memory.access()].into_iter().chain(others.iter().copied()).collect();
     // SAFETY: the body stays within the accesses, which the test holds.
-    unsafe { whole_body(GRID, &[memory.promise(element)], &accesses, body)() };
-    let found = take().map(|found| (found.unwritten, found.first));
+    let body = unsafe { whole_body(GRID, &[memory.promise(element)], &accesses, body) };
+    let found = asked(body).map(|found| (found.unwritten, found.first));
     (found, calls.load(Ordering::Relaxed) as usize)
 }
 

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 use bytemuck::Pod;
 
+use super::blocks::sealed as sealed_of_blocks;
+
 pub use floats::{AtomicF32, AtomicF64};
 pub use shared::SharedAtomic;
 
@@ -34,12 +36,13 @@ macro_rules! atomics {
             type Number = $number;
         }
 
-        impl super::blocks::sealed::SharedElement for $atomic {
+        impl sealed_of_blocks::SharedElement for $atomic {
             type Number = $number;
             type Held = SharedAtomic<$number>;
 
-            fn undefined() -> SharedAtomic<$number> {
-                SharedAtomic::new(<$number as super::blocks::sealed::SharedElement>::undefined())
+            fn undefined(element: sealed_of_blocks::Element) -> SharedAtomic<$number> {
+                let undefined = <$number as sealed_of_blocks::SharedElement>::undefined(element);
+                SharedAtomic::unwritten(undefined, element)
             }
 
             #[inline]

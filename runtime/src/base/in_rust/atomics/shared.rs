@@ -4,40 +4,79 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::Ordering;
 
+use crate::base::in_rust::blocks::sealed::Element;
+
 /// An atomic in a block's shared memory, as [`Block::shared`](super::super::Block::shared) gives it for an array of
 /// `AtomicU32` and its like.
 ///
 /// It has the methods of those. One thread of the host runs all threads of a block, so that it needs no atomic
-/// instruction there, and every order is the same.
-pub struct SharedAtomic<T>(Cell<T>);
+/// instruction there, and every order is the same. A method that reads the number panics if nothing has written
+/// one.
+pub struct SharedAtomic<T> {
+    number: Cell<T>,
+    /// The element that it is, until it is written.
+    unwritten: Cell<Option<Element>>,
+}
+
+#[cold]
+#[track_caller]
+fn is_unwritten(element: Element) -> ! {
+    panic!(
+        "the element `{element}` of a shared array of atomics is read, and nothing has written it\n  \
+         note: shared memory has no value until `fill` writes all of an array, or `store` one of its atomics"
+    )
+}
 
 impl<T: Copy> SharedAtomic<T> {
     pub(super) const fn new(value: T) -> Self {
-        Self(Cell::new(value))
+        Self { number: Cell::new(value), unwritten: Cell::new(None) }
+    }
+
+    /// One that nothing has written yet. `undefined` is what stands there meanwhile.
+    pub(super) const fn unwritten(undefined: T, element: Element) -> Self {
+        Self { number: Cell::new(undefined), unwritten: Cell::new(Some(element)) }
+    }
+
+    /// The number that was written last.
+    #[inline]
+    #[track_caller]
+    fn read(&self) -> T {
+        if let Some(element) = self.unwritten.get() {
+            is_unwritten(element)
+        }
+        self.number.get()
     }
 
     /// The number.
     #[inline]
+    #[track_caller]
     pub fn load(&self, _: Ordering) -> T {
-        self.0.get()
+        self.read()
     }
 
     /// Puts a number in place of the one that is there.
     #[inline]
     pub fn store(&self, value: T, _: Ordering) {
-        self.0.set(value);
+        self.number.set(value);
+        self.unwritten.set(None);
     }
 
     /// Puts a number in place of the one that is there, and gives the latter.
     #[inline]
+    #[track_caller]
     pub fn swap(&self, value: T, _: Ordering) -> T {
-        self.0.replace(value)
+        let before = self.read();
+        self.number.set(value);
+        before
     }
 }
 
 impl<T: Copy + fmt::Debug> fmt::Debug for SharedAtomic<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.get().fmt(f)
+        match self.unwritten.get() {
+            None => self.number.get().fmt(f),
+            Some(_) => f.write_str("unwritten"),
+        }
     }
 }
 
@@ -48,9 +87,10 @@ macro_rules! changes {
             $(
                 $(#[$docs])*
                 #[inline]
+                #[track_caller]
                 pub fn $name(&self, $by: $number, _: Ordering) -> $number {
-                    let $now = self.0.get();
-                    self.0.replace($next)
+                    let $now = self.read();
+                    self.number.replace($next)
                 }
             )*
         }
@@ -67,6 +107,7 @@ macro_rules! exchanges {
             /// # Errors
             /// Another number is there.
             #[inline]
+            #[track_caller]
             pub fn compare_exchange(
                 &self,
                 expected: $number,
@@ -74,9 +115,9 @@ macro_rules! exchanges {
                 _: Ordering,
                 _: Ordering,
             ) -> Result<$number, $number> {
-                let ($found, $expected) = (self.0.get(), expected);
+                let ($found, $expected) = (self.read(), expected);
                 if $is_same {
-                    self.0.set(value);
+                    self.number.set(value);
                     return Ok($found);
                 }
                 Err($found)

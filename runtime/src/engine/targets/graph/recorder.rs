@@ -71,11 +71,11 @@ pub(crate) struct Launched {
 pub(crate) struct Recorder {
     device: Device,
     /// Whether the device runs host bodies.
-    simulated: bool,
+    on_host: bool,
     cover: Cover,
     depth: usize,
     graphs: Box<Graphs>,
-    /// The bodies of the launches, on the simulated device.
+    /// The bodies of the launches, on a device on the host.
     bodies: Vec<HostBody>,
     launched: Launched,
     /// The chunk of the commands recorded last.
@@ -95,7 +95,7 @@ impl Recorder {
         graphs.done = None;
         Self {
             device: device.clone(),
-            simulated: device.is_simulated(),
+            on_host: device.is_on_host(),
             cover,
             depth,
             graphs,
@@ -210,7 +210,7 @@ impl Recorder {
             recorded.wait(stream, event);
             return Ok(());
         }
-        let pushed = if let (&Command::Launch(launch), false) = (command, self.simulated) {
+        let pushed = if let (&Command::Launch(launch), false) = (command, self.on_host) {
             // A GPU does not need its kernels' accesses.
             let launch = RawLaunch { accesses: &[], ..*launch };
             // SAFETY: the caller's promise.

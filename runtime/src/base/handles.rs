@@ -2,7 +2,7 @@
 
 /// A table of values, each under a handle that stays invalid once the value is removed.
 #[derive(Debug)]
-pub(super) struct Handles<T> {
+pub(crate) struct Handles<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }

@@ -5,12 +5,12 @@ use crate::base::threads::volume;
 use crate::driver::Info;
 
 /// The first compute capability whose blocks may wait for each other.
-pub(super) const COOPERATIVE: (u32, u32) = (6, 0);
+pub(crate) const COOPERATIVE: (u32, u32) = (6, 0);
 
 /// The largest number of blocks of a cluster, if clusters larger than the portable 8 were asked for.
 ///
 /// Source: the CUDA programming guide's table of compute capabilities.
-pub(super) fn largest_cluster(compute_capability: (u32, u32)) -> u32 {
+pub(crate) fn largest_cluster(compute_capability: (u32, u32)) -> u32 {
     match compute_capability.0 {
         ..9 => 0,
         9..=11 => 16,
@@ -19,7 +19,7 @@ pub(super) fn largest_cluster(compute_capability: (u32, u32)) -> u32 {
 }
 
 /// The number of blocks that can be on the device at once, if nothing else is.
-pub(super) fn resident_blocks(info: &Info, block: [u32; 3], shared: u32) -> u64 {
+pub(crate) fn resident_blocks(info: &Info, block: [u32; 3], shared: u32) -> u64 {
     let (threads, blocks, reserved) = per_multiprocessor(info.compute_capability);
     // Warps are allocated whole.
     let by_threads = threads / volume(block).max(1).next_multiple_of(32);
@@ -41,28 +41,5 @@ fn per_multiprocessor(compute_capability: (u32, u32)) -> (u64, u64, u64) {
         (8, _) => (1536, 16, 1024),
         (9..=11, _) => (2048, 32, 1024),
         _ => (1536, 24, 1024),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backends::sim::{Sim, Simulation};
-    use crate::driver::Driver;
-
-    #[test]
-    fn blocks_are_limited_by_threads_shared_memory_and_their_number() {
-        let resident = |spec: Simulation, threads, shared| {
-            let sim = Sim::new(spec);
-            resident_blocks(sim.info(), [threads, 1, 1], shared) / u64::from(sim.info().multiprocessors)
-        };
-        assert_eq!(resident(Simulation::h200(), 1024, 0), 2);
-        assert_eq!(resident(Simulation::h200(), 33, 0), 32);
-        assert_eq!(resident(Simulation::h200(), 65, 0), 21);
-        assert_eq!(resident(Simulation::h200(), 256, 227 << 10), 1);
-        assert_eq!(resident(Simulation::h200(), 256, 113 << 10), 2);
-        assert_eq!(resident(Simulation::t4(), 256, 32 << 10), 2);
-        assert_eq!(resident(Simulation::t4(), 32, 0), 16);
-        assert_eq!(resident(Simulation::rtx4090(), 1024, 0), 1);
     }
 }

@@ -9,7 +9,7 @@ use crate::base::host_copy::first_touch;
 
 /// The bytes that a new block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fill {
+pub(crate) enum Fill {
     /// Bytes `0xFF`: NaN as a float, -1 as an integer, so that a read before the first write shows.
     Poison,
     Zero,
@@ -21,7 +21,7 @@ const UNTOUCHED: usize = 256 << 20;
 
 /// One allocation of the process, freed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(crate) struct Block {
     base: NonNull<u8>,
     /// `None` for memory of somebody else.
     layout: Option<Layout>,

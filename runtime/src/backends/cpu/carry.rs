@@ -1,0 +1,159 @@
+//! Carrying out work: copies, fills, host bodies and functions.
+
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::work::{Action, Pitched};
+use crate::base::crews::{self, AT_ONCE, Crews};
+use crate::base::host_copy::{PIECE, Way, Workers};
+use crate::base::in_rust::alone;
+use crate::base::unwind::drop_payload;
+use crate::driver::{DriverResult, HostBody, Tag, fault};
+
+/// Copies and fills of so many bytes are worth several threads.
+const LARGE: usize = 1 << 20;
+
+/// Threads that copy. The memory of one socket can hardly feed more.
+const COPY_THREADS: usize = 12;
+
+/// The threads of a device, beside those that wait for it.
+#[derive(Clone, Copy)]
+pub(super) struct Hands {
+    /// The pool for host bodies.
+    crews: &'static Crews,
+    copiers: &'static Workers,
+}
+
+/// The pools of the process's CPU devices, one for each number of threads.
+static POOLS: Mutex<Vec<&'static Crews>> = Mutex::new(Vec::new());
+
+/// The pool of this size. Bodies on it take turns: each has all of its threads, so there are never more threads at
+/// work than were asked for.
+fn pool(threads: usize) -> &'static Crews {
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(pool) = pools.iter().find(|pool| pool.threads() == threads) {
+        return pool;
+    }
+    let pool: &'static Crews = Box::leak(Box::new(Crews::new("thalweg-cpu", threads, true)));
+    pools.push(pool);
+    pool
+}
+
+impl Hands {
+    pub(super) fn new(threads: usize) -> Self {
+        let copiers = Workers::near(None);
+        copiers.employ(threads.min(COPY_THREADS));
+        Self { crews: pool(threads), copiers }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.crews.threads()
+    }
+
+    /// Whether work of so many bytes is for several threads.
+    fn is_large(&self, bytes: usize) -> bool {
+        self.threads() > 1 && bytes >= LARGE
+    }
+
+    /// Carries out work that was taken from a stream, on the calling thread and the device's.
+    ///
+    /// # Safety
+    /// The memory of the action stays allocated until this returns, and nothing that conflicts with it accesses
+    /// it meanwhile. All addresses have their provenance exposed.
+    pub(super) unsafe fn carry_out(&self, action: Action, tag: Tag) -> DriverResult<()> {
+        match action {
+            Action::Copy { to, from, bytes } => {
+                // SAFETY: the caller's promise. The ranges do not overlap, as `work::planned` has checked.
+                unsafe { self.copy(to, from, bytes) };
+                Ok(())
+            }
+            Action::Rows(rows) => {
+                // SAFETY: the caller's promise, and the command's that the rows do not overlap.
+                let copy = move |row| unsafe { copy_row(rows, row) };
+                let is_large = self.is_large(rows.width.saturating_mul(rows.height));
+                self.each(rows.height, is_large, copy, tag)
+            }
+            Action::Fill { to, pattern, bytes } => {
+                // Whole patterns.
+                let piece = (LARGE / pattern.len()).max(1) * pattern.len();
+                let fill = move |number: usize| {
+                    let start = number * piece;
+                    // SAFETY: the caller's promise; pieces do not overlap, and end with the memory.
+                    unsafe { fill(to + start, &pattern, piece.min(bytes - start)) }
+                };
+                self.each(bytes.div_ceil(piece), self.is_large(bytes), fill, tag)
+            }
+            Action::Body { body, is_small } => self.call(body, is_small, tag),
+            Action::Host(job) => {
+                // A job may block for long, and does not take the threads of bodies.
+                AT_ONCE.run(job).unwrap_or_else(drop_payload);
+                Ok(())
+            }
+            Action::Signal(signal) => {
+                crews::run_here(signal).unwrap_or_else(drop_payload);
+                Ok(())
+            }
+        }
+    }
+
+    /// # Safety
+    /// As `copy_nonoverlapping`, for memory whose provenance is exposed.
+    unsafe fn copy(&self, to: usize, from: usize, bytes: usize) {
+        let from = ptr::with_exposed_provenance::<u8>(from);
+        let to = ptr::with_exposed_provenance_mut::<u8>(to);
+        if bytes > PIECE && self.is_large(bytes) {
+            // SAFETY: the caller's promise.
+            unsafe { self.copiers.copy(to, from, bytes, Way::Cached) };
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { to.copy_from_nonoverlapping(from, bytes) };
+        }
+    }
+
+    /// Calls `work` for each number below `count`, on all threads if it is large.
+    fn each(
+        &self,
+        count: usize,
+        is_large: bool,
+        work: impl Fn(usize) + Send + Sync + 'static,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if !is_large {
+            (0..count).for_each(work);
+            return Ok(());
+        }
+        self.call(Box::new(move || (0..count).into_par_iter().for_each(work)), false, tag)
+    }
+
+    fn call(&self, body: HostBody, is_small: bool, tag: Tag) -> DriverResult<()> {
+        let outcome = if is_small { crews::run_here(|| alone(body)) } else { self.crews.run(body) };
+        outcome.map_err(|payload| fault::of_panic(tag, payload))
+    }
+}
+
+/// Copies one row.
+///
+/// # Safety
+/// Both rows are live, do not overlap, and nothing that conflicts accesses them meanwhile.
+unsafe fn copy_row(rows: Pitched, row: usize) {
+    let from = ptr::with_exposed_provenance::<u8>(rows.from + row * rows.from_pitch);
+    let to = ptr::with_exposed_provenance_mut::<u8>(rows.to + row * rows.to_pitch);
+    // SAFETY: the caller's promise.
+    unsafe { to.copy_from_nonoverlapping(from, rows.width) };
+}
+
+/// Writes a pattern over and over.
+///
+/// # Safety
+/// The bytes, a multiple of the pattern's, are live, and nothing else accesses them meanwhile.
+unsafe fn fill(to: usize, pattern: &[u8], bytes: usize) {
+    let to = ptr::with_exposed_provenance_mut::<u8>(to);
+    // SAFETY: the caller's promise. The memory of allocations is initialised.
+    let memory = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
+    match pattern {
+        [first, rest @ ..] if rest.iter().all(|byte| byte == first) => memory.fill(*first),
+        _ => memory.chunks_exact_mut(pattern.len()).for_each(|place| place.copy_from_slice(pattern)),
+    }
+}

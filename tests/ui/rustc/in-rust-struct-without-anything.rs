@@ -1,0 +1,16 @@
+// A kernel in Rust takes a struct without attributes.
+
+use thalweg::prelude::*;
+
+struct Particle {
+    position: [f32; 3],
+    mass: f32,
+}
+
+#[kernel]
+fn lighter(i: Index, x: &[Particle], y: &mut Own<[Particle]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    y.mass = 0.5 * x[i].mass;
+}
+
+fn main() {}
