@@ -291,11 +291,16 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         !self.info().kind.is_on_host()
     }
 
-    /// Whether kernels may use any memory of the host where it lies, so that copies between it and the device's
-    /// memory can be left out.
-    fn shares_host_memory(&self) -> bool {
+    /// Lets commands use this memory of the host as device memory, until it is [taken back](Self::take_back), so
+    /// that it need not be copied. `false` if the device's memory is another: then nothing has changed.
+    /// # Safety
+    /// The memory stays until no enqueued work uses it, and its provenance is exposed. Until then nothing else
+    /// writes it, or accesses what a command writes.
+    unsafe fn lend(&self, _memory: Range<usize>) -> bool {
         false
     }
+    /// Ends what [`lend`](Self::lend) has begun with the same range. No enqueued work uses it.
+    fn take_back(&self, _memory: Range<usize>) {}
 
     /// Whether each operation is waited for when it is enqueued, to find the one that fails. There are no
     /// graphs then.

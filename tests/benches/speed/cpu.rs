@@ -78,7 +78,7 @@ impl Turns {
 }
 
 pub fn cpu(runs: usize) -> thalweg::Result<Value> {
-    let device = Device::cpu();
+    let device = Device::cpu()?;
     println!("\n{device}, beside the plain loop");
     println!("{:<34} {:>11} {:>11} {:>7}", "", "plain, us", "Thalweg, us", "ratio");
     let mut turns = Turns { runs, rows: Vec::new() };

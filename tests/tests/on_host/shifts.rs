@@ -34,7 +34,9 @@ fn a_shift_that_is_too_far_fails_whatever_the_type_of_its_distance() {
     let ((device, stream), program) = (simulated(), program::<shifted>());
     let kernel = shifted::load(&device).unwrap();
     let far = [0, 3, 63, 64, 255, 1 << 32, (1 << 32) + 3, i64::MAX, -1, i64::MIN];
-    for by in far.into_iter().flat_map(|by| [Distance { left: by, right: 0 }, Distance { left: 1, right: by }]) {
+    for by in
+        far.into_iter().flat_map(|by| [Distance { left: by, right: 0 }, Distance { left: 1, right: by }])
+    {
         let (x, mut found) = ([Held { by }], [0x1234_5678_9abc_def0_u64]);
         let (on_x, mut y) =
             (DeviceBuf::from_slice(&device, &x).unwrap(), DeviceBuf::from_slice(&device, &found).unwrap());

@@ -54,7 +54,7 @@ impl Plan {
 
     /// Whether the `inout` that is copied to the buffer can be the buffer.
     fn is_changed_in_place(&self, buffer: usize, up: Copy) -> bool {
-        let uses: Vec<_> = self.uses(up.host).collect();
+        let uses: Vec<_> = self.users(up.host).collect();
         let [first, down] = uses[..] else { return false };
         let is_back = matches!(self.operations[down].kind, OperationKind::Download { buffer: from, .. } if from == buffer);
         first == up.index
@@ -66,7 +66,7 @@ impl Plan {
     /// The output that a buffer without copies to it can be.
     fn is_written_in_place(&self, buffer: usize) -> Option<usize> {
         let alone = |down: &Copy| {
-            self.uses(down.host).eq([down.index])
+            self.users(down.host).eq([down.index])
                 && self.is_in_every_chunk(down.index)
                 && self.writers(buffer).all(|index| index < down.index)
         };
@@ -98,7 +98,7 @@ impl Plan {
     }
 
     /// The operations that use an argument.
-    fn uses(&self, host: usize) -> impl Iterator<Item = usize> {
+    fn users(&self, host: usize) -> impl Iterator<Item = usize> {
         self.accesses(Memory::Host(host), |_| true)
     }
 

@@ -4,12 +4,14 @@ mod device_source;
 pub(crate) mod handles;
 mod host;
 pub(crate) mod in_place;
+pub(crate) mod lent;
 pub(crate) mod shape;
 pub(crate) mod shared;
 pub(crate) mod written;
 
 use crate::driver::Access;
 use in_place::InPlace;
+use lent::Lent;
 use shape::{BufferPlace, BufferShape, Shape};
 use shared::Shared;
 
@@ -28,6 +30,8 @@ pub(crate) struct Arguments<'a> {
     pub(crate) buffers: Vec<BufferShape>,
     /// The arguments that are used where they lie.
     pub(crate) in_place: Vec<InPlace>,
+    /// Host memory that the device uses where it lies.
+    pub(crate) lent: Vec<Lent>,
     /// The data that the whole run shares.
     pub(crate) shared: Vec<Shared<'a>>,
     /// The parameters.
@@ -64,6 +68,7 @@ impl Arguments<'_> {
             hosts: Vec::with_capacity(hosts),
             buffers,
             in_place,
+            lent: Vec::new(),
             shared: Vec::new(),
             words,
             items: None,

@@ -32,13 +32,13 @@ impl Call<'_, '_> {
         self.set_depth(depth, declared)?;
         let chunking = self.chunking(declared)?;
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
-        let staged = |(_, host): &(usize, &HostArgument<'_>)| is_pageable(host);
-        let mut staged = self.copied().filter(staged).map(|(index, _)| &plan.hosts[index]).peekable();
+        let staged = self.copied().filter(|(_, host)| is_pageable(host));
+        let read: Vec<bool> = staged.map(|(index, _)| plan.hosts[index].reads).collect();
         // Otherwise nothing is copied while the device works: the device only advances while the host waits
         // for it.
-        if staged.peek().is_some() && device.driver().polls() {
+        if !read.is_empty() && device.driver().polls() {
             let slot_bytes = chunking.largest().saturating_mul(self.largest_item());
-            let most = costs::staged_depth(plan, *depth, slot_bytes, staged.any(|host| host.reads));
+            let most = costs::staged_depth(plan, *depth, slot_bytes, read.contains(&true));
             let fits = |slots: &usize| self.check_budget(chunking.largest(), *slots, true).is_ok();
             let slots = (*depth..=most.min(chunking.chunks())).rev().find(fits);
             self.widen(slots.unwrap_or(*depth))?;

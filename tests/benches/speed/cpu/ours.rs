@@ -3,7 +3,7 @@
 use thalweg::io::sink;
 use thalweg::prelude::*;
 use thalweg_kernels as kernels;
-use thalweg_libraries::cublas::gemm_out;
+use thalweg_libraries::cublas::{Gemm, gemm_out};
 
 stream_pipeline! {
     /// What `quickstart` runs.
@@ -122,7 +122,7 @@ stream_pipeline! {
         device dc: [f32; n];
         chunk rows = auto;
         stage load { copy a -> da; }
-        stage multiply { call gemm_out((rows.len, n, n), 1.0, &da, &b, out dc); }
+        stage multiply { call gemm_out(Gemm::new(rows.len, n, n), 1.0, &da, &b, out dc); }
         stage store { copy dc -> c; }
     }
 }
