@@ -42,7 +42,7 @@ stream_pipeline! {
             grayscale<<<blocks(rows as usize * columns as usize, 256), 256>>>(&rgb, out gray);
             blur_rows_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
                 rows, columns, RADIUS, &weights, &gray, out half_blurred as [c.len, rows as usize, columns as usize]);
-            blur_columns_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
+            blur_columns_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 32)), 256>>>(
                 rows, columns, RADIUS, &weights, &half_blurred, out blurred as [c.len, rows as usize, columns as usize]);
         }
         stage find {

@@ -42,7 +42,7 @@ stream_pipeline! {
         }
         stage select on math {
             top_k<<<queries as u32, 256>>>(
-                queries as u32, c.len as u32, k as u32, &scores, out top, out places);
+                c.len as u32, &scores, out top as [queries, k], out places as [queries, k]);
             top_k_merge<<<queries as u32, 128>>>(
                 queries as u32, k as u32, c.start as u32, &top, &places,
                 &mut values, &mut indices);

@@ -3,11 +3,9 @@
 //! Images are `[images, rows, columns]`, so that an item of a pipeline is an image. Beyond the border of an
 //! image lies the border's own pixel (`clamp`).
 
-use rayon::prelude::*;
 use thalweg::prelude::*;
 
 use crate::map::of_type;
-use crate::shape::product;
 
 /// Each pixel's weighted sum along its row: `y[i, r, c]` is the sum of `weights[j] * x[i, r, c + j - radius]` for
 /// `j <= 2 * radius`, from `f32` or bytes.
@@ -37,7 +35,7 @@ use crate::shape::product;
 ///         stage blur {
 ///             blur_rows_f32<<<(blocks(columns as usize, 32), blocks(rows as usize, 8), c.len), (32, 8)>>>(
 ///                 rows, columns, radius, &weights, &dx, out t as [c.len, rows as usize, columns as usize]);
-///             blur_columns_f32<<<(blocks(columns as usize, 32), blocks(rows as usize, 8), c.len), (32, 8)>>>(
+///             blur_columns_f32<<<(blocks(columns as usize, 32), blocks(rows as usize, 32), c.len), 256>>>(
 ///                 rows, columns, radius, &weights, &t, out dy as [c.len, rows as usize, columns as usize]);
 ///         }
 ///         stage store { copy dy -> y; }
@@ -69,19 +67,22 @@ pub fn blur_rows(
 ) {
     let Some(y) = y.get_mut(at) else { return };
     let ([image, row, column], columns, radius) = (at.get(), columns as usize, radius as usize);
-    let line = &x[(image * rows as usize + row) * columns..];
+    let line = (image * rows as usize + row) * columns;
     let taps = 2 * radius + 1;
     let weights = &weights[..taps];
     let mut sum = 0.0;
     if column >= radius && column + radius < columns {
-        let first = column - radius;
-        let near = &line[first..first + taps];
+        let first = line + column - radius;
+        let near = &x[first..first + taps];
+        #[unroll(8)]
         for j in 0..taps {
             sum += weights[j] * near[j] as f32;
         }
     } else {
-        for (j, weight) in weights.iter().enumerate() {
-            sum += weight * line[clamped(column, j, radius, columns)] as f32;
+        // Few pixels are near a border. Turns that NVRTC unrolls here would take registers from all threads.
+        #[unroll(1)]
+        for j in 0..taps {
+            sum += weights[j] * x[line + clamped(column, j, radius, columns)] as f32;
         }
     }
     *y = sum;
@@ -92,14 +93,22 @@ of_type! {
     blur_rows_u8 = blur_rows<u8>, "bytes, to floats that [`struct@blur_columns_u8`] takes";
 }
 
+/// The rows that a thread of a blur along columns computes, one below the other.
+const RUN: usize = 4;
+
 /// Each pixel's weighted sum along its column: like [`blur_rows`], `y[i, r, c]` is the sum of
 /// `weights[j] * x[i, r + j - radius, c]`, and rows beyond the border are the border's own.
-#[kernel]
+///
+/// A block of 256 threads, which all launches have, computes tiles of 32 rows and 32 columns, and a thread 4 pixels of
+/// a column, so that it reads a pixel once for all four. One block a tile is best:
+/// `blur_columns_f32<<<(blocks(columns, 32), blocks(rows, 32), images), 256>>>(rows, columns, radius, &weights, &x,
+/// out y)`. Any grid does all of the work.
+#[kernel(threads = 256)]
 #[requires((2 * radius as usize) < weights.len())]
 #[requires(y.shape()[1..] == [rows as usize, columns as usize])]
 #[requires(y.len() <= x.len())]
 pub fn blur_columns_f32(
-    at: Index<3>,
+    block: Block<3>,
     rows: u32,
     columns: u32,
     radius: u32,
@@ -107,18 +116,24 @@ pub fn blur_columns_f32(
     x: &[f32],
     y: &mut Out<[f32]>,
 ) {
-    let Some(y) = y.get_mut(at) else { return };
-    *y = along_column(at.get(), [rows as usize, columns as usize], radius as usize, weights, x);
+    let shape = [rows as usize, columns as usize];
+    for at in block.tiles::<32, 32>(y) {
+        block.fill_parts(&mut y.tile(at), |t| {
+            let part = at.part::<RUN, 1>(t);
+            let first = [at.item(), at.top() + part.row(0), at.left() + part.column(0)];
+            along_column(first, shape, radius as usize, weights, x)
+        });
+    }
 }
 
 /// [`struct@blur_columns_f32`] to bytes: the sums are rounded to the nearest, ties to even, and clamped to 0 and 255;
 /// NaN becomes 0.
-#[kernel]
+#[kernel(threads = 256)]
 #[requires((2 * radius as usize) < weights.len())]
 #[requires(y.shape()[1..] == [rows as usize, columns as usize])]
 #[requires(y.len() <= x.len())]
 pub fn blur_columns_u8(
-    at: Index<3>,
+    block: Block<3>,
     rows: u32,
     columns: u32,
     radius: u32,
@@ -126,30 +141,79 @@ pub fn blur_columns_u8(
     x: &[f32],
     y: &mut Out<[u8]>,
 ) {
-    let Some(y) = y.get_mut(at) else { return };
-    let sum = along_column(at.get(), [rows as usize, columns as usize], radius as usize, weights, x);
-    *y = byte(sum);
+    let shape = [rows as usize, columns as usize];
+    for at in block.tiles::<32, 32>(y) {
+        block.fill_parts(&mut y.tile(at), |t| {
+            let part = at.part::<RUN, 1>(t);
+            let first = [at.item(), at.top() + part.row(0), at.left() + part.column(0)];
+            let sums = along_column(first, shape, radius as usize, weights, x);
+            let mut bytes = [[0_u8; 1]; RUN];
+            #[unroll]
+            for i in 0..RUN {
+                bytes[i][0] = byte(sums[i][0]);
+            }
+            bytes
+        });
+    }
 }
 
-/// The weighted sum of a pixel's neighbours above and below.
+/// The weighted sums of a run of pixels, of which this is the uppermost, each of its neighbours above and below.
+/// Pixels beyond the image have any sum.
 #[device]
-fn along_column(at: [usize; 3], shape: [usize; 2], radius: usize, weights: &[f32], x: &[f32]) -> f32 {
-    let ([image, row, column], [rows, columns]) = (at, shape);
-    let from = &x[image * rows * columns + column..];
+fn along_column(
+    first: [usize; 3],
+    shape: [usize; 2],
+    radius: usize,
+    weights: &[f32],
+    x: &[f32],
+) -> [[f32; 1]; RUN] {
+    let ([image, row, column], [rows, columns]) = (first, shape);
+    let mut sums = [[0.0_f32; 1]; RUN];
+    if row >= rows || column >= columns {
+        return sums;
+    }
+    let line = &x[image * rows * columns + column..];
     let taps = 2 * radius + 1;
     let weights = &weights[..taps];
-    let mut sum = 0.0;
-    if row >= radius && row + radius < rows {
-        let near = &from[(row - radius) * columns..];
-        for j in 0..taps {
-            sum += weights[j] * near[j * columns];
+    // The pixel at `from + k` has the weight `from + k - i` in the sum `i`: here it is `near[RUN - 1 + k - i]`.
+    let mut near = [0.0_f32; 2 * RUN - 1];
+    for from in (0..taps + RUN - 1).step_by(RUN) {
+        // All of them are under way before the first is needed.
+        let mut values = [0.0_f32; RUN];
+        #[unroll]
+        for k in 0..RUN {
+            values[k] = line[clamped(row, from + k, radius, rows) * columns];
         }
-    } else {
-        for j in 0..taps {
-            sum += weights[j] * from[clamped(row, j, radius, rows) * columns];
+        #[unroll]
+        for k in 0..RUN - 1 {
+            near[k] = near[k + RUN];
+        }
+        #[unroll]
+        for k in 0..RUN {
+            near[RUN - 1 + k] = if from + k < taps { weights[from + k] } else { 0.0 };
+        }
+        if from + 1 >= RUN && from + RUN <= taps {
+            #[unroll]
+            for k in 0..RUN {
+                #[unroll]
+                for i in 0..RUN {
+                    sums[i][0] += near[RUN - 1 + k - i] * values[k];
+                }
+            }
+        } else {
+            // Not each pixel is in each sum: 0 times infinity would be NaN.
+            #[unroll]
+            for k in 0..RUN {
+                #[unroll]
+                for i in 0..RUN {
+                    if from + k >= i && from + k - i < taps {
+                        sums[i][0] += near[RUN - 1 + k - i] * values[k];
+                    }
+                }
+            }
         }
     }
-    sum
+    sums
 }
 
 /// The place `offset - back` beyond `at`, clamped to `0..length`.
@@ -164,13 +228,21 @@ fn byte(value: f32) -> u8 {
     value.round_ties_even() as u8
 }
 
+/// The columns that a thread of a box blur along rows computes, side by side.
+const WIDTH: usize = 4;
+
 /// The first half of a box blur of bytes: `sums[i, r, c]` is the sum of `x[i, r, c - radius]` to
 /// `x[i, r, c + radius]`.
 ///
-/// Shapes, border and launch are those of [`blur_rows`]; radii go up to 2,047, so that the second half,
-/// [`box_columns_u8`], stays below 2^32. It is exact in integers on every device. (A box blur of floats is
+/// Shapes and border are those of [`blur_rows`]; radii go up to 2,047, so that the second half,
+/// [`struct@box_columns_u8`], stays below 2^32. It is exact in integers on every device. (A box blur of floats is
 /// [`blur_rows_f32`] and [`struct@blur_columns_f32`] with equal weights.)
-#[kernel]
+///
+/// A block of 256 threads, which all launches have, computes tiles of 8 rows and 128 columns, and a thread 4 pixels of
+/// a row: from one to the next a pixel comes in and one leaves. One block a tile is best:
+/// `box_rows_u8<<<(blocks(columns, 128), blocks(rows, 8), images), 256>>>(rows, columns, radius, &x, out sums)`. Any
+/// grid does all of the work.
+#[kernel(threads = 256)]
 #[allow(
     clippy::needless_range_loop,
     reason = "NVRTC unrolls a loop over numbers further than one over elements"
@@ -178,44 +250,134 @@ fn byte(value: f32) -> u8 {
 #[requires(radius <= 2047)]
 #[requires(sums.shape()[1..] == [rows as usize, columns as usize])]
 #[requires(sums.len() <= x.len())]
-pub fn box_rows_u8(at: Index<3>, rows: u32, columns: u32, radius: u32, x: &[u8], sums: &mut Out<[u32]>) {
-    let Some(sums) = sums.get_mut(at) else { return };
-    let ([image, row, column], columns, radius) = (at.get(), columns as usize, radius as usize);
-    let line = &x[(image * rows as usize + row) * columns..];
+pub fn box_rows_u8(block: Block<3>, rows: u32, columns: u32, radius: u32, x: &[u8], sums: &mut Out<[u32]>) {
+    let (rows, columns, radius) = (rows as usize, columns as usize, radius as usize);
     let taps = 2 * radius + 1;
-    let mut sum = 0;
-    if column >= radius && column + radius < columns {
-        let first = column - radius;
-        let near = &line[first..first + taps];
-        for j in 0..taps {
-            sum += u32::from(near[j]);
-        }
-    } else {
-        for j in 0..taps {
-            sum += u32::from(line[clamped(column, j, radius, columns)]);
-        }
+    for at in block.tiles::<8, 128>(sums) {
+        block.fill_parts(&mut sums.tile(at), |t| {
+            let part = at.part::<1, WIDTH>(t);
+            let (row, column) = (at.top() + part.row(0), at.left() + part.column(0));
+            let mut of_part = [[0_u32; WIDTH]; 1];
+            if row < rows && column < columns {
+                let line = (at.item() * rows + row) * columns;
+                let mut sum = 0_u32;
+                if column >= radius && column + radius + WIDTH <= columns {
+                    let first = line + column - radius;
+                    let (near, behind) = (&x[first..first + taps], first + taps);
+                    // What leaves the sum for the next pixel, and what comes in.
+                    let leaves = &x[first..first + WIDTH - 1];
+                    let comes = &x[behind..behind + WIDTH - 1];
+                    for j in 0..taps {
+                        sum += u32::from(near[j]);
+                    }
+                    of_part[0][0] = sum;
+                    #[unroll]
+                    for i in 0..WIDTH - 1 {
+                        sum = sum.wrapping_add(u32::from(comes[i])).wrapping_sub(u32::from(leaves[i]));
+                        of_part[0][i + 1] = sum;
+                    }
+                } else {
+                    #[unroll(1)]
+                    for j in 0..taps {
+                        sum += u32::from(x[line + clamped(column, j, radius, columns)]);
+                    }
+                    of_part[0][0] = sum;
+                    #[unroll]
+                    for i in 1..WIDTH {
+                        sum += u32::from(x[line + clamped(column, i + 2 * radius, radius, columns)]);
+                        sum -= u32::from(x[line + clamped(column, i - 1, radius, columns)]);
+                        of_part[0][i] = sum;
+                    }
+                }
+            }
+            of_part
+        });
     }
-    *sums = sum;
 }
 
-#[kernels("../cu/box_columns.cu")]
-unsafe extern "CUDA" {
-    /// The second half of a box blur of bytes: `y[i, r, c]` is the mean of `(2 * radius + 1)^2` pixels, from
-    /// the sums of [`struct@box_rows_u8`] with the same radius. Halves are rounded up.
-    ///
-    /// A thread walks down 32 rows of a column, so that its time hardly grows with the radius:
-    /// `box_columns_u8<<<(blocks(columns, 32), blocks(rows, 8 * 32), images), (32, 8)>>>(images, rows,
-    /// columns, radius, &sums, out y)`. Any grid and block does all of the work. Sums that are not sums of
-    /// bytes are added modulo 2^32.
-    ///
-    /// It is in CUDA C++, since a thread of a kernel in Rust has one element, and not a part of a column.
-    #[host(box_columns_on_host)]
-    #[requires(radius <= 2047)]
-    #[requires(product([images, rows, columns]) <= sums.len())]
-    #[requires(product([images, rows, columns]) <= y.len())]
-    pub safe fn box_columns_u8(images: u32, rows: u32, columns: u32, radius: u32, sums: &[u32], y: Out<[u8]>);
-}
+/// The rows of a column that a thread of [`struct@box_columns_u8`] walks down, and how many of them it reads ahead.
+const WALK: usize = 32;
+const AHEAD: usize = 8;
 
+/// The second half of a box blur of bytes: `y[i, r, c]` is the mean of `(2 * radius + 1)^2` pixels, from the sums of
+/// [`struct@box_rows_u8`] with the same radius. Halves are rounded up. Sums that are not sums of bytes are added modulo
+/// 2^32.
+///
+/// A block of 128 threads, which all launches have, computes tiles of 32 rows and 128 columns, and a thread walks down
+/// a column of one, so that its time hardly grows with the radius. One block a tile is best:
+/// `box_columns_u8<<<(blocks(columns, 128), blocks(rows, 32), images), 128>>>(rows, columns, radius, &sums, out y)`.
+/// Any grid does all of the work.
+#[kernel(threads = 128)]
+#[requires(radius <= 2047)]
+#[requires(y.shape()[1..] == [rows as usize, columns as usize])]
+#[requires(y.len() <= sums.len())]
+pub fn box_columns_u8(
+    block: Block<3>,
+    rows: u32,
+    columns: u32,
+    radius: u32,
+    sums: &[u32],
+    y: &mut Out<[u8]>,
+) {
+    let area = (2 * radius + 1) * (2 * radius + 1);
+    let (rows, columns, radius) = (rows as usize, columns as usize, radius as usize);
+    for at in block.tiles::<WALK, 128>(y) {
+        let top = at.top();
+        block.fill_parts(&mut y.tile(at), |t| {
+            let column = at.left() + at.part::<WALK, 1>(t).column(0);
+            let mut means = [[0_u8; 1]; WALK];
+            if top < rows && column < columns {
+                let line = &sums[at.item() * rows * columns + column..];
+                // No pixel of the walk is near a border: the places in the column only go up.
+                let is_inner = top >= radius && top + WALK + radius < rows;
+                let mut leaves = top.saturating_sub(radius) * columns;
+                let mut comes = leaves + columns;
+                let mut sum = line[leaves];
+                if is_inner {
+                    // Four of the other 2 * radius at a time, so that they are under way together.
+                    for _ in 0..radius / 2 {
+                        let below = comes + 2 * columns;
+                        let four = [line[comes], line[comes + columns], line[below], line[below + columns]];
+                        sum = sum.wrapping_add(four[0]).wrapping_add(four[1]);
+                        sum = sum.wrapping_add(four[2]).wrapping_add(four[3]);
+                        comes = below + 2 * columns;
+                    }
+                    if radius % 2 == 1 {
+                        sum = sum.wrapping_add(line[comes]).wrapping_add(line[comes + columns]);
+                        comes += 2 * columns;
+                    }
+                } else {
+                    #[unroll(1)]
+                    for j in 1..2 * radius + 1 {
+                        sum = sum.wrapping_add(line[clamped(top, j, radius, rows) * columns]);
+                    }
+                }
+                #[unroll]
+                for group in 0..WALK / AHEAD {
+                    let (mut more, mut less) = ([0_u32; AHEAD], [0_u32; AHEAD]);
+                    #[unroll]
+                    for k in 0..AHEAD {
+                        let row = top + AHEAD * group + k;
+                        if !is_inner {
+                            comes = clamped(row + 1, 2 * radius, radius, rows) * columns;
+                            leaves = clamped(row, 0, radius, rows) * columns;
+                        }
+                        more[k] = line[comes];
+                        less[k] = line[leaves];
+                        comes += columns;
+                        leaves += columns;
+                    }
+                    #[unroll]
+                    for k in 0..AHEAD {
+                        means[AHEAD * group + k][0] = (sum.wrapping_add(area / 2) / area) as u8;
+                        sum = sum.wrapping_add(more[k]).wrapping_sub(less[k]);
+                    }
+                }
+            }
+            means
+        });
+    }
+}
 /// The steepness of each pixel by Sobel's 3 x 3 operators: `sqrt(dx^2 + dy^2)`, where `dx` is the sum of the pixels
 /// to the right less that of those to the left, weighted 1, 2, 1, and `dy` is the same for those below and above.
 ///
@@ -333,48 +495,4 @@ pub fn gaussian(radius: u32, sigma: f32) -> Vec<f32> {
     let weights = (-radius..=radius).map(|distance| if distance == 0 { 1.0 } else { bell(distance) });
     let sum: f64 = weights.clone().sum();
     weights.map(|weight| (weight / sum) as f32).collect()
-}
-
-/// Calls `fill` for every row of `y`, with the row's image in `x` and its place there.
-fn each_row<X: Sync, Y: Send>(
-    [images, rows, columns]: [u32; 3],
-    x: &[X],
-    y: &mut [Y],
-    fill: impl Fn(&[X], usize, &mut [Y]) + Sync,
-) {
-    let elements = product([images, rows, columns]);
-    if elements == 0 {
-        return;
-    }
-    let (rows, columns) = (rows as usize, columns as usize);
-    y[..elements].par_chunks_mut(columns).enumerate().for_each(|(line, y)| {
-        let image = &x[line / rows * rows * columns..][..rows * columns];
-        fill(image, line % rows, y);
-    });
-}
-
-fn box_columns_on_host(
-    _: Grid,
-    images: u32,
-    rows: u32,
-    columns: u32,
-    radius: u32,
-    sums: &[u32],
-    y: &mut [u8],
-) {
-    let (rows_, columns_) = (rows as usize, columns as usize);
-    let area = (2 * radius + 1) * (2 * radius + 1);
-    let radius = radius as usize;
-    each_row([images, rows, columns], sums, y, |image, row, y| {
-        let mut totals = vec![0_u32; columns_];
-        for offset in 0..=2 * radius {
-            let line = &image[clamped(row, offset, radius, rows_) * columns_..];
-            for (total, sum) in totals.iter_mut().zip(line) {
-                *total = total.wrapping_add(*sum);
-            }
-        }
-        for (y, total) in y.iter_mut().zip(totals) {
-            *y = (total.wrapping_add(area / 2) / area) as u8;
-        }
-    });
 }

@@ -1,9 +1,9 @@
 #![deny(missing_debug_implementations, unreachable_pub)]
 //! Kernels for thalweg's pipelines.
 //!
-//! Most kernels are functions in Rust, and the others `.cu` files with declarations that the compiler has checked
-//! against them. NVRTC compiles both on the user's machine, for the device at hand. On the simulated device the
-//! functions run as they are, and a host body stands for each `.cu` file.
+//! All kernels but [`histogram_u8`] are functions in Rust. That one is a `.cu` file with a declaration that the compiler
+//! has checked against it. NVRTC compiles both on the user's machine, for the device at hand. On the simulated device
+//! the functions run as they are, and a host body stands for the `.cu` file.
 //!
 //! ```
 //! use thalweg::prelude::*;
@@ -41,12 +41,12 @@
 //! | [`struct@transpose`], [`struct@matmul`] | matrices transposed and multiplied |
 //! | [`struct@stencil_3`], [`struct@stencil_5`], [`struct@jacobi`] | weighted sums of neighbours, and a step to the solution of Laplace's equation |
 //! | [`blur_rows`]: [`blur_rows_f32`], [`blur_rows_u8`]; [`struct@blur_columns_f32`], [`struct@blur_columns_u8`] | separable filters, such as a Gaussian blur with the weights of [`gaussian`] |
-//! | [`struct@box_rows_u8`], [`box_columns_u8`] | box blur of bytes |
+//! | [`struct@box_rows_u8`], [`struct@box_columns_u8`] | box blur of bytes |
 //! | [`struct@sobel_f32`], [`struct@sobel_u8`] | edges |
 //! | [`struct@grayscale`] | luma of RGB pixels |
 //! | [`struct@normalize_hwc`], [`struct@normalize_chw`] | bytes of images as floats, interleaved and in planes |
 //! | [`gather`]: [`gather_f32`], [`gather_u32`] | rows of a table by index |
-//! | [`top_k`], [`top_k_merge`] | the largest of each row, and lists of them merged |
+//! | [`struct@top_k`], [`struct@top_k_merge`] | the largest of each row, and lists of them merged |
 //! | [`struct@black_scholes`] | prices of European options |
 //!
 //! A kernel for several types has the name of each as well: `scale_f32` stands for `scale::<f32>`.
@@ -57,9 +57,8 @@
 //! dimension's elements side by side.
 //!
 //! Kernels in Rust write every element of what they write: its length says how many there are, and its shape
-//! stands at the launch, `out dv as [rows, columns]`. Those in CUDA C++ write as many elements as their sizes
-//! say. An argument for `Out<[T]>` must have no more: the simulated device reports elements that are left
-//! unwritten ([`ErrorKind::Contract`](thalweg::ErrorKind::Contract)).
+//! stands at the launch, `out dv as [rows, columns]`. An argument for `Out<[T]>` must have no more: the simulated device
+//! reports elements that are left unwritten ([`ErrorKind::Contract`](thalweg::ErrorKind::Contract)).
 //!
 //! | argument | of | counts | in a pipeline, mostly |
 //! | --- | --- | --- | --- |
@@ -71,7 +70,8 @@
 //! | `pixels`, `channels` | [`struct@normalize_chw`], [`struct@normalize_hwc`] | pixels of an image, values of a pixel | |
 //! | `columns`, `first`, `height` | [`struct@jacobi`] | elements of a row, the first row's number in the grid, rows of the grid | `c.start as u32` the first |
 //! | `k` | [`struct@matmul`] | columns of `a`, which are rows of `b` | |
-//! | `rows`, `columns`, `k` | [`top_k`] | rows, scores of a row, results of a row | |
+//! | `columns` | [`struct@top_k`] | scores of a row | `c.len as u32` |
+//! | `rows`, `k` | [`struct@top_k_merge`] | rows, results of a row | |
 //!
 //! A size that does not fit its slices is refused at the launch, on every device:
 //! [`ErrorKind::Contract`](thalweg::ErrorKind::Contract).
@@ -106,8 +106,8 @@
 //!
 //! No launch of these kernels touches memory outside its slices, whatever its grid, block and shared memory. A
 //! launch of a kernel in Rust with fewer threads than elements is refused, and so is one of a reduction with more
-//! blocks than results. [`struct@transpose`], [`struct@matmul`] and those in CUDA C++ are complete with any grid. `n` counts elements of this chunk, mostly
-//! `c.len as u32`.
+//! blocks than results. Kernels whose blocks have tiles or rows, such as [`struct@matmul`] and [`struct@top_k`], and
+//! [`histogram_u8`] are complete with any grid. `n` counts elements of this chunk, mostly `c.len as u32`.
 //!
 //! "The same bits" does not include the payload of a NaN, which differs from machine to machine.
 

@@ -2,6 +2,10 @@
 
 use thalweg::prelude::*;
 
+/// The channels and the pixels that a thread of [`struct@normalize_chw`] computes.
+const CHANNELS: usize = 3;
+const PIXELS: usize = 4;
+
 /// `y[i] = (x[i] / 255 - mean[c]) / deviation[c]` for pixels of `channels` interleaved channels, where `c` is
 /// `i % channels`.
 ///
@@ -43,7 +47,7 @@ pub fn normalize_hwc(i: Index, channels: u32, mean: &[f32], deviation: &[f32], x
 ///         chunk c = auto;
 ///         stage load { copy x -> dx; }
 ///         stage normalize {
-///             normalize_chw<<<(blocks(pixels as usize, 256), 3, c.len), 256>>>(
+///             normalize_chw<<<(blocks(pixels as usize, 1024), 1, c.len), 256>>>(
 ///                 pixels, 3, &mean, &deviation, &dx, out dy as [c.len, 3, pixels as usize]);
 ///         }
 ///         stage store { copy dy -> y; }
@@ -57,15 +61,16 @@ pub fn normalize_hwc(i: Index, channels: u32, mean: &[f32], deviation: &[f32], x
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Needs one thread a value, the pixels along x, the channels along y and the images along z, of which a launch
-/// has at most 65,535.
-#[kernel]
+/// A block of 256 threads, which all launches have, computes tiles of 3 channels and 1,024 pixels, and a thread the
+/// channels of 4 pixels, which lie side by side in `x`. One block a tile is best, the pixels along x, the channels along
+/// y and the images along z. Any grid does all of the work.
+#[kernel(threads = 256)]
 #[requires(y.len() <= x.len())]
 #[requires(y.shape()[1..] == [channels as usize, pixels as usize])]
 #[requires(channels as usize <= mean.len())]
 #[requires(channels as usize <= deviation.len())]
 pub fn normalize_chw(
-    at: Index<3>,
+    block: Block<3>,
     pixels: u32,
     channels: u32,
     mean: &[f32],
@@ -73,10 +78,43 @@ pub fn normalize_chw(
     x: &[u8],
     y: &mut Out<[f32]>,
 ) {
-    let Some(y) = y.get_mut(at) else { return };
-    let [image, c, pixel] = at.get();
-    let from = (image * pixels as usize + pixel) * channels as usize + c;
-    *y = normalized(x[from], mean[c], deviation[c]);
+    let (pixels, channels) = (pixels as usize, channels as usize);
+    for at in block.tiles::<CHANNELS, 1024>(y) {
+        let top = at.top();
+        block.fill_parts(&mut y.tile(at), |t| {
+            let part = at.part::<CHANNELS, PIXELS>(t);
+            // All bytes are under way before the first division.
+            let mut bytes = [[0_u8; PIXELS]; CHANNELS];
+            #[unroll]
+            for j in 0..PIXELS {
+                let pixel = at.left() + part.column(j);
+                if pixel < pixels {
+                    let first = (at.item() * pixels + pixel) * channels;
+                    let of_pixel = &x[first..first + channels];
+                    #[unroll]
+                    for i in 0..CHANNELS {
+                        let c = top + i;
+                        if c < channels {
+                            bytes[i][j] = of_pixel[c];
+                        }
+                    }
+                }
+            }
+            let mut values = [[0.0_f32; PIXELS]; CHANNELS];
+            #[unroll]
+            for i in 0..CHANNELS {
+                let c = top + i;
+                if c < channels {
+                    let (mean, deviation) = (mean[c], deviation[c]);
+                    #[unroll]
+                    for j in 0..PIXELS {
+                        values[i][j] = normalized(bytes[i][j], mean, deviation);
+                    }
+                }
+            }
+            values
+        });
+    }
 }
 
 #[device]

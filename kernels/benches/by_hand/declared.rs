@@ -145,6 +145,14 @@ unsafe extern "CUDA" {
     pub safe fn sobel_u8(images: u32, rows: u32, columns: u32, x: &[u8], y: Out<[u8]>);
 }
 
+#[kernels("../../../tests/cu/by_hand/box_columns.cu")]
+unsafe extern "CUDA" {
+    #[requires(radius <= 2047)]
+    #[requires(product([images, rows, columns]) <= sums.len())]
+    #[requires(product([images, rows, columns]) <= y.len())]
+    pub safe fn box_columns_u8(images: u32, rows: u32, columns: u32, radius: u32, sums: &[u32], y: Out<[u8]>);
+}
+
 #[kernels("../../../tests/cu/by_hand/stencil.cu")]
 unsafe extern "CUDA" {
     #[requires(n as usize + 2 <= x.len())]
@@ -193,4 +201,36 @@ unsafe extern "CUDA" {
     #[requires(product([k, n, 1]) <= b.len())]
     #[requires(product([m, n, 1]) <= c.len())]
     pub safe fn matmul(m: u32, n: u32, k: u32, a: &[f32], b: &[f32], c: Out<[f32]>);
+}
+
+#[kernels("../../../tests/cu/by_hand/top_k.cu")]
+unsafe extern "CUDA" {
+    #[requires(0 < k)]
+    #[requires(k <= 1024)]
+    #[requires(product([rows, columns, 1]) <= scores.len())]
+    #[requires(product([rows, k, 1]) <= values.len())]
+    #[requires(product([rows, k, 1]) <= indices.len())]
+    pub safe fn top_k(
+        rows: u32,
+        columns: u32,
+        k: u32,
+        scores: &[f32],
+        values: Out<[f32]>,
+        indices: Out<[u32]>,
+    );
+
+    #[requires(k <= 1024)]
+    #[requires(product([rows, k, 1]) <= values.len())]
+    #[requires(product([rows, k, 1]) <= indices.len())]
+    #[requires(product([rows, k, 1]) <= best_values.len())]
+    #[requires(product([rows, k, 1]) <= best_indices.len())]
+    pub safe fn top_k_merge(
+        rows: u32,
+        k: u32,
+        offset: u32,
+        values: &[f32],
+        indices: &[u32],
+        best_values: &mut [f32],
+        best_indices: &mut [u32],
+    );
 }

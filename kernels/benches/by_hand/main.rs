@@ -8,9 +8,12 @@
 //! Pairs whose name contains one of the names are measured, or all. It needs a CUDA device and NVRTC, and nothing of
 //! this folder: the sources are in the program. Bounds are checked and overflow is not, as in every release build.
 //!
+//! `histogram_u8` is the crate's in CUDA C++ beside the one of `histogram.rs`.
+//!
 //! To add a pair, declare the kernel by hand in `declared.rs` and write the two launches below.
 
 mod declared;
+mod histogram;
 mod measure;
 
 use declared as by_hand;
@@ -47,7 +50,9 @@ fn main() -> thalweg::Result<()> {
     tables(&bench)?;
     reductions(&bench)?;
     images(&bench)?;
-    stencils(&bench)
+    stencils(&bench)?;
+    counts(&bench)?;
+    lists(&bench)
 }
 
 fn matrices(bench: &Bench) -> thalweg::Result<()> {
@@ -261,7 +266,7 @@ fn images(bench: &Bench) -> thalweg::Result<()> {
     const RADIUS: u32 = 8;
     let (device, side) = (&bench.device, SIDE as usize);
     let shape = [1, side, side];
-    // A thread for each pixel.
+    // A thread for each pixel, where no other is written.
     let (grid, block) = ((blocks(side, 32), blocks(side, 8), 1), (32, 8, 1));
     let zeroed = || Ok(vec![DeviceBuf::<f32>::zeroed(device, N)?]);
     let weights = bench.on_device(&in_rust::gaussian(RADIUS, 3.0))?;
@@ -308,7 +313,7 @@ fn images(bench: &Bench) -> thalweg::Result<()> {
                 hand.launch(config, images as u32, of_image, 3, &mean, &deviation, &x, &mut y[0])
             },
             |stream, y| {
-                let config = stream.config((blocks(pixels, 256), 3, images as u32), 256, 0);
+                let config = stream.config((blocks(pixels, 1024), 1, images as u32), 256, 0);
                 let y = Shaped::new(&mut y[0], [images, 3, pixels]);
                 rust.launch(config, of_image, 3, &mean, &deviation, &x, y)
             },
@@ -346,7 +351,8 @@ fn images(bench: &Bench) -> thalweg::Result<()> {
                 hand.launch(config, 1, SIDE, SIDE, RADIUS, &weights, &x, &mut y[0])
             },
             |stream, y| {
-                let (config, y) = (stream.config(grid, block, 0), Shaped::new(&mut y[0], shape));
+                let grid = (blocks(side, 32), blocks(side, 32), 1);
+                let (config, y) = (stream.config(grid, 256, 0), Shaped::new(&mut y[0], shape));
                 rust.launch(config, SIDE, SIDE, RADIUS, &weights, &x, y)
             },
         )?;
@@ -361,8 +367,35 @@ fn images(bench: &Bench) -> thalweg::Result<()> {
             || Ok(vec![DeviceBuf::<u32>::zeroed(device, N)?]),
             |stream, y| hand.launch(stream.config(grid, block, 0), 1, SIDE, SIDE, RADIUS, &x, &mut y[0]),
             |stream, y| {
-                let (config, y) = (stream.config(grid, block, 0), Shaped::new(&mut y[0], shape));
+                let grid = (blocks(side, 128), blocks(side, 8), 1);
+                let (config, y) = (stream.config(grid, 256, 0), Shaped::new(&mut y[0], shape));
                 rust.launch(config, SIDE, SIDE, RADIUS, &x, y)
+            },
+        )?;
+    }
+    // The time of both grows with the radius.
+    for radius in [RADIUS, 8 * RADIUS] {
+        let name = format!("box_columns_u8 {radius}");
+        if !bench.wants(&name) {
+            continue;
+        }
+        let most = 255 * (2 * u64::from(radius) + 1);
+        let sums = bench.on_device(&(0..N).map(|i| (bits(1, i) % most) as u32).collect::<Vec<_>>())?;
+        let (hand, rust) = (by_hand::box_columns_u8::load(device)?, in_rust::box_columns_u8::load(device)?);
+        bench.pair(
+            &name,
+            Bytes(5 * N),
+            0.0,
+            || Ok(vec![DeviceBuf::<u8>::zeroed(device, N)?]),
+            |stream, y| {
+                // A thread walks down 32 rows.
+                let config = stream.config((blocks(side, 32), blocks(side, 8 * 32), 1), block, 0);
+                hand.launch(config, 1, SIDE, SIDE, radius, &sums, &mut y[0])
+            },
+            |stream, y| {
+                let grid = (blocks(side, 128), blocks(side, 32), 1);
+                let (config, y) = (stream.config(grid, 128, 0), Shaped::new(&mut y[0], shape));
+                rust.launch(config, SIDE, SIDE, radius, &sums, y)
             },
         )?;
     }
@@ -443,6 +476,92 @@ fn stencils(bench: &Bench) -> thalweg::Result<()> {
                 rust.launch(stream.config(grid, block, 0), SIDE, 0, SIDE, &u, v)
             },
         )?;
+    }
+    Ok(())
+}
+
+fn counts(bench: &Bench) -> thalweg::Result<()> {
+    let device = &bench.device;
+    if bench.wants("histogram_u8") {
+        let x = bench.bytes(1, N)?;
+        let hand = in_rust::histogram_u8::load(device)?;
+        let rust = histogram::histogram_u8::load(device)?;
+        bench.pair(
+            "histogram_u8",
+            Bytes(N),
+            0.0,
+            || Ok(vec![DeviceBuf::<u32>::zeroed(device, 256)?]),
+            |stream, counts| hand.launch(stream.config(264, 256, 0), N as u32, &x, &mut counts[0]),
+            // The best grid of each.
+            |stream, counts| rust.launch(stream.config(528, 256, 0), N as u32, &x, &mut counts[0]),
+        )?;
+    }
+    Ok(())
+}
+
+/// Lists of the largest of each row, and merges of two lists.
+fn lists(bench: &Bench) -> thalweg::Result<()> {
+    let device = &bench.device;
+    for k in [10_u32, 100, 1000] {
+        let name = format!("top_k {k}");
+        if !bench.wants(&name) {
+            continue;
+        }
+        let (rows, columns) = (2048_u32, 32_768_u32);
+        let (scores, shape) = (bench.floats(1, N)?, [rows as usize, k as usize]);
+        let indices = || DeviceBuf::<u32>::zeroed(device, shape[0] * shape[1]);
+        let (mut of_hand, mut of_rust) = (indices()?, indices()?);
+        let (hand, rust) = (by_hand::top_k::load(device)?, in_rust::top_k::load(device)?);
+        bench.pair(
+            &name,
+            Bytes(4 * N),
+            0.0,
+            || Ok(vec![DeviceBuf::<f32>::zeroed(device, shape[0] * shape[1])?]),
+            |stream, values| {
+                let config = stream.config(rows, 256, 0);
+                hand.launch(config, rows, columns, k, &scores, &mut values[0], &mut of_hand)
+            },
+            |stream, values| {
+                let (config, values) = (stream.config(rows, 256, 0), Shaped::new(&mut values[0], shape));
+                rust.launch(config, columns, &scores, values, Shaped::new(&mut of_rust, shape))
+            },
+        )?;
+        assert_eq!(of_hand.to_vec()?, of_rust.to_vec()?, "{name}: the indices");
+    }
+    for k in [10_u32, 100, 1000] {
+        let name = format!("top_k_merge {k}");
+        if !bench.wants(&name) {
+            continue;
+        }
+        let rows = (16 << 20) / k;
+        let len = (rows * k) as usize;
+        let sorted = |seed| {
+            let mut scores: Vec<f32> = (0..len).map(|i| (bits(seed, i) >> 40) as f32).collect();
+            scores.chunks_mut(k as usize).for_each(|list| list.sort_by(|a, b| b.total_cmp(a)));
+            scores
+        };
+        let places: Vec<u32> = (0..len as u32).map(|i| i % k).collect();
+        let (values, indices) = (bench.on_device(&sorted(1))?, bench.on_device(&places)?);
+        let start = sorted(2);
+        let (mut of_hand, mut of_rust) = (bench.on_device(&places)?, bench.on_device(&places)?);
+        let (hand, rust) = (by_hand::top_k_merge::load(device)?, in_rust::top_k_merge::load(device)?);
+        let threads = k.next_multiple_of(32);
+        bench.pair(
+            &name,
+            Bytes(24 * len),
+            0.0,
+            || Ok(vec![bench.on_device(&start)?]),
+            |stream, best| {
+                let config = stream.config(rows, threads, 0);
+                hand.launch(config, rows, k, 5000, &values, &indices, &mut best[0], &mut of_hand)
+            },
+            |stream, best| {
+                let config = stream.config(rows, threads, 0);
+                rust.launch(config, rows, k, 5000, &values, &indices, &mut best[0], &mut of_rust)
+            },
+        )?;
+        // Each has merged the same list into its own as often.
+        assert_eq!(of_hand.to_vec()?, of_rust.to_vec()?, "{name}: the indices");
     }
     Ok(())
 }

@@ -60,6 +60,7 @@ fn compared() -> Vec<Compared> {
         blur_columns_f32: "filter.cu" "blur_columns_f32",
         blur_columns_u8: "filter.cu" "blur_columns_u8",
         box_rows_u8: "filter.cu" "box_rows_u8",
+        box_columns_u8: "box_columns.cu" "box_columns_u8",
         sobel_f32: "filter.cu" "sobel_f32",
         sobel_u8: "filter.cu" "sobel_u8",
         stencil_3: "stencil.cu" "stencil_3",
@@ -69,6 +70,8 @@ fn compared() -> Vec<Compared> {
         transpose: "transpose.cu" "transpose",
         matmul: "matmul.cu" "matmul",
         histogram_f32: "histogram.cu" "histogram_f32",
+        top_k: "top_k.cu" "top_k",
+        top_k_merge: "top_k.cu" "top_k_merge",
     }
 }
 

@@ -15,7 +15,10 @@ use thalweg_tests::random::Random;
 stream_pipeline! {
     /// Every filter. An item is an image.
     pipeline Filters {
+        /// Of the kernels with a thread for each pixel.
         param block: Dim3;
+        /// Of those whose blocks have tiles: any does all of the work.
+        param grid: Dim3;
         param rows: u32;
         param columns: u32;
         param radius: u32;
@@ -40,7 +43,7 @@ stream_pipeline! {
         stage floats {
             blur_rows_f32<<<covering([c.len as u32, rows, columns], block), block>>>(
                 rows, columns, radius, &weights, &dx, out t as [c.len, rows as usize, columns as usize]);
-            blur_columns_f32<<<covering([c.len as u32, rows, columns], block), block>>>(
+            blur_columns_f32<<<grid, 256>>>(
                 rows, columns, radius, &weights, &t, out d_blurred as [c.len, rows as usize, columns as usize]);
             sobel_f32<<<covering([c.len as u32, rows, columns], block), block>>>(
                 rows, columns, &dx, out d_edges as [c.len, rows as usize, columns as usize]);
@@ -48,11 +51,12 @@ stream_pipeline! {
         stage bytes {
             blur_rows_u8<<<covering([c.len as u32, rows, columns], block), block>>>(
                 rows, columns, radius, &weights, &db, out bt as [c.len, rows as usize, columns as usize]);
-            blur_columns_u8<<<covering([c.len as u32, rows, columns], block), block>>>(
+            blur_columns_u8<<<grid, 256>>>(
                 rows, columns, radius, &weights, &bt, out d_b_blurred as [c.len, rows as usize, columns as usize]);
-            box_rows_u8<<<covering([c.len as u32, rows, columns], block), block>>>(
+            box_rows_u8<<<grid, 256>>>(
                 rows, columns, radius, &db, out sums as [c.len, rows as usize, columns as usize]);
-            box_columns_u8<<<(1, 2, 1), block>>>(c.len as u32, rows, columns, radius, &sums, out d_b_boxed);
+            box_columns_u8<<<grid, 128>>>(
+                rows, columns, radius, &sums, out d_b_boxed as [c.len, rows as usize, columns as usize]);
             sobel_u8<<<covering([c.len as u32, rows, columns], block), block>>>(
                 rows, columns, &db, out d_b_edges as [c.len, rows as usize, columns as usize]);
         }
@@ -69,6 +73,11 @@ stream_pipeline! {
 /// A grid with a thread for each pixel.
 fn covering([images, rows, columns]: [u32; 3], (x, y, z): Dim3) -> Dim3 {
     (columns.div_ceil(x), rows.div_ceil(y), images.div_ceil(z))
+}
+
+/// A grid with fewer blocks than there are tiles, or with more, as many as a block of pixels is large.
+fn any_grid((x, y, z): Dim3) -> Dim3 {
+    (z.min(3), y.min(2), x.min(4))
 }
 
 /// Blocks of one, two and three axes.
@@ -112,7 +121,19 @@ impl Images {
         };
         let Filtered { blurred, edges, b_blurred, b_boxed, b_edges } = &mut filtered;
         Filters::new(device)?.run(
-            block, *rows, *columns, *radius, weights, x, b, blurred, edges, b_blurred, b_boxed, b_edges,
+            block,
+            any_grid(block),
+            *rows,
+            *columns,
+            *radius,
+            weights,
+            x,
+            b,
+            blurred,
+            edges,
+            b_blurred,
+            b_boxed,
+            b_edges,
         )?;
         Ok(filtered)
     }

@@ -4,7 +4,9 @@
 use std::cmp::Ordering;
 
 use proptest::prelude::*;
+use thalweg::kernel::Shaped;
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 use thalweg_kernels::{matmul, top_k, top_k_merge, transpose};
 use thalweg_tests::compare::{Tolerance, assert_close, on_gpu_and_simulated};
 use thalweg_tests::is;
@@ -29,7 +31,8 @@ stream_pipeline! {
         chunk c = 5;
         stage load { copy scores -> d_scores; }
         stage select {
-            top_k<<<grid, block, shared>>>(c.len as u32, columns, k, &d_scores, out d_values, out d_indices);
+            top_k<<<(grid.0, grid.1), block.0 * block.1 * block.2, shared>>>(
+                columns, &d_scores, out d_values as [c.len, k as usize], out d_indices as [c.len, k as usize]);
         }
         stage store { copy d_values -> values; copy d_indices -> indices; }
     }
@@ -67,8 +70,11 @@ stream_pipeline! {
                 &d_scores, out turned as [1, rows as usize, c.len]);
         }
         stage select {
-            top_k<<<grid, block>>>(rows, c.len as u32, k, &turned, out top, out places);
-            top_k_merge<<<grid, block>>>(rows, k, c.start as u32, &top, &places, &mut values, &mut indices);
+            top_k<<<(grid.0, grid.1), block.0 * block.1 * block.2>>>(
+                c.len as u32, &turned, out top as [rows as usize, k as usize],
+                out places as [rows as usize, k as usize]);
+            top_k_merge<<<grid.0 * grid.1, block.0 * block.1 * block.2>>>(
+                rows, k, c.start as u32, &top, &places, &mut values, &mut indices);
         }
     }
 }
@@ -234,18 +240,29 @@ fn special_lists_on_a_gpu() {
 #[test]
 fn what_would_leave_the_slices_is_refused() {
     let device = Device::simulated(Simulation::default());
-    for k in [0, 1025, u32::MAX] {
-        let error =
-            Fixed::new(&device).unwrap().run(1, 1, k, &[0.0; 10], &mut [0.0; 10], &mut [0; 10]).unwrap_err();
-        is!(error, Requires { kernel: "top_k", condition: "0 < k" | "k <= 1024", .. });
-    }
-    for (rows, columns, k) in [(11, 1, 1), (2, 6, 1), (4, 1, 3), (u32::MAX, u32::MAX, 1), (u32::MAX, 0, 1024)]
-    {
-        let error = Fixed::new(&device)
-            .unwrap()
-            .run(rows, columns, k, &[0.0; 10], &mut [0.0; 10], &mut [0; 10])
-            .unwrap_err();
-        is!(error, Requires { kernel: "top_k", .. });
+    let (stream, kernel) = (Stream::new(&device).unwrap(), top_k::load(&device).unwrap());
+    let scores = DeviceBuf::from_slice(&device, &[0.0_f32; 10]).unwrap();
+    let refused = |[rows, columns, k]: [usize; 3], of_indices: [usize; 2]| {
+        let mut values = DeviceBuf::<f32>::zeroed(&device, rows * k).unwrap();
+        let mut indices = DeviceBuf::<u32>::zeroed(&device, of_indices.iter().product()).unwrap();
+        let (values, indices) = (Shaped::new(&mut values, [rows, k]), Shaped::new(&mut indices, of_indices));
+        kernel.launch(stream.config(1, 256, 0), columns as u32, &scores, values, indices).unwrap_err()
+    };
+    let (same, most, fits) = (
+        "values.shape() == indices.shape()",
+        "0 < values.shape()[1] && values.shape()[1] <= 1024",
+        "values.shape()[0].saturating_mul(columns as usize) <= scores.len()",
+    );
+    for (sizes, of_indices, broken) in [
+        ([2, 1, 3], [3, 2], same),
+        ([1, 1, 0], [1, 0], most),
+        ([2, 1, 1025], [2, 1025], most),
+        ([11, 1, 1], [11, 1], fits),
+        ([2, 6, 1], [2, 1], fits),
+        ([2, u32::MAX as usize, 1], [2, 1], fits),
+    ] {
+        let error = refused(sizes, of_indices);
+        is!(error, Requires { kernel: "top_k", condition, .. } if *condition == broken);
     }
     let mut merge = Merge::new(&device).unwrap();
     for (rows, k) in [(3, 4), (1, 1025), (11, 1)] {
@@ -253,26 +270,6 @@ fn what_would_leave_the_slices_is_refused() {
         is!(error, Requires { kernel: "top_k_merge", .. });
     }
     merge.run(1 << 20, 0, 0, &[0.0; 10], &[0; 10], &mut [0.0; 10], &mut [0; 10]).unwrap();
-}
-
-stream_pipeline! {
-    pipeline Fixed {
-        param rows: u32;
-        param columns: u32;
-        param k: u32;
-        input scores: [f32];
-        output values: [f32];
-        output indices: [u32];
-        device d_values: [f32];
-        device d_indices: [u32];
-        chunk c = 10;
-        stage all {
-            copy scores -> d_scores;
-            top_k<<<1, 256>>>(rows, columns, k, &d_scores, out d_values, out d_indices);
-            copy d_values -> values;
-            copy d_indices -> indices;
-        }
-    }
 }
 
 /// Checks that the lists of many cases, which `run` names, are the same on a GPU and on the simulated device.
@@ -370,7 +367,9 @@ stream_pipeline! {
                 dimensions, &q, &turned, out scores as [queries as usize, c.len]);
         }
         stage select {
-            top_k<<<queries, 256>>>(queries, c.len as u32, k, &scores, out top, out places);
+            top_k<<<queries, 256>>>(
+                c.len as u32, &scores, out top as [queries as usize, k as usize],
+                out places as [queries as usize, k as usize]);
             top_k_merge<<<queries, 128>>>(
                 queries, k, c.start as u32, &top, &places, &mut values, &mut indices);
         }

@@ -1,8 +1,8 @@
 // A kernel is called as if it were a function.
 
-use thalweg_kernels::top_k;
+use thalweg_kernels::histogram_u8;
 
 fn main() {
-    let (x, mut values, mut indices) = ([1.0], [0.0], [0]);
-    top_k(1, 1, 1, &x, &mut values, &mut indices);
+    let (x, mut counts) = ([1], [0; 256]);
+    histogram_u8(1, &x, &mut counts);
 }

@@ -284,7 +284,7 @@ impl<'ast> Visit<'ast> for Inside<'_> {
             match attribute.path().is_ident("unroll") {
                 true if unrolled(attribute).is_none() => {
                     let what = "`#[unroll]` has no number of turns".to_owned();
-                    let help = "write `#[unroll]` for all turns, or `#[unroll(4)]` for 2 to 256 at a time";
+                    let help = "write `#[unroll]` for all turns, or `#[unroll(4)]` for 1 to 256 at a time";
                     self.0.push(error(attribute, "TW0910", &what, &[], Some(help.to_owned())));
                 }
                 true => {}
@@ -320,7 +320,7 @@ pub(super) fn unrolled(attribute: &Attribute) -> Option<Unroll> {
         Meta::Path(_) => Some(Unroll::Whole),
         Meta::List(list) => {
             let turns = syn::parse2::<LitInt>(list.tokens.clone()).ok()?.base10_parse().ok()?;
-            (2..=256).contains(&turns).then_some(Unroll::By(turns))
+            (1..=256).contains(&turns).then_some(Unroll::By(turns))
         }
         Meta::NameValue(_) => None,
     }

@@ -40,7 +40,7 @@ stream_pipeline! {
         chunk c = auto;
         stage load { copy x -> dx; }
         stage work {
-            normalize_chw<<<(blocks(pixels as usize, 128), channels, c.len), 128>>>(
+            normalize_chw<<<(blocks(pixels as usize, 3000), blocks(channels as usize, 6), c.len.min(2) as u32), 256>>>(
                 pixels, channels, &mean, &deviation, &dx,
                 out dy as [c.len, channels as usize, pixels as usize]
             );

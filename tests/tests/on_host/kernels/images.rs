@@ -24,14 +24,18 @@ fn covering_all([images, rows, columns]: [u32; 3], block: Dim3) -> Launch {
     ((x, y, z), block, 0)
 }
 
+/// Launches of kernels whose blocks have tiles, of which any grid does all of the work.
+const GRIDS: [Dim3; 4] = [(1, 1, 1), (2, 1, 1), (1, 3, 2), (4, 2, 3)];
+
 #[test]
 fn blurs() {
     let (mut rows_f32, mut rows_u8) = (Bench::of::<blur_rows_f32>(), Bench::of::<blur_rows_u8>());
     let (mut columns_f32, mut columns_u8) = (Bench::of::<blur_columns_f32>(), Bench::of::<blur_columns_u8>());
     for sizes in IMAGES {
-        for (block, radius) in BLOCKS.into_iter().zip([0, 1, 3, 50_u32]) {
+        for ((block, grid), radius) in BLOCKS.into_iter().zip(GRIDS).zip([0, 1, 3, 50_u32]) {
             let (launch, shape) = (covering_all(sizes, block), sizes.map(|size| size as usize));
             let ([_, rows, columns], len) = (sizes, shape.iter().product());
+            let of_tiles = (grid, (256, 1, 1), 0);
             let random = &mut rows_f32.random;
             let weights = random.floats(2 * radius as usize + 1, -0.5, 1.0);
             let (x, bytes) = (random.floats(len, -300.0, 600.0), random.bytes(len));
@@ -43,10 +47,10 @@ fn blurs() {
             same!(rows_u8, blur_rows_u8, launch, Tolerance::Exact;
                 rows = value(rows), columns = value(columns), radius = value(radius), weights = read(&weights),
                 x = read(&bytes), y = formed((&old, shape)));
-            same!(columns_f32, blur_columns_f32, launch, Tolerance::Exact;
+            same!(columns_f32, blur_columns_f32, of_tiles, Tolerance::Exact;
                 rows = value(rows), columns = value(columns), radius = value(radius), weights = read(&weights),
                 x = read(&special), y = formed((&old, shape)));
-            same!(columns_u8, blur_columns_u8, launch, Tolerance::Exact;
+            same!(columns_u8, blur_columns_u8, of_tiles, Tolerance::Exact;
                 rows = value(rows), columns = value(columns), radius = value(radius), weights = read(&weights),
                 x = read(&x), y = formed((&old_bytes, shape)));
         }
@@ -58,32 +62,30 @@ fn blurs() {
 
 #[test]
 fn box_blurs_and_edges() {
-    let (mut box_rows, mut by_hand) =
-        (Bench::of::<box_rows_u8>(), Bench::new("box_columns.cu", &["box_columns_u8"]));
+    let (mut box_rows, mut box_columns) = (Bench::of::<box_rows_u8>(), Bench::of::<box_columns_u8>());
     let (mut edges, mut edges_of_bytes) = (Bench::of::<sobel_f32>(), Bench::of::<sobel_u8>());
     for sizes in IMAGES {
-        for (block, radius) in BLOCKS.into_iter().zip([0, 1, 3, 50_u32]) {
+        for ((block, grid), radius) in BLOCKS.into_iter().zip(GRIDS).zip([0, 1, 3, 50_u32]) {
             let (launch, shape) = (covering_all(sizes, block), sizes.map(|size| size as usize));
-            let ([images, rows, columns], len) = (sizes, shape.iter().product());
+            let ([_, rows, columns], len) = (sizes, shape.iter().product());
             let random = &mut edges.random;
             let bytes = random.bytes(len);
             let most = 255 * (2 * radius + 1);
             let sums: Vec<u32> = (0..len).map(|_| random.below(u64::from(most) + 1) as u32).collect();
             let x = random.any_floats(len);
-            same!(box_rows, box_rows_u8, launch, Tolerance::Exact;
+            same!(box_rows, box_rows_u8, (grid, (256, 1, 1), 0), Tolerance::Exact;
                 rows = value(rows), columns = value(columns), radius = value(radius), x = read(&bytes),
                 sums = formed((&vec![7; len], shape)));
-            // It strides: any grid does all of the work.
-            same!(by_hand, box_columns_u8 as "box_columns_u8", ((1, 2, 1), block, 0), Tolerance::Exact;
-                images = value(images), rows = value(rows), columns = value(columns), radius = value(radius),
-                sums = read(&sums), y = write(&vec![7; len]));
+            same!(box_columns, box_columns_u8, (grid, (128, 1, 1), 0), Tolerance::Exact;
+                rows = value(rows), columns = value(columns), radius = value(radius), sums = read(&sums),
+                y = formed((&vec![7; len], shape)));
             same!(edges, sobel_f32, launch, Tolerance::Exact;
                 rows = value(rows), columns = value(columns), x = read(&x), y = formed((&vec![7.0; len], shape)));
             same!(edges_of_bytes, sobel_u8, launch, Tolerance::Exact;
                 rows = value(rows), columns = value(columns), x = read(&bytes), y = formed((&vec![7; len], shape)));
         }
     }
-    for bench in [box_rows, by_hand, edges, edges_of_bytes] {
+    for bench in [box_rows, box_columns, edges, edges_of_bytes] {
         bench.finish(112, 100_000);
     }
 }
@@ -118,7 +120,7 @@ fn normalizations() {
     for [images, pixels, channels] in
         [[0, 3, 3], [4, 0, 1], [1, 1, 1], [2, 100, 3], [3, 33, 4], [5, 7, 0], [2, 9, 20]]
     {
-        for block in [1, 64, 1024] {
+        for (block, grid) in [1, 64, 1024].into_iter().zip(GRIDS) {
             let (len, of_channels) = ((images * pixels * channels) as usize, channels as usize);
             let (x, old) = (hwc.random.bytes(len), vec![7.0; len]);
             let mean = hwc.random.floats(of_channels, -1.0, 1.0);
@@ -130,7 +132,7 @@ fn normalizations() {
                 channels = value(channels), mean = read(&mean), deviation = read(&deviation), x = read(&x),
                 y = write(&old));
             let shape = [images, channels, pixels];
-            same!(chw, normalize_chw, covering_all(shape, (block, 1, 1)), Tolerance::Exact;
+            same!(chw, normalize_chw, (grid, (256, 1, 1), 0), Tolerance::Exact;
                 pixels = value(pixels), channels = value(channels), mean = read(&mean),
                 deviation = read(&deviation), x = read(&x),
                 y = formed((&old, shape.map(|axis| axis as usize))));

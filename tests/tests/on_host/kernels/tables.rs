@@ -46,18 +46,20 @@ fn scores(random: &mut Random, kind: u64, len: usize) -> Vec<f32> {
 
 #[test]
 fn the_largest_of_each_row() {
-    let mut bench = Bench::new("top_k.cu", &["top_k"]);
+    let mut bench = Bench::of::<top_k>();
     for (case, [rows, columns, k]) in
         [[0, 9, 3], [2, 0, 3], [1, 1, 1], [3, 50, 4], [2, 700, 33], [1, 2500, 100], [2, 1300, 1024]]
             .into_iter()
             .enumerate()
     {
         for (at, launch) in LAUNCHES.into_iter().enumerate().filter(|(_, (grid, ..))| grid.0 < 100) {
+            let ((x, y, _), block, shared) = launch;
+            let launch = ((x, y, 1), (block.0 * block.1 * block.2, 1, 1), shared);
             let scores = scores(&mut bench.random, (case + at) as u64 % 5, (rows * columns) as usize);
-            let len = (rows * k) as usize;
-            same!(bench, top_k as "top_k", launch, Tolerance::Exact;
-                rows = value(rows), columns = value(columns), k = value(k), scores = read(&scores),
-                values = write(&vec![7.0; len]), indices = write(&vec![7; len]));
+            let (len, shape) = ((rows * k) as usize, [rows as usize, k as usize]);
+            same!(bench, top_k, launch, Tolerance::Exact;
+                columns = value(columns), scores = read(&scores),
+                values = formed((&vec![7.0; len], shape)), indices = formed((&vec![7; len], shape)));
         }
     }
     bench.finish(196, 300_000);
@@ -83,13 +85,15 @@ fn lists(random: &mut Random, kind: u64, rows: u32, k: u32) -> (Vec<f32>, Vec<u3
 
 #[test]
 fn lists_that_are_merged() {
-    let mut bench = Bench::new("top_k.cu", &["top_k_merge"]);
+    let mut bench = Bench::of::<top_k_merge>();
     for (case, [rows, k]) in [[0, 3], [2, 0], [1, 1], [3, 40], [2, 333], [2, 1024]].into_iter().enumerate() {
         for (at, launch) in LAUNCHES.into_iter().enumerate().filter(|(_, (grid, ..))| grid.0 < 100) {
             let kind = (case + at) as u64 % 5;
             let (values, indices) = lists(&mut bench.random, kind, rows, k);
             let (best_values, best_indices) = lists(&mut bench.random, kind, rows, k);
-            same!(bench, top_k_merge as "top_k_merge", launch, Tolerance::Exact;
+            let ((x, y, _), block, shared) = launch;
+            let launch = ((x * y, 1, 1), (block.0 * block.1 * block.2, 1, 1), shared);
+            same!(bench, top_k_merge, launch, Tolerance::Exact;
                 rows = value(rows), k = value(k), offset = value(at as u32 * 7), values = read(&values),
                 indices = read(&indices), best_values = write(&best_values),
                 best_indices = write(&best_indices));

@@ -307,8 +307,8 @@ impl Lower<'_> {
             (field @ ("item" | "top" | "left"), Shape::Tile(..), 0) => {
                 (Kind::Field(Box::new(receiver), field.to_owned()), usize)
             }
-            ("row", Shape::Part(_), 1) => (one(Method::PlaceOfPart("row"), receiver, arguments), usize),
-            ("column", Shape::Part(_), 1) => (one(Method::PlaceOfPart("column"), receiver, arguments), usize),
+            ("row", Shape::Part(_), 1) => self.place_of_part("row", receiver, arguments),
+            ("column", Shape::Part(_), 1) => self.place_of_part("column", receiver, arguments),
             ("tile" | "row", Shape::Elements { .. }, 1) if self.level != Level::Thread => {
                 return Err(self.part_alone(call));
             }

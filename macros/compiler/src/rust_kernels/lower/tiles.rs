@@ -191,6 +191,18 @@ impl Lower<'_> {
         Ok((Kind::PartOfTile(Box::new(tile)), self.types.add(Shape::Part(sizes))))
     }
 
+    /// `part.row(i)` and `part.column(j)`
+    pub(super) fn place_of_part(
+        &mut self,
+        axis: &'static str,
+        part: ir::Expr,
+        at: Vec<ir::Expr>,
+    ) -> (Kind, Ty) {
+        let usize = self.types.number(Number::Usize);
+        at.iter().for_each(|at| self.types.unify(at.ty, usize));
+        (Kind::Method(Method::PlaceOfPart(axis), Box::new(part), at), usize)
+    }
+
     /// Refuses `y.tile(at)` and `y.row(row)` anywhere but in a `fill`.
     pub(super) fn part_alone(&mut self, call: &ExprMethodCall) -> Reported {
         let what = format!("`{}` is no value", text(call));
