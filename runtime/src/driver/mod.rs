@@ -291,6 +291,17 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         !self.info().kind.is_on_host()
     }
 
+    /// Lets commands use this memory of the host as device memory, until it is [taken back](Self::take_back), so
+    /// that it need not be copied. `false` if the device's memory is another: then nothing has changed.
+    /// # Safety
+    /// The memory stays until no enqueued work uses it, and its provenance is exposed. Until then nothing else
+    /// writes it, or accesses what a command writes.
+    unsafe fn lend(&self, _memory: Range<usize>) -> bool {
+        false
+    }
+    /// Ends what [`lend`](Self::lend) has begun with the same range. No enqueued work uses it.
+    fn take_back(&self, _memory: Range<usize>) {}
+
     /// Whether each operation is waited for when it is enqueued, to find the one that fails. There are no
     /// graphs then.
     fn is_synchronous(&self) -> bool {

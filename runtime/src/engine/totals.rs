@@ -109,7 +109,7 @@ mod tests {
     }
 
     const fn output(name: &'static str) -> HostPlan {
-        HostPlan { name, reads: false, writes: true, line: 1, column: 1 }
+        HostPlan { name, reads: false, writes: true, halo: false, line: 1, column: 1 }
     }
 
     /// Operations 0 and 1 write `y`; operation 2, which chunks may leave out, writes `z`.

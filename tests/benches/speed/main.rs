@@ -5,14 +5,15 @@
 //! cargo bench --bench speed [-- SECTION… --json FILE --svg FILE --runs N]
 //! ```
 //!
-//! The sections are `simulated`, `calibration`, `link`, `pageable`, `files`, `small`, `frames`, `session`,
+//! The sections are `cpu`, `simulated`, `calibration`, `link`, `pageable`, `files`, `small`, `frames`, `session`,
 //! `session-simulated`, `kernel`, `new`, `auto`, `sweep` and `timelines`; all of them run if none is named.
-//! All need a CUDA device, except `simulated` and `session-simulated`. The C++ needs nvcc on the path. Data
+//! All need a CUDA device, except `cpu`, `simulated` and `session-simulated`. The C++ needs nvcc on the path. Data
 //! are random, every timed run is checked, and the numbers are medians of alternating runs.
 
 mod auto;
 mod by_hand;
 mod cpp;
+mod cpu;
 mod files;
 mod frames;
 mod measure;
@@ -32,7 +33,8 @@ use thalweg::prelude::*;
 
 use crate::cpp::Cpp;
 
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
+    "cpu",
     "simulated",
     "session-simulated",
     "calibration",
@@ -59,6 +61,9 @@ fn main() -> thalweg::Result<()> {
     let effort = Effort { warm_up: 2, runs };
 
     let mut json = Map::new();
+    if wanted("cpu") {
+        json.insert("cpu".to_owned(), cpu::cpu(runs)?);
+    }
     if wanted("simulated") {
         json.insert("simulated".to_owned(), simulated::simulated(runs)?);
     }
@@ -66,7 +71,7 @@ fn main() -> thalweg::Result<()> {
         let device = Device::simulated(Simulation::h200());
         json.insert("session-simulated".to_owned(), session::session(&device, None)?);
     }
-    if named.is_empty() || named.iter().any(|name| !name.ends_with("simulated")) {
+    if named.is_empty() || named.iter().any(|name| *name != "cpu" && !name.ends_with("simulated")) {
         on_a_gpu(&wanted, effort, option("--svg").map(Path::new), &mut json)?;
     }
     if let Some(path) = option("--json") {

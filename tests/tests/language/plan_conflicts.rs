@@ -86,7 +86,7 @@ fn plan(program: &Program, schedule: &Schedule) -> Plan {
         1,
         leaked(program.streams.iter().enumerate().map(stream)),
         &["all"],
-        leaked(numbered().map(|(_, name)| HostPlan::new(name, true, true, 1, 1))),
+        leaked(numbered().map(|(_, name)| HostPlan::new(name, true, true, false, 1, 1))),
         leaked(numbered().map(buffer)),
         leaked(program.ops.iter().enumerate().map(operation)),
         leaked(schedule.records.iter().map(event)),

@@ -12,7 +12,7 @@ use thalweg_tests::plans::{operation, stream};
 use thalweg_tests::{numbers, pinned, small};
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
-    HostPlan::new(name, true, writes, 1, 1)
+    HostPlan::new(name, true, writes, false, 1, 1)
 }
 
 const fn buffer(name: &'static str, kind: BufferKind) -> BufferPlan {

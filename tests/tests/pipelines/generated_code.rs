@@ -16,7 +16,7 @@ use thalweg_tests::plans::{operation, stream};
 use thalweg_tests::{leaves_nothing, numbers, pinned, small};
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
-    HostPlan::new(name, true, writes, 1, 1)
+    HostPlan::new(name, true, writes, false, 1, 1)
 }
 
 const fn ring(name: &'static str) -> BufferPlan {

@@ -22,6 +22,7 @@ mod generated_code;
 mod graph;
 mod integration;
 mod jobs;
+mod lent;
 mod little_memory;
 mod manual;
 mod neighbours;

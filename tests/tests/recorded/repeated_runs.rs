@@ -384,7 +384,7 @@ fn a_run_is_itself_whatever_comes_between() {
 }
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
-    HostPlan::new(name, !writes, writes, 1, 1)
+    HostPlan::new(name, !writes, writes, false, 1, 1)
 }
 
 const RAW: Plan = Plan::new(

@@ -29,8 +29,8 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
     let stages = program.stages.iter().map(|stage| stage.name.to_string());
     let hosts = program.hosts.iter().map(|host| {
         let (name, (line, column)) = (host.name.to_string(), position(host.name.span()));
-        let (reads, writes) = (host.kind.reads(), host.kind.writes());
-        quote_spanned!(site=> #private::HostPlan::new(#name, #reads, #writes, #line, #column))
+        let (reads, writes, halo) = (host.kind.reads(), host.kind.writes(), host.shape.halo.is_some());
+        quote_spanned!(site=> #private::HostPlan::new(#name, #reads, #writes, #halo, #line, #column))
     });
     let buffers = program.buffers.iter().map(|buffer| {
         let (name, (line, column)) = (buffer.name.to_string(), position(buffer.name.span()));

@@ -1,5 +1,6 @@
 //! [`Cpu`] as a driver.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::thread;
 use std::time::Duration;
@@ -111,6 +112,15 @@ impl Driver for Cpu {
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
         self.free_in("cuMemFreeHost", ptr.addr().get(), Place::Pinned)
+    }
+
+    unsafe fn lend(&self, memory: Range<usize>) -> bool {
+        self.state().memory.lend(memory);
+        true
+    }
+
+    fn take_back(&self, memory: Range<usize>) {
+        self.state().memory.take_back(&memory);
     }
 
     fn create_stream(&self, priority: i32) -> DriverResult<RawStream> {

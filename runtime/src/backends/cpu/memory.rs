@@ -1,6 +1,7 @@
 //! The allocations of the CPU as a device: device memory and page-locked memory are both the host's.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::machine;
 use crate::base::block::{Block, Fill};
@@ -49,6 +50,8 @@ struct Allocation {
 #[derive(Debug)]
 pub(super) struct Allocations {
     all: BTreeMap<usize, Allocation>,
+    /// Memory of the host that commands use as device memory.
+    lent: Vec<Range<usize>>,
     /// The largest number of bytes at once, and how many there are.
     most: u64,
     taken: u64,
@@ -68,7 +71,7 @@ pub(super) fn block(bytes: usize, place: Place) -> Option<Block> {
 
 impl Allocations {
     pub(super) fn new(most: u64) -> Self {
-        Self { all: BTreeMap::new(), most, taken: 0 }
+        Self { all: BTreeMap::new(), lent: Vec::new(), most, taken: 0 }
     }
 
     /// Bytes that are not taken.
@@ -131,7 +134,19 @@ impl Allocations {
         }
     }
 
-    /// Checks that the bytes lie in one live allocation.
+    /// Lets commands use memory of the host as device memory.
+    pub(super) fn lend(&mut self, memory: Range<usize>) {
+        self.lent.push(memory);
+    }
+
+    /// Ends it. The same memory may have been lent twice.
+    pub(super) fn take_back(&mut self, memory: &Range<usize>) {
+        if let Some(at) = self.lent.iter().position(|lent| lent == memory) {
+            self.lent.swap_remove(at);
+        }
+    }
+
+    /// Checks that the bytes lie in one live allocation, or in memory that was lent.
     pub(super) fn check(&self, call: &'static str, span: Span) -> DriverResult<()> {
         let Span { start, bytes, place } = span;
         let found = self.all.range(..=start).next_back();
@@ -141,7 +156,11 @@ impl Allocations {
                 && bytes <= allocation.bytes - offset
                 && place.is_none_or(|place| place == allocation.place)
         });
-        if fits {
+        let is_lent = || {
+            let holds = |lent: &Range<usize>| lent.start <= start && bytes <= lent.end.saturating_sub(start);
+            !matches!(place, Some(Place::Pinned)) && self.lent.iter().any(holds)
+        };
+        if fits || is_lent() {
             return Ok(());
         }
         let memory = match place {

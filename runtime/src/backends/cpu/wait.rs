@@ -122,9 +122,10 @@ impl Cpu {
         // SAFETY: the ranges were checked to lie in live allocations of this device when the command was
         // enqueued, whose provenance is exposed. `State::free` refuses to free them as long as a stream has
         // the command, and `running` of its stream has it until `finish`. Memory that copies are redirected
-        // to stays as long by the promise of `redirect`, which also exposed it. A command that conflicts with
-        // this one is on the same stream, or was made to wait for it, by the promise of `enqueue`; so no
-        // other thread carries it out now. And the host does not access the memory before it has waited.
+        // to stays as long by the promise of `redirect`, which also exposed it, and memory that was lent by
+        // that of `lend`. A command that conflicts with this one is on the same stream, or was made to wait
+        // for it, by the promise of `enqueue`; so no other thread carries it out now. And the host does not
+        // access the memory before it has waited.
         let result = unsafe { self.hands.carry_out(action, tag) };
         let mut state = self.state();
         state.finish(stream, result);

@@ -96,6 +96,17 @@ impl Plan {
         for conflict in rest {
             self.write_conflict(out, conflict)?;
         }
+        self.write_left_out(out)
+    }
+
+    fn write_left_out(&self, out: &mut String) -> fmt::Result {
+        let mut left_out = self.left_out().peekable();
+        if left_out.peek().is_some() {
+            writeln!(out, "\nLeft out on a CPU, where a buffer can be the argument itself:")?;
+        }
+        for (operation, buffer, host) in left_out {
+            writeln!(out, "    {}: {buffer} is {host}", self.name_of_one(operation))?;
+        }
         Ok(())
     }
 

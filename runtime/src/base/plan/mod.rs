@@ -4,6 +4,7 @@ mod conflicts;
 mod depth;
 mod explain;
 mod graphviz;
+mod in_place;
 mod mermaid;
 mod new;
 mod order;
@@ -155,6 +156,8 @@ pub struct HostPlan {
     pub reads: bool,
     /// Whether the pipeline writes it.
     pub writes: bool,
+    /// Whether a chunk sees items beside its own: `halo`.
+    pub halo: bool,
     /// The line of its declaration, from 1.
     pub line: u32,
     /// The column of its name, from 1.

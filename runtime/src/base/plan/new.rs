@@ -32,7 +32,7 @@ constructors! {
         waits: &'static [WaitPlan],
     );
     StreamPlan(name: &'static str, priority: Priority, per_slot: bool, null: bool, placed: bool);
-    HostPlan(name: &'static str, reads: bool, writes: bool, line: u32, column: u32);
+    HostPlan(name: &'static str, reads: bool, writes: bool, halo: bool, line: u32, column: u32);
     BufferPlan(name: &'static str, kind: BufferKind, line: u32, column: u32);
     OperationPlan(
         stage: usize, stream: usize, text: &'static str, kind: OperationKind,

@@ -4,12 +4,15 @@ mod device_source;
 pub(crate) mod handles;
 mod host;
 pub(crate) mod in_place;
+pub(crate) mod lent;
 pub(crate) mod shape;
 pub(crate) mod shared;
 pub(crate) mod written;
 
+use crate::driver::Access;
 use in_place::InPlace;
-use shape::{BufferShape, Shape};
+use lent::Lent;
+use shape::{BufferPlace, BufferShape, Shape};
 use shared::Shared;
 
 pub(crate) use device_source::DeviceSource;
@@ -27,6 +30,8 @@ pub(crate) struct Arguments<'a> {
     pub(crate) buffers: Vec<BufferShape>,
     /// The arguments that are used where they lie.
     pub(crate) in_place: Vec<InPlace>,
+    /// Host memory that the device uses where it lies.
+    pub(crate) lent: Vec<Lent>,
     /// The data that the whole run shares.
     pub(crate) shared: Vec<Shared<'a>>,
     /// The parameters.
@@ -63,6 +68,7 @@ impl Arguments<'_> {
             hosts: Vec::with_capacity(hosts),
             buffers,
             in_place,
+            lent: Vec::new(),
             shared: Vec::new(),
             words,
             items: None,
@@ -79,6 +85,23 @@ impl Arguments<'_> {
         in_place.clear();
         words.clear();
         Arena { buffers, in_place, words }
+    }
+
+    /// Whether the buffer is the host argument itself, so that nothing is copied between them.
+    pub(crate) fn is_same(&self, host: usize, buffer: usize) -> bool {
+        self.buffers.get(buffer).is_some_and(|buffer| buffer.host() == Some(host))
+    }
+
+    /// Whether all of `access` lies in a host argument that is a buffer, and none is written that was borrowed
+    /// shared.
+    pub(crate) fn holds_on_host(&self, access: &Access) -> bool {
+        self.buffers.iter().any(|buffer| match buffer.place {
+            BufferPlace::Host(host, start, bytes) => {
+                access.is_within(start, bytes) && (self.hosts[host].source.writable || !access.write)
+            }
+            BufferPlace::SharedHost(start, _) => access.is_within(start, buffer.bytes(0)) && !access.write,
+            _ => false,
+        })
     }
 
     /// Leaves all memory that the device can access to it, for good.

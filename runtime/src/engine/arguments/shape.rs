@@ -116,6 +116,12 @@ pub(crate) enum BufferPlace {
     SharedInPlace(DevicePtr, usize),
     /// An argument of the run: its start and its length in bytes.
     InPlace(DevicePtr, usize),
+    /// The host argument of this index, on a device that shares the host's memory: its start and its length in
+    /// bytes. The plan's copies between the two are left out.
+    Host(usize, DevicePtr, usize),
+    /// Once for the run, as an argument in the host's memory, which such a device reads there: its start and its
+    /// length in elements.
+    SharedHost(DevicePtr, usize),
 }
 
 /// A buffer of a call.
@@ -134,7 +140,9 @@ impl BufferShape {
     /// Its elements in a chunk of `items` items.
     pub(crate) fn len(self, items: usize) -> usize {
         match self.place {
-            BufferPlace::Shared(len) | BufferPlace::SharedInPlace(_, len) => len,
+            BufferPlace::Shared(len)
+            | BufferPlace::SharedInPlace(_, len)
+            | BufferPlace::SharedHost(_, len) => len,
             // An item of zero-sized elements may have any number of them.
             _ => self.shape.items(items).saturating_mul(self.shape.per_item),
         }
@@ -145,8 +153,21 @@ impl BufferShape {
         matches!(self.place, BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..))
     }
 
+    /// The host argument that it is, if it is one.
+    pub(crate) fn host(self) -> Option<usize> {
+        if let BufferPlace::Host(host, ..) = self.place { Some(host) } else { None }
+    }
+
+    /// Whether it is memory of the caller's on the host.
+    pub(crate) fn is_on_host(self) -> bool {
+        matches!(self.place, BufferPlace::Host(..) | BufferPlace::SharedHost(..))
+    }
+
     pub(crate) fn is_shared(self) -> bool {
-        matches!(self.place, BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..))
+        matches!(
+            self.place,
+            BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..) | BufferPlace::SharedHost(..)
+        )
     }
 }
 

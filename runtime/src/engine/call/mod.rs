@@ -1,6 +1,7 @@
 //! [`Call`]: the checked arguments of one run. The methods for arguments that are used where they lie, and
 //! for those that the whole run shares, are in `in_place` and `shared`.
 
+mod host_memory;
 mod in_place;
 mod shared;
 mod streamed;

@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::base::plan::{OperationKind, OperationPlan, Plan};
 use crate::device::Device;
 use crate::engine::Pipeline;
-use crate::engine::arguments::{HostArgument, HostMemory};
+use crate::engine::arguments::{Arguments, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
 use crate::engine::chunks::log::ChunkLog;
@@ -131,7 +131,7 @@ impl Call<'_, '_> {
         let streaming = exchange.map(|exchange| self.streaming(exchange, chunking));
         let taken = self.pipeline.lend();
         let Call { pipeline, arguments, .. } = &*self;
-        let ahead = if stages { read_ahead(pipeline.plan, &arguments.hosts) } else { Vec::new() };
+        let ahead = if stages { read_ahead(pipeline.plan, arguments) } else { Vec::new() };
         let chunks = Chunks::new(chunking, pipeline.depth, streaming, arguments.items.unwrap_or_default());
         let target = mode.target(&pipeline.device, pipeline.depth, &taken);
         let resources = pipeline.resources(graphs.any);
@@ -237,12 +237,15 @@ impl Pipeline {
 
 /// The operations whose pageable data can be read before their chunk begins, each with its argument: all that
 /// are enqueued for every chunk, from data that no earlier operation of a chunk has written.
-fn read_ahead(plan: &Plan, hosts: &[HostArgument<'_>]) -> Vec<(usize, usize)> {
+fn read_ahead(plan: &Plan, arguments: &Arguments<'_>) -> Vec<(usize, usize)> {
+    let hosts = &arguments.hosts;
     let ahead = |(index, operation): (usize, &OperationPlan)| {
-        let OperationKind::Upload { host, .. } = operation.kind else { return None };
+        let OperationKind::Upload { host, buffer } = operation.kind else { return None };
         let is_pageable = matches!(hosts.get(host)?.source.memory, HostMemory::Pageable(_));
         let writes = |earlier: &OperationPlan| matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host);
-        let waits = operation.conditional || plan.operations[..index].iter().any(writes);
+        let waits = operation.conditional
+            || arguments.is_same(host, buffer)
+            || plan.operations[..index].iter().any(writes);
         (is_pageable && !waits && hosts[host].shape.halo == 0).then_some((index, host))
     };
     plan.operations.iter().enumerate().filter_map(ahead).collect()

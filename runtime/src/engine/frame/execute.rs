@@ -54,6 +54,7 @@ impl Call<'_, '_> {
         watch: &RunWatch,
     ) -> Result<Timeline> {
         self.admit()?;
+        self.use_host_memory();
         let mut chunking = self.choose(declared)?;
         let basis = self.basis(declared);
         watch.begin();

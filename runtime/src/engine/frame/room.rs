@@ -3,7 +3,7 @@
 use crate::base::error::{Detail, Error, Result};
 use crate::base::plan::{OperationKind, OperationPlan};
 use crate::engine::arguments::shape::{BufferPlace, BufferShape};
-use crate::engine::arguments::{HostArgument, HostMemory};
+use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
 use crate::engine::chunks::costs::{self, AUTO_SLOT_BYTES, Costs};
@@ -32,13 +32,13 @@ impl Call<'_, '_> {
         self.set_depth(depth, declared)?;
         let chunking = self.chunking(declared)?;
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
-        let mut staged =
-            self.arguments.hosts.iter().zip(plan.hosts).filter(|(host, _)| is_pageable(host)).peekable();
+        let staged = self.copied().filter(|(_, host)| is_pageable(host));
+        let read: Vec<bool> = staged.map(|(index, _)| plan.hosts[index].reads).collect();
         // Otherwise nothing is copied while the device works: the device only advances while the host waits
         // for it.
-        if staged.peek().is_some() && device.driver().polls() {
+        if !read.is_empty() && device.driver().polls() {
             let slot_bytes = chunking.largest().saturating_mul(self.largest_item());
-            let most = costs::staged_depth(plan, *depth, slot_bytes, staged.any(|(_, host)| host.reads));
+            let most = costs::staged_depth(plan, *depth, slot_bytes, read.contains(&true));
             let fits = |slots: &usize| self.check_budget(chunking.largest(), *slots, true).is_ok();
             let slots = (*depth..=most.min(chunking.chunks())).rev().find(fits);
             self.widen(slots.unwrap_or(*depth))?;
@@ -80,7 +80,7 @@ impl Call<'_, '_> {
         if !self.is_auto(declared) {
             return Ok(Chunking::even(items, chunk));
         }
-        let staged = self.arguments.hosts.iter().any(is_pageable);
+        let staged = self.copied().any(|(_, host)| is_pageable(host));
         let item = self.largest_item();
         let total = items.saturating_mul(item);
         if total <= NOT_WORTH_ASKING {
@@ -108,6 +108,13 @@ impl Call<'_, '_> {
         } else {
             Chunking::ramped(items, chunk)
         })
+    }
+
+    /// The host arguments, with their numbers, that are no buffer themselves.
+    fn copied(&self) -> impl Iterator<Item = (usize, &HostArgument<'_>)> {
+        let buffers = &self.arguments.buffers;
+        let is_buffer = |host: usize| buffers.iter().any(|buffer| buffer.host() == Some(host));
+        self.arguments.hosts.iter().enumerate().filter(move |(host, _)| !is_buffer(*host))
     }
 
     pub(crate) fn is_auto(&self, declared: ChunkSize) -> bool {
@@ -158,7 +165,11 @@ impl Call<'_, '_> {
                     fixed = fixed.saturating_add(slot.saturating_mul(depth));
                     per_item = per_item.saturating_add(if shape.per_chunk { 0 } else { shape.bytes() });
                 }
-                BufferPlace::HostRing | BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => {}
+                BufferPlace::HostRing
+                | BufferPlace::InPlace(..)
+                | BufferPlace::SharedInPlace(..)
+                | BufferPlace::Host(..)
+                | BufferPlace::SharedHost(..) => {}
             }
         }
         let left = budget.saturating_sub(fixed);
@@ -242,7 +253,7 @@ impl Call<'_, '_> {
         let Call { pipeline, arguments, .. } = &mut *self;
         let operations = pipeline.plan.operations;
         pipeline.staging.reset();
-        let slot_bytes = |operation| staged_bytes(operation, &arguments.hosts, chunk);
+        let slot_bytes = |operation| staged_bytes(operation, arguments, chunk);
         let stages =
             !arguments.hosts.is_empty() && operations.iter().any(|operation| slot_bytes(operation).is_some());
         if stages {
@@ -317,15 +328,21 @@ fn room(buffer: &BufferShape, chunk: usize, slots: usize, shared: bool) -> Optio
         // A run without chunks needs no slots.
         BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
         BufferPlace::Shared(_) => shared.then(|| (buffer.bytes(chunk), 1)),
-        BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => None,
+        BufferPlace::InPlace(..)
+        | BufferPlace::SharedInPlace(..)
+        | BufferPlace::Host(..)
+        | BufferPlace::SharedHost(..) => None,
     }
 }
 
 /// The bytes of an operation's staging slot, if the CPU takes part in its copy.
-fn staged_bytes(operation: &OperationPlan, hosts: &[HostArgument<'_>], chunk: usize) -> Option<usize> {
+fn staged_bytes(operation: &OperationPlan, arguments: &Arguments<'_>, chunk: usize) -> Option<usize> {
     match operation.kind {
-        OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
-            let HostArgument { source, shape } = hosts.get(host)?;
+        OperationKind::Upload { host, buffer } | OperationKind::Download { host, buffer } => {
+            if arguments.is_same(host, buffer) {
+                return None;
+            }
+            let HostArgument { source, shape } = arguments.hosts.get(host)?;
             match source.memory {
                 HostMemory::Pageable(_) | HostMemory::Streamed => {
                     Some(shape.items(chunk).saturating_mul(shape.bytes()))

@@ -22,6 +22,9 @@ impl Operation<'_> {
     /// Copies this chunk of host data to the device, through a staging slot if it is pageable.
     pub fn upload<T: Pod>(&self, from: Host<T>, to: Buffer<T>) -> Result<()> {
         let _seen = self.seen();
+        if self.run.arguments.is_same(from.index, to.index) {
+            return self.leave_out();
+        }
         let HostArgument { source, shape } = &self.run.arguments.hosts[from.index];
         let bytes = shape.items(self.chunk.len) * shape.bytes();
         let (start, _) = self.host_range(*shape);
@@ -103,6 +106,9 @@ impl Operation<'_> {
         if !self.run.arguments.hosts[to.index].source.writable {
             return self.fail(Detail::Skipped);
         }
+        if self.run.arguments.is_same(to.index, from.index) {
+            return self.leave_out();
+        }
         let (start, bytes) = self.host_range(shape);
         let from = self.same_size(self.device_range(from)?, bytes)?;
         let mut due = None;
@@ -137,6 +143,11 @@ impl Operation<'_> {
         totals.to_host += bytes as u64;
         self.run.target.downloaded(self.index, due, (&mut staging, &mut totals));
         Ok(())
+    }
+
+    /// A copy between an argument and a buffer that is this argument. The waits and the record around it remain.
+    fn leave_out(&self) -> Result<()> {
+        if self.in_order() { Ok(()) } else { self.fail(Detail::Skipped) }
     }
 
     /// Copies a buffer's chunk to another buffer.

@@ -128,6 +128,7 @@ impl<'r> Operation<'r> {
     pub(crate) fn owns(&self, access: &Access) -> bool {
         self.run.resources.ring.holds(access)
             || self.run.arguments.in_place.iter().any(|data| data.holds(access))
+            || self.run.arguments.holds_on_host(access)
     }
 
     /// Whether a host function may touch this memory: it must also be page-locked and belong to this chunk.
@@ -142,7 +143,11 @@ impl<'r> Operation<'r> {
                     let (start, _) = self.host_range(buffer.shape);
                     Some((ptr.offset(start), buffer.bytes(self.chunk.len)))
                 }
-                BufferPlace::Ring | BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..) => None,
+                BufferPlace::Ring
+                | BufferPlace::Shared(_)
+                | BufferPlace::SharedInPlace(..)
+                | BufferPlace::Host(..)
+                | BufferPlace::SharedHost(..) => None,
             };
             part.is_some_and(|(ptr, bytes)| access.is_within(ptr, bytes))
         });
@@ -271,8 +276,10 @@ impl<'r> Operation<'r> {
         match shape.place {
             BufferPlace::Shared(_) => self.run.resources.ring.slot(buffer, 0),
             BufferPlace::Ring | BufferPlace::HostRing => self.run.resources.ring.slot(buffer, self.slot),
-            BufferPlace::SharedInPlace(ptr, _) => Some((ptr, shape.bytes(self.chunk.len))),
-            BufferPlace::InPlace(ptr, all) => {
+            BufferPlace::SharedInPlace(ptr, _) | BufferPlace::SharedHost(ptr, _) => {
+                Some((ptr, shape.bytes(self.chunk.len)))
+            }
+            BufferPlace::InPlace(ptr, all) | BufferPlace::Host(_, ptr, all) => {
                 let (start, _) = self.host_range(shape.shape);
                 all.checked_sub(start).map(|room| (ptr.offset(start), room))
             }
@@ -308,7 +315,8 @@ impl<'r> Operation<'r> {
     /// Like [`device_range`](Self::device_range), but refuses an argument that was borrowed shared.
     pub(crate) fn range_to_write<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
         let (ptr, bytes) = self.device_range(buffer)?;
-        let is_argument = self.run.arguments.buffers[buffer.index].is_in_place();
+        let shape = self.run.arguments.buffers[buffer.index];
+        let is_argument = shape.is_in_place() || shape.is_on_host();
         if is_argument && !self.owns(&Access { ptr, bytes, write: true, anew: false }) {
             return self.fail(Detail::Skipped);
         }

@@ -92,9 +92,10 @@ impl Operation<'_> {
         let Run { resources: Resources { plan, ring, .. }, arguments, .. } = self.run;
         plan.buffers.iter().zip(&arguments.buffers).enumerate().any(|(index, (declared, buffer))| {
             let place = match (declared.kind, buffer.place) {
-                (BufferKind::Resident, BufferPlace::SharedInPlace(start, _)) => {
-                    Some((start, buffer.bytes(self.chunk.len)))
-                }
+                (
+                    BufferKind::Resident,
+                    BufferPlace::SharedInPlace(start, _) | BufferPlace::SharedHost(start, _),
+                ) => Some((start, buffer.bytes(self.chunk.len))),
                 (BufferKind::Resident, _) => ring.slot(index, 0),
                 _ => None,
             };

@@ -261,7 +261,8 @@ impl Program {
             };
             Some(BufferPlan::new(String::leak(format!("buffer{index}")), kind, 2, 1))
         };
-        let host = |index: usize| HostPlan::new(String::leak(format!("host{index}")), true, true, 2, 1);
+        let host =
+            |index: usize| HostPlan::new(String::leak(format!("host{index}")), true, true, false, 2, 1);
         let hosts = self.storages.iter().filter(|storage| **storage == Storage::Host).count();
         let event = |record: OpId| scheduled.records.iter().position(|other| *other == record).unwrap();
         let waits = scheduled.waits.iter().map(|wait| {

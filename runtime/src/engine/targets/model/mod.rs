@@ -432,7 +432,7 @@ mod tests {
             placed: false,
         }],
         stages: &["load"],
-        hosts: &[HostPlan { name: "x", reads: true, writes: false, line: 1, column: 1 }],
+        hosts: &[HostPlan { name: "x", reads: true, writes: false, halo: false, line: 1, column: 1 }],
         buffers: &[BufferPlan { name: "dx", kind: BufferKind::Ring, line: 1, column: 1 }],
         operations: &[OperationPlan {
             stage: 0,
