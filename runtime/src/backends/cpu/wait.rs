@@ -9,6 +9,7 @@ use crate::base::error::DriverError;
 use crate::base::unwind::contain;
 use crate::driver::{DriverResult, RawStream, fault};
 
+// Note 66: those who wait for the CPU carry it on.
 /// What a thread waits for. A function on the host may wait for what this thread does next. So a thread
 /// carries out those only that it waits for.
 #[derive(Clone, Copy)]

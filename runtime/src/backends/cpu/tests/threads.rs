@@ -11,7 +11,10 @@ fn two_threads_carry_out_two_streams_at_once() {
     let streams = [(); 2].map(|()| rig.stream());
     for stream in streams {
         let barrier = Arc::clone(&barrier);
-        rig.host(stream, tag(0, 0), &[], move || drop(barrier.wait())).unwrap();
+        let meets = move || {
+            barrier.wait();
+        };
+        rig.host(stream, tag(0, 0), &[], meets).unwrap();
     }
     thread::scope(|scope| {
         for stream in streams {
@@ -79,7 +82,10 @@ fn devices_go_on_without_each_other() {
             let barrier = Arc::clone(&barrier);
             let stream = rig.stream();
             // The two share a pool of one thread, and would wait for each other for good.
-            rig.launch(stream, tag(0, 0), &[], move || drop(barrier.wait())).unwrap();
+            let meets = move || {
+                barrier.wait();
+            };
+            rig.launch(stream, tag(0, 0), &[], meets).unwrap();
             scope.spawn(move || rig.sync(stream).unwrap());
         }
     });
