@@ -309,9 +309,9 @@ pub fn top_k_merge(
     let at_once = (block.threads().min(MOST) / k).max(1);
     let best = block.shared::<[AtomicU64; MOST]>();
     let more = block.shared::<[AtomicU64; MOST]>();
-    // Bits for the zeros among the best that are negative: a key does not tell. Those of other scores are not read, and
-    // so have no defined value.
-    let negative = block.shared::<[AtomicU32; MOST / 32]>();
+    // Bits for the zeros among the best that are negative: a key does not tell. Those of other scores are not used.
+    let mut negative = block.shared::<[AtomicU32; MOST / 32]>();
+    block.fill(&mut negative, |_| 0);
     for first in (block.index().get() * at_once..rows).step_by(block.blocks() * at_once) {
         let (from, len) = (first * k, at_once.min(rows - first) * k);
         let (values, indices) = (&values[from..from + len], &indices[from..from + len]);

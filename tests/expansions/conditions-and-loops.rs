@@ -267,8 +267,8 @@ impl Refine {
         ],
         &["load", "work", "store"],
         &[
-            ::thalweg::__private::HostPlan::new("x", true, false, 5, 19),
-            ::thalweg::__private::HostPlan::new("y", false, true, 6, 20),
+            ::thalweg::__private::HostPlan::new("x", true, false, false, 5, 19),
+            ::thalweg::__private::HostPlan::new("y", false, true, false, 6, 20),
         ],
         &[
             ::thalweg::__private::BufferPlan::new(

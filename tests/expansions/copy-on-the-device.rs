@@ -205,9 +205,9 @@ impl Keep {
         ],
         &["load", "keep", "store"],
         &[
-            ::thalweg::__private::HostPlan::new("x", true, false, 3, 19),
-            ::thalweg::__private::HostPlan::new("first", false, true, 4, 20),
-            ::thalweg::__private::HostPlan::new("second", false, true, 5, 20),
+            ::thalweg::__private::HostPlan::new("x", true, false, false, 3, 19),
+            ::thalweg::__private::HostPlan::new("first", false, true, false, 4, 20),
+            ::thalweg::__private::HostPlan::new("second", false, true, false, 5, 20),
         ],
         &[
             ::thalweg::__private::BufferPlan::new(

@@ -204,7 +204,7 @@ where
             ),
         ],
         &["load", "scale", "store"],
-        &[::thalweg::__private::HostPlan::new("y", true, true, 7, 19)],
+        &[::thalweg::__private::HostPlan::new("y", true, true, false, 7, 19)],
         &[
             ::thalweg::__private::BufferPlan::new(
                 "dy",

@@ -217,8 +217,8 @@ impl Blur {
         ],
         &["load", "blur", "sum", "store"],
         &[
-            ::thalweg::__private::HostPlan::new("x", true, false, 4, 19),
-            ::thalweg::__private::HostPlan::new("s", false, true, 6, 20),
+            ::thalweg::__private::HostPlan::new("x", true, false, true, 4, 19),
+            ::thalweg::__private::HostPlan::new("s", false, true, false, 6, 20),
         ],
         &[
             ::thalweg::__private::BufferPlan::new(

@@ -180,7 +180,7 @@ impl Transpose {
             ),
         ],
         &["all"],
-        &[::thalweg::__private::HostPlan::new("m", true, true, 3, 19)],
+        &[::thalweg::__private::HostPlan::new("m", true, true, false, 3, 19)],
         &[
             ::thalweg::__private::BufferPlan::new(
                 "d_out",

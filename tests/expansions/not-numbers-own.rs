@@ -135,7 +135,7 @@ impl Fill {
             ),
         ],
         &["all"],
-        &[::thalweg::__private::HostPlan::new("y", false, true, 3, 20)],
+        &[::thalweg::__private::HostPlan::new("y", false, true, false, 3, 20)],
         &[
             ::thalweg::__private::BufferPlan::new(
                 "d",

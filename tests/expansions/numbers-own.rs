@@ -183,7 +183,7 @@ impl Fill {
             ),
         ],
         &["all"],
-        &[::thalweg::__private::HostPlan::new("y", false, true, 4, 20)],
+        &[::thalweg::__private::HostPlan::new("y", false, true, false, 4, 20)],
         &[
             ::thalweg::__private::BufferPlan::new(
                 "d",

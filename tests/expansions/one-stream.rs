@@ -179,8 +179,8 @@ impl Saxpy {
         ],
         &["load", "axpy", "store"],
         &[
-            ::thalweg::__private::HostPlan::new("x", true, false, 4, 19),
-            ::thalweg::__private::HostPlan::new("y", true, true, 5, 19),
+            ::thalweg::__private::HostPlan::new("x", true, false, false, 4, 19),
+            ::thalweg::__private::HostPlan::new("y", true, true, false, 5, 19),
         ],
         &[
             ::thalweg::__private::BufferPlan::new(

@@ -202,8 +202,8 @@ impl Normalise {
         ],
         &["load", "widen", "both"],
         &[
-            ::thalweg::__private::HostPlan::new("pixels", true, false, 4, 19),
-            ::thalweg::__private::HostPlan::new("tensor", false, true, 5, 20),
+            ::thalweg::__private::HostPlan::new("pixels", true, false, false, 4, 19),
+            ::thalweg::__private::HostPlan::new("tensor", false, true, false, 5, 20),
         ],
         &[
             ::thalweg::__private::BufferPlan::new(

@@ -193,8 +193,8 @@ impl Gray {
         ],
         &["load", "convert", "store"],
         &[
-            ::thalweg::__private::HostPlan::new("rgb", true, false, 3, 19),
-            ::thalweg::__private::HostPlan::new("gray", false, true, 4, 20),
+            ::thalweg::__private::HostPlan::new("rgb", true, false, false, 3, 19),
+            ::thalweg::__private::HostPlan::new("gray", false, true, false, 4, 20),
         ],
         &[
             ::thalweg::__private::BufferPlan::new(

@@ -209,8 +209,8 @@ impl Saxpy {
         ],
         &["load", "axpy", "store"],
         &[
-            ::thalweg::__private::HostPlan::new("x", true, false, 5, 19),
-            ::thalweg::__private::HostPlan::new("y", true, true, 6, 19),
+            ::thalweg::__private::HostPlan::new("x", true, false, false, 5, 19),
+            ::thalweg::__private::HostPlan::new("y", true, true, false, 6, 19),
         ],
         &[
             ::thalweg::__private::BufferPlan::new(

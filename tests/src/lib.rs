@@ -180,6 +180,11 @@ pub fn assert_said(device: &Device, text: &str, file: &str, by_simulated: &[&str
     assert!(said.iter().all(|said| text.contains(said)), "{text}");
 }
 
+/// The bytes that a run copies of arguments which the CPU uses where they lie.
+pub fn copied(device: &Device, bytes: usize) -> u64 {
+    if device.is_cpu() { 0 } else { bytes as u64 }
+}
+
 /// Page-locked memory of a [`small`] device, in bytes: [`leaves_nothing`] can allocate all of it.
 pub const PINNED: usize = 1 << 20;
 

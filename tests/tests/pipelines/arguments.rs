@@ -5,7 +5,7 @@ use thalweg::__private::Detail;
 use thalweg::Error;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{axpy_each, double_all, plus_one, summarise, weigh};
-use thalweg_tests::{built, numbers, on_every_device, read, written};
+use thalweg_tests::{built, copied, numbers, on_every_device, read, written};
 
 stream_pipeline! {
     /// `y[i]` is the weighted sum of the items from `x[i - radius]` to `x[i + radius]`.
@@ -107,7 +107,7 @@ on_every_device! {
             let (report, s) = written!(device, case.pinned_out, start, |s| {
                 read!(device, case.pinned_in, x.clone(), |x| pipeline.run(x, s))
             });
-            assert_eq!(report?.bytes_to_host, 4 * expected.len() as u64);
+            assert_eq!(report?.bytes_to_host, copied(device, 4 * expected.len()));
             assert_eq!(s[..expected.len()], expected, "{case:?}");
             assert!(s[expected.len()..].iter().all(|s| s.is_nan()));
         }
@@ -314,7 +314,7 @@ on_every_device! {
         let mut s = DeviceBuf::zeroed(device, 2 * case.chunks().len())?;
         let mut both = DeviceBuf::from_slice(device, &x)?;
         let report = read!(device, case.pinned_in, x.clone(), |x| bring.run(x, &mut on, &mut s))?;
-        assert_eq!((report.bytes_to_device, report.bytes_to_host), (4 * case.len as u64, 0));
+        assert_eq!((report.bytes_to_device, report.bytes_to_host), (copied(device, 4 * case.len), 0));
         let expected: Vec<f32> = x.iter().map(|x| x + 1.0).collect();
         assert_eq!((on.to_vec()?, s.to_vec()?), (expected.clone(), sums(&expected, case.chunk)), "{case:?}");
 

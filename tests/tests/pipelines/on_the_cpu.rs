@@ -131,9 +131,9 @@ fn times_are_real() {
     for text in [report.to_string(), timeline.to_string()] {
         assert!(!text.contains("virtual"), "{text}");
     }
-    // Every chunk was timed, and the stages of a chunk follow each other.
+    // The kernel of every chunk was timed. Nothing is copied.
     let spans = &timeline.spans;
-    assert!(spans.len() >= 200 && spans.iter().all(|span| span.start <= span.end), "{}", spans.len());
+    assert!(spans.len() == 50 && spans.iter().all(|span| span.start <= span.end), "{}", spans.len());
     assert_eq!(y, [100; 50_000]);
 }
 

@@ -3,7 +3,7 @@
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{accumulate, gather};
-use thalweg_tests::{built, on_every_device, read, written};
+use thalweg_tests::{built, copied, on_every_device, read, written};
 
 // ANCHOR: shared
 stream_pipeline! {
@@ -58,7 +58,7 @@ on_every_device! {
                 read!(device, case.pinned_in, index.clone(), |index| look_up.run(37, &on_device, index, y))
             });
             assert_eq!(y, expected, "{case:?}");
-            assert_eq!(report?.bytes_to_device, 4 * case.len as u64, "the table is not copied");
+            assert_eq!(report?.bytes_to_device, copied(device, 4 * case.len), "the table is not copied");
         }
         assert_eq!(on_device.to_vec()?, table);
     }
@@ -70,7 +70,7 @@ on_every_device! {
         let mut total = DeviceBuf::from_slice(device, &[7, 1])?;
         for runs in 1..3 {
             let report = read!(device, case.pinned_in, x.clone(), |x| add_up.run(x, &mut total))?;
-            assert_eq!((report.bytes_to_device, report.bytes_to_host), (8 * case.len as u64, 0), "{case:?}");
+            assert_eq!((report.bytes_to_device, report.bytes_to_host), (copied(device, 8 * case.len), 0), "{case:?}");
             assert_eq!(total.to_vec()?, [7 + runs * sum, 1 + runs * case.len as i64], "{case:?}");
         }
         for start in [100, -3] {

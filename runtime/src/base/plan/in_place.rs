@@ -14,6 +14,7 @@ struct Copy {
 }
 
 impl Plan {
+    // Note 67: by what the plan's operations read and write.
     /// The argument that a ring's buffer can be, as an index into [`hosts`](Self::hosts); `None` if it needs
     /// memory of its own.
     ///

@@ -1,5 +1,6 @@
 //! Host arguments that are buffers, on a device that shares the host's memory.
 
+use crate::driver::DevicePtr;
 use crate::engine::arguments::lent::Lent;
 use crate::engine::arguments::shape::{BufferPlace, Shape};
 use crate::engine::arguments::shared::{Data, Shared};
@@ -7,6 +8,19 @@ use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 use crate::engine::call::Call;
 
 impl Call<'_, '_> {
+    /// Leaves room for no buffer that can be an argument, which no run has given yet. If it is a source or a sink,
+    /// its run makes room.
+    pub(crate) fn expect_host_memory(&mut self) {
+        if !self.pipeline.device.is_cpu() {
+            return;
+        }
+        for (index, buffer) in self.arguments.buffers.iter_mut().enumerate() {
+            if let Some(host) = self.pipeline.plan.argument_of(index) {
+                buffer.place = BufferPlace::Host(host, DevicePtr(0), 0);
+            }
+        }
+    }
+
     /// Uses host memory where it lies, if the device can: each argument that the plan lets be a buffer, and data
     /// that the whole run reads. Carried data are copied, since a run that fails must not change them.
     pub(crate) fn use_host_memory(&mut self) {

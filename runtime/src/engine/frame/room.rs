@@ -179,6 +179,7 @@ impl Call<'_, '_> {
     /// Allocates the ring for whole chunks, if their size is known.
     pub(crate) fn reserve(mut self, declared: ChunkSize) -> Result<()> {
         self.check_copies()?;
+        self.expect_host_memory();
         if let Some(depth) = self.pipeline.auto_depth {
             self.set_depth(depth, declared)?;
         }
