@@ -26,6 +26,22 @@ use crate::driver::{
 #[derive(Clone)]
 struct Rig {
     cpu: Arc<Cpu>,
+    held: Arc<Held>,
+}
+
+/// The page-locked memory of a test, which a device leaves to the caller.
+struct Held {
+    cpu: Arc<Cpu>,
+    pinned: Mutex<Vec<Pinned>>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for Pinned { ptr, bytes } in self.pinned.get_mut().unwrap().drain(..) {
+            // SAFETY: the device checks that the memory is there, and that nothing uses it. The test is over.
+            let _is_there = unsafe { self.cpu.free_pinned(ptr, bytes) };
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -61,7 +77,8 @@ impl Rig {
     }
 
     fn with(options: CpuOptions) -> Self {
-        Self { cpu: Arc::new(Cpu::new(options).unwrap()) }
+        let cpu = Arc::new(Cpu::new(options).unwrap());
+        Self { cpu: Arc::clone(&cpu), held: Arc::new(Held { cpu, pinned: Mutex::default() }) }
     }
 
     fn stream(&self) -> RawStream {
@@ -77,7 +94,9 @@ impl Rig {
     }
 
     fn pinned(&self, bytes: usize) -> Pinned {
-        Pinned { ptr: self.cpu.allocate_pinned(bytes).unwrap(), bytes }
+        let pinned = Pinned { ptr: self.cpu.allocate_pinned(bytes).unwrap(), bytes };
+        self.held.pinned.lock().unwrap().push(pinned);
+        pinned
     }
 
     /// Its address, for `access`.
