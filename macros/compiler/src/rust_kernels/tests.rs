@@ -150,7 +150,18 @@ fn a_value_that_is_matched_keeps_its_parentheses() {
     let text = body("fn f(p: i64) -> u8 { match p & 7 { ..2 => 1, _ => 2 } }");
     assert!(text.contains("if ((p & 7ll) < 2ll)"), "{text}");
     let text = body("fn f(p: i64) -> u8 { match p < 7 { true => 1, false => 2 } }");
-    assert!(text.contains("if ((p < 7ll) == true)"), "{text}");
+    assert!(text.contains("if (p < 7ll) {"), "{text}");
+}
+
+#[test]
+fn the_last_arm_is_what_is_left() {
+    let text = body("fn f(p: P) -> u8 { match p.x != 2 { true => 1, false => 2 } }");
+    assert!(!text.contains("== false") && text.contains("} else {"), "{text}");
+    let text = body("fn f(n: u8) -> u8 { match n { 0..=127 => 1, 128..=255 => 2 } }");
+    assert!(!text.contains("n >= 128"), "{text}");
+    // A guard behind all values is never asked.
+    let text = body("fn f(b: bool, c: bool) -> u8 { match b { true => 1, false => 2, _ if c => 3 } }");
+    assert!(!text.contains('3') && !text.contains("!b"), "{text}");
 }
 
 #[test]

@@ -6,38 +6,42 @@ use super::{Emitter, Sink};
 impl Emitter<'_> {
     pub(super) fn choice(&mut self, value: &Expr, arms: &[Arm], sink: &Sink) {
         let text = self.operand(value);
-        let name = if text.stable {
-            text.atom()
+        // As an operand, and by itself.
+        let (name, alone) = if text.stable {
+            (text.atom(), text.text)
         } else {
             let name = self.temporary("of");
             self.write(&format!("const auto {name} = {};", text.text));
-            name
+            (name.clone(), name)
         };
         // Each arm is in the `else` of the one before, since a guard may need statements.
         let mut open = 0;
+        // rustc refuses a `match` with a value that no arm without a guard takes, so the last of these takes all
+        // that is left.
+        let last = arms.iter().rposition(|arm| arm.guard.is_none());
         for (index, arm) in arms.iter().enumerate() {
             if let Some(local) = arm.name {
                 let (ty, cpp) = self.declared(local);
                 self.write(&format!("{ty} {cpp} = {name};"));
             }
-            let test = self.test(&arm.test, &name);
             let test = match &arm.guard {
-                Some(guard) => Some(self.guarded(test, guard)),
-                None => test,
+                Some(guard) => {
+                    let test = self.test(&arm.test, &name);
+                    Some(self.guarded(test, guard))
+                }
+                None if last == Some(index) => None,
+                None => self.test(&arm.test, &name),
             };
             match test {
                 Some(test) => {
+                    let test = if test == name { &alone } else { &test };
                     self.write(&format!("if ({test}) {{"));
                     self.depth += 1;
                     self.deliver(&arm.body, sink);
                     self.depth -= 1;
-                    if index + 1 == arms.len() {
-                        self.write("}");
-                    } else {
-                        self.write("} else {");
-                        self.depth += 1;
-                        open += 1;
-                    }
+                    self.write("} else {");
+                    self.depth += 1;
+                    open += 1;
                 }
                 None => {
                     self.deliver(&arm.body, sink);
@@ -79,7 +83,11 @@ impl Emitter<'_> {
             Test::Always => None,
             Test::Equal(value) => {
                 let value = self.operand(value);
-                Some(format!("{name} == {}", value.within(8)))
+                Some(match &*value.text {
+                    "true" => name.to_owned(),
+                    "false" => format!("!{name}"),
+                    _ => format!("{name} == {}", value.within(8)),
+                })
             }
             Test::Within(from, to, inclusive) => {
                 let from = from.as_ref().map(|from| format!("{name} >= {}", self.operand(from).within(8)));
