@@ -142,6 +142,7 @@ mended! {
     tw0910: "../../../book/src/errors/TW0910.rs",
     tw0911: "../../../book/src/errors/TW0911.rs",
     tw0912: "../../../book/src/errors/TW0912.rs",
+    tw0913: "../../../book/src/errors/TW0913.rs",
 }
 
 /// The variable that says which device programs open.

@@ -18,6 +18,8 @@ pub(super) struct Mentioned {
 /// A local name of the function: a parameter, a `let`, the variable of a loop or of a pattern.
 #[derive(Debug)]
 pub(super) struct Local {
+    /// Its name in the Rust file.
+    pub(super) name: String,
     /// Its unique name in C++.
     pub(super) cpp: String,
     pub(super) ty: Ty,
@@ -26,7 +28,7 @@ pub(super) struct Local {
 }
 
 /// An index into [`Function::locals`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LocalId(pub(super) usize);
 
 /// A constant outside of the function, or a `#[device]` function: an index into the function's list of them.
@@ -152,6 +154,8 @@ pub(super) struct Expr {
     pub(super) ty: Ty,
     /// The line in the Rust file.
     pub(super) line: usize,
+    /// Where it stands, for errors that are found later.
+    pub(super) span: Span,
 }
 
 #[derive(Debug)]

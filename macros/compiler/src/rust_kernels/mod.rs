@@ -36,6 +36,7 @@ mod stub;
 mod tests;
 mod twin;
 mod types;
+mod unwritten;
 mod written;
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -132,6 +133,7 @@ fn translated(
     let mut signature = signature::signature(&function, role, errors).ok_or_else(Mentioned::default)?;
     signature.threads = arguments.threads;
     let lowered = lower::lower(&function, &signature, errors)?;
+    unwritten::check(&lowered.function, &lowered.types, errors);
     if !errors.is_empty() {
         return Err(Mentioned::default());
     }
@@ -195,7 +197,10 @@ fn no_function(item: &TokenStream, role: Role, found: &syn::Error) -> syn::Error
 pub fn translate(role: Role, function: &ItemFn, build: Build) -> Result<String, Vec<syn::Error>> {
     let mut errors = Vec::new();
     let Some(signature) = signature::signature(function, role, &mut errors) else { return Err(errors) };
-    match lower::lower(function, &signature, &mut errors) {
+    let lowered = lower::lower(function, &signature, &mut errors);
+    lowered.iter().for_each(|lowered| unwritten::check(&lowered.function, &lowered.types, &mut errors));
+    match lowered {
+        _ if !errors.is_empty() => Err(errors),
         Ok(Translated { function: mut body, types, names, .. }) => {
             proved::prove(&mut body, &types, &signature, &attribute::conditions(function));
             let name = names::in_cpp(&function.sig.ident.to_string());

@@ -120,6 +120,112 @@ fn a_literal_whose_type_rustc_alone_knows_must_be_written_with_it() {
 }
 
 #[test]
+fn parts_of_what_rustc_alone_knows_are_as_unknown_as_the_whole() {
+    for function in [
+        "fn f(w: u32) -> i32 { let (a, b) = h(w); (a * 8.0) as i32 }",
+        "fn f(w: u32) { let (mut a, b) = h(w); a *= 2.0; }",
+        "fn f(w: u32) { let (a, b) = h(w); let c = a.max(0.5) as i32; }",
+        "fn f(w: u32) { let (a, b) = h(w); if b > 3 {} }",
+        "fn f(w: u32) { let (a, mut b) = h(w); while b > 0 { b = g(b); } }",
+        "fn f(w: u32) { let (a, b) = h(w); let c = match b { 0 => 1_u32, _ => 2 }; }",
+        "fn f(w: u32) { let (a, b) = h(w); let c = b & 31; }",
+        "fn f(w: u32) { let (a, b) = h(w); let mut s = 0; s += b; }",
+        "fn f(w: u32) { let [a, _] = h(w); let c = a + 1.0; }",
+        "fn f(w: u32) { let v = h(w); let (a, b) = v; let c = b % 4; }",
+        "fn f(w: u32) { let a; let b; (a, b) = h(w); let c = b % 4; }",
+        "fn f(w: u32) { let [a, _, _] = TABLE; let c = a + 1; }",
+        "fn f(w: u32) { let (_, (a, b)) = h(w); let c = b % 4; }",
+        "fn f(w: u32) { let split = |x: u32| (g(x), x); let (a, b) = split(w); let c = a % 4; }",
+    ] {
+        assert!(cpp(Role::Device, function).contains("[TW0903]"), "{function}");
+    }
+    for function in [
+        "fn f(w: u32) { let (a, b): (f32, u32) = h(w); let c = b % 4; }",
+        "fn f(w: u32) { let split = |x: u32| (g(x), x); let (a, b) = split(w); let c = b % 4; }",
+        "fn f(w: u32) { let (a, b) = h(w); let c: u32 = b; let d = b % 4; }",
+    ] {
+        assert!(!cpp(Role::Device, function).contains("TW0"), "{function}");
+    }
+}
+
+/// What a kernel says that does this with the element `y` of an `Out`.
+fn of_out(element: &str, statements: &str) -> String {
+    let start = "let Some(y) = y.get_mut(i) else { return };";
+    cpp(
+        Role::Kernel,
+        &format!("fn f(i: Index, n: u32, x: &[f32], y: &mut Out<[{element}]>) {{ {start} {statements} }}"),
+    )
+}
+
+#[test]
+fn an_element_to_write_is_not_read_before() {
+    for (element, statements) in [
+        ("f32", "*y += x[i];"),
+        ("f32", "let v = *y; *y = v;"),
+        ("f32", "*y = 1.0 + *y;"),
+        ("f32", "*y = y.abs();"),
+        ("f32", "if n > 1 { *y = 1.0; } *y += 2.0;"),
+        ("f32", "if n > 1 { *y = 1.0; } else { *y -= 1.0; }"),
+        ("f32", "match n { 0 => *y = 1.0, 1 => {} _ => return } let v = *y;"),
+        ("f32", "for k in 0..n { *y += x[k as usize]; }"),
+        ("f32", "loop { if n > 3 { break; } *y = 1.0; } let v = *y;"),
+        ("f32", "'a: { if n > 3 { break 'a; } *y = 1.0; } let v = *y;"),
+        ("f32", "let v = &*y; *y = *v;"),
+        ("[f32; 2]", "let v = y[0];"),
+        ("[f32; 2]", "y[n as usize] *= 2.0;"),
+        ("P", "y.a = y.b;"),
+        ("P", "let P { a, b } = *y;"),
+        ("f32", "if let Some(v) = x.get(*y as usize) { *y = *v; }"),
+    ] {
+        let said = of_out(element, statements);
+        assert!(said.contains("[TW0913]: `y` is read before it is written"), "{statements}: {said}");
+    }
+    let said = cpp(
+        Role::Kernel,
+        "fn f(i: Index, y: &mut Out<[u32]>) { if let Some(y) = y.get_mut(i) && *y > 2 { *y = 1; } }",
+    );
+    assert!(said.contains("[TW0913]"), "{said}");
+    let said = cpp(
+        Role::Kernel,
+        "fn f(block: Block, y: &mut Out<[u32]>) {
+             block.each(|t| { let Some(own) = y.get_mut(t.index()) else { return }; *own += 1; });
+         }",
+    );
+    assert!(said.contains("[TW0913]: `own` is"), "{said}");
+}
+
+#[test]
+fn an_element_that_is_written_is_read() {
+    for (element, statements) in [
+        ("f32", "*y = x[i]; *y += 1.0;"),
+        ("f32", "if n > 1 { *y = 1.0; } else { *y = 2.0; } *y += 2.0;"),
+        ("f32", "if n > 1 { *y = 1.0; } else { return; } *y += 2.0;"),
+        ("f32", "match n { 0 => *y = 1.0, 1 => return, _ => *y = 2.0 } let v = *y;"),
+        ("f32", "*y = 0.0; for k in 0..n { *y += x[k as usize]; }"),
+        ("f32", "for k in 0..n { *y = 1.0; } *y += 1.0;"),
+        ("f32", "while n > 3 { if n > 9 { *y = 2.0; break; } *y = 1.0; } *y += 1.0;"),
+        ("f32", "loop { *y = 1.0; if n > 3 { break; } } let v = *y;"),
+        ("f32", "loop { *y = 1.0; if n > 3 { continue; } break; } let v = *y;"),
+        ("f32", "set(y); *y += 1.0;"),
+        ("f32", "set(&mut *y); *y += 1.0;"),
+        ("f32", "(*y, _) = (1.0, n); *y += 1.0;"),
+        ("f32", "let v = match n { 0 => { *y = 1.0; 2_u32 } _ => { *y = 3.0; 4 } }; *y += v as f32;"),
+        ("f32", "let v: f32 = 'a: { if n > 3 { *y = 2.0; break 'a 1.0; } *y = 1.0; 2.0 }; *y += v;"),
+        ("f32", "if n > 7 { panic!(\"no\"); } else { *y = 1.0; } *y += 1.0;"),
+        ("[f32; 2]", "y[0] = 1.0; y[1] = y[0]; y[1] += y[0];"),
+        ("[f32; 2]", "for k in 0..y.len() { y[k] = 1.0; } y[1] += y[0];"),
+        ("P", "*y = P { a: 1.0, b: 2.0 }; y.a += y.b;"),
+        ("P", "y.a = 1.0; y.b = y.a;"),
+    ] {
+        let said = of_out(element, statements);
+        assert!(!said.contains("TW0"), "{statements}: {said}");
+        // Of an `Own` it may be read before, too.
+        let of_own = "fn f(i: Index, y: &mut Own<[u32]>) { if let Some(y) = y.get_mut(i) { *y += 1; } }";
+        assert!(!cpp(Role::Kernel, of_own).contains("TW0"));
+    }
+}
+
+#[test]
 fn patterns_may_be_negative_and_take_references_apart() {
     let text = body("fn f(n: i32) -> u8 { match n { -2 => 1, -5..=-3 => 2, _ => 3 } }");
     assert!(text.contains("if (n == -2)") && text.contains("n >= -5 && n <= -3"), "{text}");

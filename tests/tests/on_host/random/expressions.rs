@@ -448,7 +448,11 @@ impl Generator {
         }
         let (name, length) = self.pick(&from);
         self.count("an element");
-        let index = self.index(&length, depth - 1);
+        // A private variable is borrowed by `m[t]`, and not changed meanwhile.
+        let index = match name.contains('[') {
+            true => self.while_frozen(|this| this.index(&length, depth - 1)),
+            false => self.index(&length, depth - 1),
+        };
         Some(Text::atom(format!("{name}[{index}]")))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::atomics::{self, Atomic, Mode};
-use super::blocks::{self, Owner};
+use super::blocks::{self, Handle, Owner};
 use super::generator::{Access, Counts, Device, Generator, Level, Return, Text};
 use super::types::{Half, Number, Structure, Ty};
 
@@ -149,8 +149,12 @@ fn kernel(generator: &mut Generator, seed: u64, dimensions: usize) -> (String, V
     let owned = parameters(generator, Level::Thread, &mut list, &mut all);
     let mut text = format!("pub fn k{seed}({}) {{", list.join(", "));
     text += &format!("\n    let Some(seen) = seen.get_mut({index}) else {{ return }};");
-    for (name, ty, _) in owned {
+    for Handle { name, ty, out, .. } in owned {
         text += &format!("\n    let Some({name}) = {name}.get_mut({index}) else {{ return }};");
+        if out {
+            let first = generator.expression(&ty, 1, true).text;
+            text += &format!("\n    *{name} = {first};");
+        }
         generator.declare(&name, ty, true, Access::RefMut);
     }
     for place in 0..generator.atomics.len() {
@@ -178,7 +182,7 @@ pub fn parameters(
     level: Level,
     list: &mut Vec<String>,
     all: &mut Vec<Parameter>,
-) -> Vec<(String, Ty, Owner)> {
+) -> Vec<Handle> {
     const OTHERS: Takes = Takes::Atomics { of_threads: false };
     let mut owned = Vec::new();
     for number in 0..2 + generator.below(5) {
@@ -232,7 +236,7 @@ pub fn parameters(
                     (_, 1) => generator.pick(&[Owner::Thread, Owner::Block]),
                     _ => generator.pick(&[Owner::Tiles, Owner::Tiles, Owner::Rows]),
                 };
-                owned.push((name, ty, parameter.owner));
+                owned.push(Handle { name, ty, owner: parameter.owner, out: takes == Takes::Out });
             }
         }
         all.push(parameter);

@@ -35,8 +35,8 @@ const CONSTANTS: &[(&str, Define)] = constants! {
 const LINE_BITS: u32 = 20;
 
 /// Random programs have names that nothing uses, and comparisons that always hold.
-/// gcc also warns of `i64(~x) == 5`, where `~x` has no sign, and of a division by a constant 0 behind one that
-/// has ended the thread.
+/// gcc also warns of `i64(~x) == 5`, where `~x` has no sign, of `usize(i16_MIN) | 1`, which it takes for the
+/// operation of an `i16`, and of a division by a constant 0 behind one that has ended the thread.
 const FLAGS: &[&str] = &[
     "-Wno-unused",
     "-Wno-type-limits",
@@ -44,6 +44,7 @@ const FLAGS: &[&str] = &[
     "-Wno-bool-compare",
     "-Wno-sign-compare",
     "-Wno-div-by-zero",
+    "-Wno-overflow",
 ];
 
 /// The kernels of a file in one build.

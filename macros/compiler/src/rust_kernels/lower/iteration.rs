@@ -198,7 +198,8 @@ impl Lower<'_> {
 
     /// A local that the user has not named.
     pub(super) fn hidden(&mut self, name: &str, ty: Ty, span: proc_macro2::Span) -> LocalId {
-        let local = ir::Local { cpp: self.names.unique(name), ty, mutable: false, span };
+        let local =
+            ir::Local { name: name.to_owned(), cpp: self.names.unique(name), ty, mutable: false, span };
         self.locals.push(local);
         LocalId(self.locals.len() - 1)
     }

@@ -298,7 +298,7 @@ impl Lower<'_> {
     }
 
     fn expr(&self, kind: Kind, ty: Ty, span: Span) -> Expr {
-        Expr { kind, ty, line: span.start().line }
+        Expr { kind, ty, line: span.start().line, span }
     }
 
     /// Notes a literal that gets its type from elsewhere.

@@ -14,8 +14,9 @@ use crate::rust_kernels::types::Ty;
 impl Lower<'_> {
     /// Adds a name to the scope.
     pub(super) fn declare(&mut self, name: &Ident, ty: Ty, mutable: bool) -> LocalId {
-        let cpp = self.names.unique(&name.to_string());
-        self.locals.push(Local { cpp, ty, mutable, span: name.span() });
+        let (name_text, span) = (name.to_string(), name.span());
+        let cpp = self.names.unique(&name_text);
+        self.locals.push(Local { name: name_text, cpp, ty, mutable, span });
         let id = LocalId(self.locals.len() - 1);
         self.scope.push((Name::of(name), Meaning::Local(id)));
         id

@@ -176,8 +176,9 @@ impl Lower<'_> {
                 (Ok(Condition::Is(next)), Some(Condition::Is(before))) => {
                     let bool = self.types.bool();
                     let both = |before, next| Kind::And(Box::new(before), Box::new(next));
-                    let line = before.line;
-                    let first = std::mem::replace(before, ir::Expr { kind: Kind::Unit, ty: bool, line });
+                    let (line, span) = (before.line, before.span);
+                    let first =
+                        std::mem::replace(before, ir::Expr { kind: Kind::Unit, ty: bool, line, span });
                     before.kind = both(first, next);
                 }
                 (Ok(part), _) => lowered.push(part),

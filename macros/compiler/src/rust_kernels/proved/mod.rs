@@ -23,6 +23,8 @@ mod tests;
 
 use std::mem;
 
+use proc_macro2::Span;
+
 use super::ir::{Binary, Block, Closure, Condition, Expr, Filled, Function, Kind, Local, LocalId, Pattern};
 use super::ir::{Phase, Range, Statement};
 use super::signature::Signature;
@@ -417,7 +419,7 @@ impl Walk<'_> {
 
 /// What stands in place of an expression that is moved.
 fn nothing(ty: Ty) -> Expr {
-    Expr { kind: Kind::Unit, ty, line: 0 }
+    Expr { kind: Kind::Unit, ty, line: 0, span: Span::call_site() }
 }
 
 /// Moves an expression out.

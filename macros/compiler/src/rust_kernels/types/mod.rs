@@ -272,12 +272,8 @@ impl Types {
             // A literal is no reference: the operator looks behind it.
             (Shape::Unknown(Unknown { literal: Some(_), .. }), Shape::Ref(to, _)) => self.unify(a, to),
             (Shape::Ref(to, _), Shape::Unknown(Unknown { literal: Some(_), .. })) => self.unify(to, b),
-            (Shape::Unknown(_), _) if !self.occurs(a, b) => {
-                self.nodes[a.0] = Node::Same(b);
-            }
-            (_, Shape::Unknown(_)) if !self.occurs(b, a) => {
-                self.nodes[b.0] = Node::Same(a);
-            }
+            (Shape::Unknown(unknown), _) if !self.occurs(a, b) => self.decide(a, unknown, b),
+            (_, Shape::Unknown(unknown)) if !self.occurs(b, a) => self.decide(b, unknown, a),
             (Shape::Ref(a, _), Shape::Ref(b, _)) => self.unify(a, b),
             (Shape::Ref(to, _), _) => self.unify(to, b),
             (_, Shape::Ref(to, _)) => self.unify(a, to),
@@ -289,8 +285,18 @@ impl Types {
                 let element = self.add(Shape::Named(named.part(Part::Element)));
                 self.unify(element, of);
             }
+            (Shape::Named(_), Shape::Tuple(_)) => self.depends(b),
+            (Shape::Tuple(_), Shape::Named(_)) => self.depends(a),
             (Shape::Tuple(a), Shape::Tuple(b)) => a.into_iter().zip(b).for_each(|(a, b)| self.unify(a, b)),
             _ => {}
+        }
+    }
+
+    /// Makes a variable the type. If only rustc knows what it is, it alone knows the parts.
+    fn decide(&mut self, variable: Ty, unknown: Unknown, ty: Ty) {
+        self.nodes[variable.0] = Node::Same(ty);
+        if unknown.foreign {
+            self.depends(ty);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::super::generator::{Access, Generator, Level, Return};
 use super::super::module::{Form, Parameter, Takes, noted, parameters};
 use super::super::types::{Number, Ty};
-use super::{Handle, Owner, SharedArray, TileSizes};
+use super::{Owner, SharedArray, TileSizes};
 
 /// Writes a kernel in blocks of a grid with so many axes.
 pub fn kernel(generator: &mut Generator, seed: u64, dimensions: usize) -> (String, Vec<Parameter>, Form) {
@@ -18,10 +18,7 @@ pub fn kernel(generator: &mut Generator, seed: u64, dimensions: usize) -> (Strin
     let of_seen = if dimensions == 1 { Owner::Thread } else { generator.pick(&[Owner::Tiles, Owner::Rows]) };
     let u64 = Ty::Number(Number::U64);
     let mut all = vec![Parameter { takes: Takes::Own, ty: u64.clone(), owner: of_seen }];
-    let handles = parameters(generator, Level::Block, &mut list, &mut all);
-    for (name, ty, owner) in handles {
-        generator.handles.push(Handle { name, ty, owner });
-    }
+    generator.handles = parameters(generator, Level::Block, &mut list, &mut all);
     let mut text = format!("pub fn k{seed}({}) {{", list.join(", "));
     if dimensions == 1 {
         for name in ["block.index().get()", "block.blocks()"] {

@@ -36,6 +36,8 @@ pub struct Handle {
     pub name: String,
     pub ty: Ty,
     pub owner: Owner,
+    /// It is an `Out`: an element is written before anything else.
+    pub out: bool,
 }
 
 /// The tiles of a kernel, as it writes their sizes, and the parts of them that threads have.

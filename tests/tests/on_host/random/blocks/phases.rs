@@ -282,12 +282,16 @@ impl Generator {
                 let handle = self.pick(&handles);
                 let name = self.own_name("y");
                 let then = self.scoped(|this| {
-                    this.declare(&name, handle.ty.clone(), true, Access::RefMut);
                     // No other reference to it meanwhile.
                     this.handles.retain(|other| other.name != handle.name);
                     let line = this.line();
                     this.indent += 1;
                     let mut text = String::new();
+                    if handle.out {
+                        let first = this.expression(&handle.ty, 1, true).text;
+                        text += &format!("{}*{name} = {first};", this.line());
+                    }
+                    this.declare(&name, handle.ty.clone(), true, Access::RefMut);
                     for _ in 0..1 + this.below(3) {
                         text += &this.line();
                         text += &this.assignment();
