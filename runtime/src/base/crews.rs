@@ -58,6 +58,11 @@ pub(crate) fn is_inside() -> bool {
     IS_IN_CREW.get()
 }
 
+/// The calling thread runs nothing but bodies and tasks of them.
+pub(crate) fn enter() {
+    IS_IN_CREW.set(true);
+}
+
 /// Runs a body on the calling thread, which may not wait for a device meanwhile.
 pub(crate) fn run_here(body: impl FnOnce()) -> thread::Result<()> {
     let was_inside = IS_IN_CREW.replace(true);
@@ -84,9 +89,8 @@ impl Crews {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a body that begins, and an idle crew or a new one. `None` if the system gives no
-    /// threads.
-    fn begin(&self) -> (u64, Option<ThreadPool>) {
+    /// Waits until another body may begin, and notes that one does. The result has its number.
+    fn take_turn(&self) -> (u64, MutexGuard<'_, State>) {
         let mut state = self.state();
         while let Some(left) = state.until_turn().filter(|_| self.takes_turns) {
             (state, _) = self.ended.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
@@ -96,6 +100,13 @@ impl Crews {
         if self.takes_turns {
             state.running.push((number, Instant::now()));
         }
+        (number, state)
+    }
+
+    /// The number of a body that begins, and an idle crew or a new one. `None` if the system gives no
+    /// threads.
+    fn begin(&self) -> (u64, Option<ThreadPool>) {
+        let (number, mut state) = self.take_turn();
         // The crew that worked last comes first, since its threads may still be awake.
         let idle = state.idle.pop();
         drop(state);
@@ -117,7 +128,16 @@ impl Crews {
         let name = self.name;
         let builder = ThreadPoolBuilder::new().num_threads(self.threads);
         let builder = builder.thread_name(move |index| format!("{name}-{index}"));
-        builder.start_handler(|_| IS_IN_CREW.set(true)).build().ok()
+        builder.start_handler(|_| enter()).build().ok()
+    }
+
+    /// Runs a body on the calling thread when it may begin.
+    pub(crate) fn run_here(&self, body: impl FnOnce()) -> thread::Result<()> {
+        let (number, state) = self.take_turn();
+        drop(state);
+        let outcome = run_here(body);
+        self.end(number, None);
+        outcome
     }
 
     /// Runs a body and waits for it.

@@ -20,5 +20,6 @@ pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod sync;
 pub(crate) mod tag;
+pub(crate) mod team;
 pub(crate) mod threads;
 pub(crate) mod unwind;

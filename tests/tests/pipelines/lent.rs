@@ -77,6 +77,29 @@ stream_pipeline! {
     }
 }
 
+/// `y[i]` from `x[i]` and three neighbours on each side.
+#[kernel]
+fn around(i: Index, x: &[f32], y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let i = i.get();
+    *y = x[i] - 2.0 * x[i + 2] + 3.0 * x[i + 3] - 4.0 * x[i + 6];
+}
+
+macro_rules! with_neighbours {
+    ($($name:ident: $edge:ident),* $(,)?) => {$(
+        stream_pipeline! {
+            pipeline $name {
+                input x: [f32] halo 3 = $edge;
+                output y: [f32];
+                device dy: [f32];
+                chunk c = 100;
+                stage all { copy x -> dx; around<<<blocks(c.len, 32), 32>>>(&dx, out dy); copy dy -> y; }
+            }
+        }
+    )*};
+}
+with_neighbours!(Clamped: clamp, Zeroed: zero, Wrapped: wrap);
+
 fn numbers(len: usize) -> Vec<f32> {
     (0..len).map(|i| (i % 91) as f32 * 0.37).collect()
 }
@@ -114,6 +137,40 @@ fn page_locked_arguments_are_used_where_they_lie_too() -> thalweg::Result<()> {
     let expected: Vec<f32> = numbers(777).iter().map(|x| x + 2.0 * x).collect();
     assert_eq!(y[..], expected);
     assert_eq!((report.bytes_to_device, report.device_memory), (0, 0));
+    Ok(())
+}
+
+/// The bytes of the chunks that see items beyond the ends, with all that they see.
+fn bytes_at_ends(len: usize) -> u64 {
+    let chunks = (0..len).step_by(100).map(|start| (start, (start + 100).min(len)));
+    let ends = chunks.filter(|&(start, end)| start < 3 || end + 3 > len);
+    ends.map(|(start, end)| 4 * (end - start + 6) as u64).sum()
+}
+
+#[test]
+fn what_a_chunk_sees_within_the_data_is_not_copied() -> thalweg::Result<()> {
+    let (cpu, sim) = (Device::cpu()?, Device::simulated(Simulation::default()));
+    // In the last one the chunk before the last sees items beyond the end.
+    for len in [0, 1, 5, 100, 101, 300, 1234, 1202] {
+        let x = numbers(len);
+        macro_rules! compare {
+            ($($pipeline:ident)*) => {$(
+                let mut on_sim = vec![0.0; len];
+                $pipeline::new(&sim)?.run(&x, &mut on_sim)?;
+                let (pinned, mut pipeline) = (PinnedBuf::from_slice(&cpu, &x)?, $pipeline::new(&cpu)?);
+                for is_pinned in [false, true] {
+                    let mut on_cpu = vec![0.0; len];
+                    let copied = match is_pinned {
+                        false => pipeline.run(&x, &mut on_cpu)?,
+                        true => pipeline.run(&pinned, &mut on_cpu)?,
+                    };
+                    assert_eq!(on_cpu, on_sim);
+                    assert_eq!((copied.bytes_to_device, copied.bytes_to_host), (bytes_at_ends(len), 0));
+                }
+            )*};
+        }
+        compare!(Clamped Zeroed Wrapped);
+    }
     Ok(())
 }
 
@@ -160,6 +217,10 @@ fn the_plan_says_which_copies_are_left_out() {
     let text = InOut::PLAN.explain();
     let expected = "\nLeft out on a CPU, where a buffer can be the argument itself:\n    `copy x -> dx`: dx is x\n    \
                     `copy y -> dy`: dy is y\n    `copy dy -> y`: dy is y\n";
+    assert!(text.ends_with(expected), "{text}");
+    let text = Clamped::PLAN.explain();
+    let expected = "itself:\n    `copy x -> dx`: dx is x, but for the chunks at the ends\n    \
+                    `copy dy -> y`: dy is y\n";
     assert!(text.ends_with(expected), "{text}");
     let text = Overwritten::PLAN.explain();
     assert!(text.ends_with("itself:\n    `copy x -> dx`: dx is x\n"), "{text}");

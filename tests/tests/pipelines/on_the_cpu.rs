@@ -78,6 +78,47 @@ fn the_environment_chooses_it_and_its_threads() {
     }
 }
 
+stream_pipeline! {
+    /// One operation uses the data.
+    pipeline InOneGo {
+        param a: i32;
+        input x: [i32];
+        inout y: [i32];
+        chunk c = auto;
+        stage all { copy x -> dx; copy y -> dy; scaled<<<blocks(c.len, 128), 128>>>(a, &dx, &mut dy); copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    /// Each kernel goes on with what the one before has left.
+    pipeline InTwo {
+        param a: i32;
+        input x: [i32];
+        inout y: [i32];
+        chunk c = auto;
+        stage all {
+            copy x -> dx;
+            copy y -> dy;
+            scaled<<<blocks(c.len, 128), 128>>>(a, &dx, &mut dy);
+            scaled<<<blocks(c.len, 128), 128>>>(a, &dx, &mut dy);
+            copy dy -> y;
+        }
+    }
+}
+
+#[test]
+fn chunks_are_large_unless_operations_pass_on_what_is_in_the_caches() {
+    let device = Device::cpu().unwrap();
+    // 48 MiB.
+    let (x, mut y) = (vec![100; 12 << 20], vec![0; 12 << 20]);
+    let report = InOneGo::new(&device).unwrap().run(1, &x, &mut y).unwrap();
+    assert_eq!((report.chunks, report.chunk), (3, 4 << 20));
+    assert!(y.iter().all(|&y| y == 1));
+    let both = InTwo::new(&device).unwrap().run(1, &x, &mut y).unwrap();
+    assert!(both.chunks >= report.chunks && both.chunk <= report.chunk, "{both}");
+    assert!(y.iter().all(|&y| y == 3));
+}
+
 #[test]
 fn it_is_neither_a_gpu_nor_simulated() {
     let device = Device::cpu().unwrap();

@@ -5,10 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::work::{Action, Pitched};
+use super::work::{Action, Code, Pitched};
 use crate::base::crews::{self, AT_ONCE, Crews};
 use crate::base::host_copy::{PIECE, Way, Workers};
-use crate::base::in_rust::alone;
+use crate::base::in_rust::{self, with_hands};
+use crate::base::team::Team;
 use crate::base::unwind::drop_payload;
 use crate::driver::{DriverResult, HostBody, Tag, fault};
 
@@ -21,22 +22,32 @@ const COPY_THREADS: usize = 12;
 /// The threads of a device, beside those that wait for it.
 #[derive(Clone, Copy)]
 pub(super) struct Hands {
-    /// The pool for host bodies.
-    crews: &'static Crews,
+    pool: &'static Pool,
     copiers: &'static Workers,
 }
 
-/// The pools of the process's CPU devices, one for each number of threads.
-static POOLS: Mutex<Vec<&'static Crews>> = Mutex::new(Vec::new());
+/// Threads that run bodies. These take turns: each has all of the threads, so there are never more at work than
+/// were asked for.
+struct Pool {
+    /// For any body, while the thread that waits for it sleeps.
+    crews: Crews,
+    /// For kernels in Rust, which the thread that waits for them runs, too.
+    team: Team,
+}
 
-/// The pool of this size. Bodies on it take turns: each has all of its threads, so there are never more
-/// threads at work than were asked for.
-fn pool(threads: usize) -> &'static Crews {
+/// The pools of the process's CPU devices, one for each number of threads.
+static POOLS: Mutex<Vec<&'static Pool>> = Mutex::new(Vec::new());
+
+/// The pool of this size.
+fn pool(threads: usize) -> &'static Pool {
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(pool) = pools.iter().find(|pool| pool.threads() == threads) {
+    if let Some(pool) = pools.iter().find(|pool| pool.crews.threads() == threads) {
         return pool;
     }
-    let pool: &'static Crews = Box::leak(Box::new(Crews::new("thalweg-cpu", threads, true)));
+    let pool: &'static Pool = Box::leak(Box::new(Pool {
+        crews: Crews::new("thalweg-cpu", threads, true),
+        team: Team::new("thalweg-helper", threads - 1),
+    }));
     pools.push(pool);
     pool
 }
@@ -45,11 +56,11 @@ impl Hands {
     pub(super) fn new(threads: usize) -> Self {
         let copiers = Workers::near(None);
         copiers.employ(threads.min(COPY_THREADS));
-        Self { crews: pool(threads), copiers }
+        Self { pool: pool(threads), copiers }
     }
 
     pub(super) fn threads(&self) -> usize {
-        self.crews.threads()
+        self.pool.crews.threads()
     }
 
     /// Whether work of so many bytes is for several threads.
@@ -85,7 +96,7 @@ impl Hands {
                 };
                 self.each(bytes.div_ceil(piece), self.is_large(bytes), fill, tag)
             }
-            Action::Body { body, is_small } => self.call(body, is_small, tag),
+            Action::Body { body, code } => self.call(body, code, tag),
             Action::Host(job) => {
                 // A job may block for long, and does not take the threads of bodies.
                 AT_ONCE.run(job).unwrap_or_else(drop_payload);
@@ -124,11 +135,16 @@ impl Hands {
             (0..count).for_each(work);
             return Ok(());
         }
-        self.call(Box::new(move || (0..count).into_par_iter().for_each(work)), false, tag)
+        self.call(Box::new(move || (0..count).into_par_iter().for_each(work)), Code::Any, tag)
     }
 
-    fn call(&self, body: HostBody, is_small: bool, tag: Tag) -> DriverResult<()> {
-        let outcome = if is_small { crews::run_here(|| alone(body)) } else { self.crews.run(body) };
+    fn call(&self, body: HostBody, code: Code, tag: Tag) -> DriverResult<()> {
+        let Pool { crews, team } = self.pool;
+        let outcome = match code {
+            Code::Any => crews.run(body),
+            Code::InRust => crews.run_here(|| with_hands(in_rust::Hands::Team(team), body)),
+            Code::Small => crews::run_here(|| with_hands(in_rust::Hands::Alone, body)),
+        };
         outcome.map_err(|payload| fault::of_panic(tag, payload))
     }
 }

@@ -41,7 +41,7 @@ impl Cpu {
             // One processor takes any number of blocks.
             multiprocessors: 1,
             priorities: like.priorities,
-            cache: 0,
+            cache: machine::cache(),
             max_shared: like.max_shared,
             cooperative: true,
         };

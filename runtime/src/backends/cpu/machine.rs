@@ -15,6 +15,24 @@ fn named(info: &str) -> Option<String> {
     names.find(|name| !name.is_empty()).map(str::to_owned)
 }
 
+/// The largest cache of a core, in bytes, which it may share with others; 0 if the system does not tell.
+pub(super) fn cache() -> u64 {
+    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").into_iter().flatten().flatten();
+    let sizes = caches.filter_map(|cache| size(&fs::read_to_string(cache.path().join("size")).ok()?));
+    sizes.max().unwrap_or(0)
+}
+
+/// A size as the system writes it, `32768K`, in bytes.
+fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let unit = match text.chars().last()? {
+        'K' => 1 << 10,
+        'M' => 1 << 20,
+        _ => 1,
+    };
+    text.trim_end_matches(['K', 'M']).parse::<u64>().ok()?.checked_mul(unit)
+}
+
 /// Bytes of memory that the process may have, if nobody else has any.
 pub(super) fn memory() -> u64 {
     let all = meminfo("MemTotal").unwrap_or(u64::MAX);
@@ -77,6 +95,10 @@ mod tests {
         let memory = "MemTotal:       16384 kB\nMemFree: 5 kB\nMemAvailable:    1024 kB\n";
         assert_eq!(in_meminfo(memory, "MemAvailable"), Some(1 << 20));
         assert_eq!(in_meminfo(memory, "Mem"), None);
+        assert_eq!(
+            ["32768K\n", "2M", "512", "", "K"].map(size),
+            [Some(32 << 20), Some(2 << 20), Some(512), None, None]
+        );
         assert_eq!(of_files("anon 5\ninactive_file 4096\nactive_file 1\n"), 4096);
     }
 

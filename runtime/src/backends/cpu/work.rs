@@ -36,14 +36,23 @@ pub(super) enum Action {
         pattern: Vec<u8>,
         bytes: usize,
     },
-    /// `is_small`: it waits for nothing, uses one thread, and is over so soon that the thread that waits for
-    /// it had better run it.
     Body {
         body: HostBody,
-        is_small: bool,
+        code: Code,
     },
     Host(HostJob),
     Signal(HostJob),
+}
+
+/// What a host body does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Code {
+    /// Anything: it may use rayon, or block.
+    Any,
+    /// It runs a kernel in Rust, which does neither.
+    InRust,
+    /// The same, and is over so soon that waking another thread would take longer.
+    Small,
 }
 
 /// A copy of rows between addresses. Sizes are in bytes.
@@ -113,7 +122,7 @@ pub(super) fn planned(
         Command::Launch(launch) => {
             let body = launch.body().or_else(|| bodies.next());
             let body = body.ok_or_else(|| fault::invalid_value(call, "the launch has no host body"))?;
-            (accessed(launch.accesses, None), Action::Body { body, is_small: is_small(launch) })
+            (accessed(launch.accesses, None), Action::Body { body, code: code(launch) })
         }
         Command::Host { job, accesses } => (accessed(accesses, Some(Place::Pinned)), Action::Host(job)),
         Command::Signal(signal) => (Spans::default(), Action::Signal(signal)),
@@ -172,11 +181,12 @@ pub(super) const IN_RUST: u64 = 1;
 const FEW_THREADS: u64 = 4096;
 const FEW_BYTES: usize = 256 << 10;
 
-/// Whether a launch is small. The body of a kernel that is not in Rust is any code: it may use rayon, or
-/// block.
-fn is_small(launch: &RawLaunch<'_>) -> bool {
+/// What the host body of a launch does.
+fn code(launch: &RawLaunch<'_>) -> Code {
+    if launch.function.handle & IN_RUST == 0 {
+        return Code::Any;
+    }
     let threads = volume(launch.grid).saturating_mul(volume(launch.block));
-    launch.function.handle & IN_RUST != 0
-        && threads <= FEW_THREADS
-        && launch.accesses.iter().map(|access| access.bytes).sum::<usize>() <= FEW_BYTES
+    let bytes = launch.accesses.iter().map(|access| access.bytes).sum::<usize>();
+    if threads <= FEW_THREADS && bytes <= FEW_BYTES { Code::Small } else { Code::InRust }
 }

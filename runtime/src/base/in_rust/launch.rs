@@ -2,12 +2,15 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::fault::{self, KernelFault};
 use super::native::Index;
 use super::replay;
+use crate::base::team::Team;
 use crate::base::threads::Grid;
 
 /// The threads that one task runs, one after another: enough that starting the task costs little.
@@ -35,21 +38,31 @@ pub(super) fn axes(grid: Grid) -> [usize; 3] {
     [2, 1, 0].map(|axis| grid.grid_dim[axis] as usize * grid.block_dim[axis] as usize)
 }
 
-thread_local! {
-    /// Whether the launches of this thread have this thread alone.
-    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
+/// The threads of the host that run a launch.
+#[derive(Clone, Copy)]
+pub(crate) enum Hands {
+    /// The pool of rayon that the calling thread belongs to.
+    Pool,
+    /// The calling thread, and those of a team that are free.
+    Team(&'static Team),
+    /// The calling thread: for launches that are so small that waking another would take longer.
+    Alone,
 }
 
-/// Calls `work`, whose launches have the calling thread alone: for launches that are so small that waking
-/// another thread would take longer.
-pub(crate) fn alone<R>(work: impl FnOnce() -> R) -> R {
-    struct Before(bool);
+thread_local! {
+    /// Who runs the launches of this thread.
+    static HANDS: Cell<Hands> = const { Cell::new(Hands::Pool) };
+}
+
+/// Calls `work`, whose launches are run by these threads.
+pub(crate) fn with_hands<R>(hands: Hands, work: impl FnOnce() -> R) -> R {
+    struct Before(Hands);
     impl Drop for Before {
         fn drop(&mut self) {
-            IS_ALONE.set(self.0);
+            HANDS.set(self.0);
         }
     }
-    let _before = Before(IS_ALONE.replace(true));
+    let _before = Before(HANDS.replace(hands));
     work()
 }
 
@@ -60,12 +73,42 @@ pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFau
         (Some(search), _) => search.first(tasks, run),
         // Starting a single task on another thread would cost more than it gives.
         (None, 1) => run(0).err(),
-        (None, _) if IS_ALONE.get() => (0..tasks).find_map(|task| run(task).err()),
-        (None, _) => (0..tasks).into_par_iter().find_map_first(|task| run(task).err()),
+        (None, _) => match HANDS.get() {
+            Hands::Alone => (0..tasks).find_map(|task| run(task).err()),
+            Hands::Pool => (0..tasks).into_par_iter().find_map_first(|task| run(task).err()),
+            Hands::Team(team) => by_team(team, tasks, run),
+        },
     };
     if let Some(fault) = fault {
         fault.resume();
     }
+}
+
+/// Runs the tasks, which threads take in order. The result is the fault of the first that fails: those before
+/// it have been taken already, and are run to their end.
+fn by_team(
+    team: &Team,
+    tasks: usize,
+    run: impl Fn(usize) -> Result<(), KernelFault> + Sync,
+) -> Option<KernelFault> {
+    let (next, end) = (AtomicUsize::new(0), AtomicUsize::new(tasks));
+    let first = Mutex::new(None::<(usize, KernelFault)>);
+    team.run(tasks - 1, &|| {
+        loop {
+            let task = next.fetch_add(1, Ordering::Relaxed);
+            if task >= end.load(Ordering::Relaxed) {
+                break;
+            }
+            if let Err(fault) = run(task) {
+                end.fetch_min(task, Ordering::Relaxed);
+                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                if first.as_ref().is_none_or(|(earlier, _)| task < *earlier) {
+                    *first = Some((task, fault));
+                }
+            }
+        }
+    });
+    first.into_inner().unwrap_or_else(PoisonError::into_inner).map(|(_, fault)| fault)
 }
 
 /// Calls a kernel for some of the indices of a grid, which are numbered along x first. The loops are such that
@@ -155,10 +198,14 @@ fn ends<const D: usize>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::panic::AssertUnwindSafe;
 
     use super::super::native::Own;
     use super::*;
+
+    static TEAM: Team = Team::new("thalweg-test", 2);
+
+    const ALL_HANDS: [Hands; 3] = [Hands::Pool, Hands::Team(&TEAM), Hands::Alone];
 
     #[test]
     fn each_index_has_its_own_element() {
@@ -186,26 +233,32 @@ mod tests {
         let grid = Grid { grid_dim: [5, 3, 2], block_dim: [211, 2, 3], shared: 0 };
         let [z, y, x] = [6, 6, 1055];
         assert!(z * y * x > 4 * TASK);
-        let seen: Vec<AtomicUsize> = (0..z * y * x).map(|_| AtomicUsize::new(0)).collect();
-        indices::<3, _>(grid, || {
-            let seen = &seen;
-            // Lines that have a part between their ends, and such a part that goes to the end.
-            (1050, move |index| {
-                let [z, y, x] = index.get();
-                seen[(z * 6 + y) * 1055 + x].fetch_add(1, Ordering::Relaxed);
-            })
-        });
-        assert!(seen.iter().all(|times| times.load(Ordering::Relaxed) == 1));
+        for hands in ALL_HANDS {
+            let seen: Vec<AtomicUsize> = (0..z * y * x).map(|_| AtomicUsize::new(0)).collect();
+            let launch = || {
+                indices::<3, _>(grid, || {
+                    let seen = &seen;
+                    // Lines that have a part between their ends, and such a part that goes to the end.
+                    (1050, move |index| {
+                        let [z, y, x] = index.get();
+                        seen[(z * 6 + y) * 1055 + x].fetch_add(1, Ordering::Relaxed);
+                    })
+                });
+            };
+            with_hands(hands, launch);
+            assert!(seen.iter().all(|times| times.load(Ordering::Relaxed) == 1));
+        }
     }
 
     #[test]
     fn the_first_fault_in_order_is_told() {
         let grid = Grid { grid_dim: [1024, 1, 1], block_dim: [256, 1, 1], shared: 0 };
         // Among those between the ends of a line, at the last of them, and beyond.
-        for within in [usize::MAX, 100_002, 100_001, 100_000, 0].into_iter().cycle().take(20) {
-            let outcome = std::panic::catch_unwind(|| {
-                indices::<1, _>(grid, || (within, |index| assert!(index.get() < 100_000)));
-            });
+        let cases =
+            [usize::MAX, 100_002, 100_001, 100_000, 0].map(|within| ALL_HANDS.map(|hands| (within, hands)));
+        for (within, hands) in cases.into_iter().flatten().cycle().take(60) {
+            let launch = || indices::<1, _>(grid, || (within, |index| assert!(index.get() < 100_000)));
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| with_hands(hands, launch)));
             let payload = outcome.expect_err("it panicked");
             let fault = payload.downcast_ref::<KernelFault>().expect("a kernel's fault");
             assert!(

@@ -105,7 +105,8 @@ impl Plan {
             writeln!(out, "\nLeft out on a CPU, where a buffer can be the argument itself:")?;
         }
         for (operation, buffer, host) in left_out {
-            writeln!(out, "    {}: {buffer} is {host}", self.name_of_one(operation))?;
+            let but = if host.halo { ", but for the chunks at the ends" } else { "" };
+            writeln!(out, "    {}: {buffer} is {}{but}", self.name_of_one(operation), host.name)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! left out. That is so where nothing can see the difference: the rules below look at every operation of the
 //! plan, so that the answer is as constant as the plan is.
 
-use super::{BufferKind, Memory, OperationKind, OperationPlan, Plan};
+use super::{BufferKind, HostPlan, Memory, OperationKind, OperationPlan, Plan};
 
 /// A copy between an argument and a buffer, by its index among the operations.
 #[derive(Clone, Copy)]
@@ -18,7 +18,8 @@ impl Plan {
     /// The argument that a ring's buffer can be, as an index into [`hosts`](Self::hosts); `None` if it needs
     /// memory of its own.
     ///
-    /// - An argument of which a chunk sees items beside its own has edges that are made, and is copied.
+    /// - An argument of which a chunk sees items beside its own can be the buffer in chunks that see no item
+    ///   beyond the first or the last one. Those are made, in memory of the buffer's own.
     /// - A copy of an `input` can be the input, if nothing else writes the buffer.
     /// - A buffer that is copied to an `output` can be the output, if it is the only one, in every chunk, and
     ///   nothing writes the buffer after that copy.
@@ -28,20 +29,19 @@ impl Plan {
         if self.buffers.get(buffer)?.kind != BufferKind::Ring {
             return None;
         }
-        let host = match self.copies_to(buffer)[..] {
+        match self.copies_to(buffer)[..] {
             [up] if self.is_only_read(up.host) => {
                 self.writers(buffer).all(|index| index == up.index).then_some(up.host)
             }
             [up] => self.is_changed_in_place(buffer, up).then_some(up.host),
             [] => self.is_written_in_place(buffer),
             _ => None,
-        };
-        host.filter(|&host| !self.hosts[host].halo)
+        }
     }
 
-    /// The buffers that can be an argument, in the order of their copies: the copy that is then left out, and
-    /// both names.
-    pub(super) fn left_out(&self) -> impl Iterator<Item = (usize, &'static str, &'static str)> {
+    /// The buffers that can be an argument, in the order of their copies: the copy that is then left out, the
+    /// buffer's name, and the argument.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = (usize, &'static str, &HostPlan)> {
         self.operations.iter().enumerate().filter_map(|(index, operation)| {
             let (OperationKind::Upload { host, buffer } | OperationKind::Download { host, buffer }) =
                 operation.kind
@@ -49,7 +49,7 @@ impl Plan {
                 return None;
             };
             let is_same = self.argument_of(buffer) == Some(host);
-            is_same.then(|| (index, self.buffers[buffer].name, self.hosts[host].name))
+            is_same.then(|| (index, self.buffers[buffer].name, &self.hosts[host]))
         })
     }
 

@@ -96,7 +96,7 @@ impl Arguments<'_> {
     /// shared.
     pub(crate) fn holds_on_host(&self, access: &Access) -> bool {
         self.buffers.iter().any(|buffer| match buffer.place {
-            BufferPlace::Host(host, start, bytes) => {
+            BufferPlace::Host(host, start, bytes) | BufferPlace::HostWithin(host, start, bytes) => {
                 access.is_within(start, bytes) && (self.hosts[host].source.writable || !access.write)
             }
             BufferPlace::SharedHost(start, _) => access.is_within(start, buffer.bytes(0)) && !access.write,

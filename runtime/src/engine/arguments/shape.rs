@@ -119,6 +119,8 @@ pub(crate) enum BufferPlace {
     /// The host argument of this index, on a device that shares the host's memory: its start and its length in
     /// bytes. The plan's copies between the two are left out.
     Host(usize, DevicePtr, usize),
+    /// As `Host`, except in chunks that see items beyond the first or the last one: these are made in the ring.
+    HostWithin(usize, DevicePtr, usize),
     /// Once for the run, as an argument in the host's memory, which such a device reads there: its start and its
     /// length in elements.
     SharedHost(DevicePtr, usize),
@@ -160,7 +162,10 @@ impl BufferShape {
 
     /// Whether it is memory of the caller's on the host.
     pub(crate) fn is_on_host(self) -> bool {
-        matches!(self.place, BufferPlace::Host(..) | BufferPlace::SharedHost(..))
+        matches!(
+            self.place,
+            BufferPlace::Host(..) | BufferPlace::HostWithin(..) | BufferPlace::SharedHost(..)
+        )
     }
 
     pub(crate) fn is_shared(self) -> bool {

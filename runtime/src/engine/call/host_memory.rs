@@ -15,7 +15,8 @@ impl Call<'_, '_> {
             return;
         }
         for (index, buffer) in self.arguments.buffers.iter_mut().enumerate() {
-            if let Some(host) = self.pipeline.plan.argument_of(index) {
+            let host = self.pipeline.plan.argument_of(index);
+            if let Some(host) = host.filter(|&host| !self.pipeline.plan.hosts[host].halo) {
                 buffer.place = BufferPlace::Host(host, DevicePtr(0), 0);
             }
         }
@@ -43,7 +44,8 @@ impl Call<'_, '_> {
             if is_same(*shape, buffer.shape)
                 && let Some(start) = lend(&source.memory, bytes)
             {
-                buffer.place = BufferPlace::Host(host, start, bytes);
+                let place = if shape.halo > 0 { BufferPlace::HostWithin } else { BufferPlace::Host };
+                buffer.place = place(host, start, bytes);
             }
         }
         for Shared { buffer, data, bytes, init } in shared {
@@ -67,6 +69,6 @@ fn start(memory: &HostMemory) -> Option<*mut u8> {
 
 /// Whether each chunk has the same part of both.
 fn is_same(host: Shape, buffer: Shape) -> bool {
-    (host.element, host.per_item, host.per_chunk) == (buffer.element, buffer.per_item, buffer.per_chunk)
-        && (host.halo, buffer.halo) == (0, 0)
+    let parts = |shape: Shape| (shape.element, shape.per_item, shape.per_chunk, shape.halo);
+    parts(host) == parts(buffer)
 }

@@ -3,6 +3,7 @@
 use crate::base::model::DeviceModel;
 use crate::base::plan::{BufferKind, BufferPlan, OperationKind, OperationPlan, Plan};
 use crate::base::report::Report;
+use crate::device::Device;
 
 /// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
 pub(crate) const HARDWARE_QUEUES: usize = 8;
@@ -41,6 +42,16 @@ pub(crate) fn staged_depth(plan: &Plan, depth: usize, slot_bytes: usize, to_devi
     let per_slot = plan.streams.iter().filter(|stream| stream.is_per_slot(false)).count();
     let queues = HARDWARE_QUEUES.saturating_sub(plan.streams.len() - per_slot);
     slots.min(queues.checked_div(per_slot).unwrap_or(usize::MAX)).max(depth)
+}
+
+/// The caches of a CPU that does not tell theirs, in bytes.
+const USUAL_CACHE: usize = 16 << 20;
+
+/// The bytes that a chunk may have on a CPU, in all buffers together, so that an operation finds in the caches
+/// what the one before it has left there. The other half is for what the threads use besides.
+pub(crate) fn cached(device: &Device) -> usize {
+    let cache = usize::try_from(device.driver().info().cache).unwrap_or(usize::MAX);
+    if cache == 0 { USUAL_CACHE / 2 } else { cache / 2 }
 }
 
 /// The facts that determine the choice of a chunk.

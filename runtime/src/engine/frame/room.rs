@@ -1,7 +1,7 @@
 //! The room that a call needs: the items in a chunk, and the ring.
 
 use crate::base::error::{Detail, Error, Result};
-use crate::base::plan::{OperationKind, OperationPlan};
+use crate::base::plan::{AccessPlan, Memory, OperationKind, OperationPlan};
 use crate::engine::arguments::shape::{BufferPlace, BufferShape};
 use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 use crate::engine::call::Call;
@@ -86,6 +86,9 @@ impl Call<'_, '_> {
         if total <= NOT_WORTH_ASKING {
             return Ok(Chunking::even(items, chunk));
         }
+        if self.pipeline.device.is_cpu() {
+            return Ok(self.chunking_for_caches(items, chunk));
+        }
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
         let costs = Costs::new(
             plan,
@@ -110,6 +113,40 @@ impl Call<'_, '_> {
         })
     }
 
+    // Note 68: on a CPU, a chunk is as large as the caches let it be.
+    /// The chunks of a run on a CPU, where nothing overlaps: as large as `chunk`, if operations do not pass on
+    /// data in the caches.
+    fn chunking_for_caches(&self, items: usize, chunk: usize) -> Chunking {
+        let Pipeline { device, plan, .. } = &*self.pipeline;
+        let buffers = &self.arguments.buffers;
+        let by_item = buffers.iter().filter(|buffer| !buffer.is_shared() && !buffer.shape.per_chunk);
+        let item = by_item.fold(0, |sum: usize, buffer| sum.saturating_add(buffer.shape.bytes()));
+        let has_items = |operation: &&OperationPlan| {
+            let is_by_item = |access: &AccessPlan| match access.memory {
+                Memory::Buffer(buffer) => !buffers[buffer].is_shared() && !buffers[buffer].shape.per_chunk,
+                Memory::Host(_) => false,
+            };
+            let is_left_out = match operation.kind {
+                OperationKind::Upload { host, buffer } | OperationKind::Download { host, buffer } => {
+                    self.arguments.is_same(host, buffer) || is_within(buffers[buffer].place)
+                }
+                _ => false,
+            };
+            !is_left_out && operation.accesses.iter().any(is_by_item)
+        };
+        let most = match plan.operations.iter().filter(has_items).count() {
+            0 | 1 => usize::MAX,
+            _ => costs::cached(device),
+        };
+        let chunk = chunk.min(most / item.max(1)).max(1);
+        if buffers.iter().any(|buffer| is_within(buffer.place)) {
+            // The chunks at both ends are copied, and so had better be small.
+            Chunking::ramped(items, chunk)
+        } else {
+            Chunking::equal(items, chunk)
+        }
+    }
+
     /// The host arguments, with their numbers, that are no buffer themselves.
     fn copied(&self) -> impl Iterator<Item = (usize, &HostArgument<'_>)> {
         let buffers = &self.arguments.buffers;
@@ -132,7 +169,9 @@ impl Call<'_, '_> {
 
     /// Bytes in the ring for an item of one chunk, in all buffers together.
     fn bytes_in_ring(&self) -> usize {
-        let ring = self.arguments.buffers.iter().filter(|buffer| matches!(buffer.place, BufferPlace::Ring));
+        let is_in_ring =
+            |buffer: &&BufferShape| matches!(buffer.place, BufferPlace::Ring) || is_within(buffer.place);
+        let ring = self.arguments.buffers.iter().filter(is_in_ring);
         let by_item = ring.filter(|buffer| !buffer.shape.per_chunk);
         by_item.fold(0, |sum: usize, buffer| sum.saturating_add(buffer.shape.bytes()))
     }
@@ -158,7 +197,7 @@ impl Call<'_, '_> {
             let shape = buffer.shape;
             match buffer.place {
                 BufferPlace::Shared(_) => fixed = fixed.saturating_add(buffer.bytes(0)).saturating_add(ALIGN),
-                BufferPlace::Ring => {
+                BufferPlace::Ring | BufferPlace::HostWithin(..) => {
                     // The bytes for a chunk without items; and each slot is rounded up by less than the
                     // alignment.
                     let slot = shape.items(0).saturating_mul(shape.bytes()).saturating_add(ALIGN);
@@ -317,6 +356,11 @@ impl Call<'_, '_> {
     }
 }
 
+/// Whether the buffer is an argument in all chunks but those at the ends.
+fn is_within(place: BufferPlace) -> bool {
+    matches!(place, BufferPlace::HostWithin(..))
+}
+
 /// Whether the CPU copies the data in addition to the device.
 fn is_pageable(host: &HostArgument<'_>) -> bool {
     matches!(host.source.memory, HostMemory::Pageable(_) | HostMemory::Streamed)
@@ -327,7 +371,9 @@ fn is_pageable(host: &HostArgument<'_>) -> bool {
 fn room(buffer: &BufferShape, chunk: usize, slots: usize, shared: bool) -> Option<(usize, usize)> {
     match buffer.place {
         // A run without chunks needs no slots.
-        BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
+        BufferPlace::Ring | BufferPlace::HostRing | BufferPlace::HostWithin(..) => {
+            (slots > 0).then(|| (buffer.bytes(chunk), slots))
+        }
         BufferPlace::Shared(_) => shared.then(|| (buffer.bytes(chunk), 1)),
         BufferPlace::InPlace(..)
         | BufferPlace::SharedInPlace(..)

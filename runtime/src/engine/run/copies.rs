@@ -22,7 +22,7 @@ impl Operation<'_> {
     /// Copies this chunk of host data to the device, through a staging slot if it is pageable.
     pub fn upload<T: Pod>(&self, from: Host<T>, to: Buffer<T>) -> Result<()> {
         let _seen = self.seen();
-        if self.run.arguments.is_same(from.index, to.index) {
+        if self.is_same(from.index, to.index) {
             return self.leave_out();
         }
         let HostArgument { source, shape } = &self.run.arguments.hosts[from.index];
@@ -106,7 +106,7 @@ impl Operation<'_> {
         if !self.run.arguments.hosts[to.index].source.writable {
             return self.fail(Detail::Skipped);
         }
-        if self.run.arguments.is_same(to.index, from.index) {
+        if self.is_same(to.index, from.index) {
             self.leave_out()?;
             let Taken { staging, totals, .. } = self.run.taken;
             let (mut staging, mut totals) = (staging.borrow_mut(), totals.borrow_mut());

@@ -17,6 +17,7 @@ use crate::driver::{Access, Bodies, Command, DevicePtr, DriverResult, RawStream,
 use crate::engine::arguments::Arguments;
 use crate::engine::arguments::handles::{AnyBuffer, Buffer};
 use crate::engine::arguments::shape::{BufferPlace, Shape};
+use crate::engine::chunks::window::Window;
 use crate::engine::explain::explain;
 use crate::engine::place::place_of;
 use crate::engine::run::resources::Resources;
@@ -147,6 +148,7 @@ impl<'r> Operation<'r> {
                 | BufferPlace::Shared(_)
                 | BufferPlace::SharedInPlace(..)
                 | BufferPlace::Host(..)
+                | BufferPlace::HostWithin(..)
                 | BufferPlace::SharedHost(..) => None,
             };
             part.is_some_and(|(ptr, bytes)| access.is_within(ptr, bytes))
@@ -269,6 +271,26 @@ impl<'r> Operation<'r> {
         shape.range(self.chunk)
     }
 
+    /// The offset of what this chunk sees of a host argument, in bytes; `None` if it sees items beyond the first
+    /// or the last one.
+    fn seen_within(&self, shape: Shape) -> Option<usize> {
+        let window = Window::new(self.chunk, self.run.items(), shape);
+        let (before, _, after) = window.bytes();
+        (before + after == 0).then(|| window.first_byte())
+    }
+
+    /// Whether this chunk of a host argument is what it has of the buffer, so that nothing is copied between the
+    /// two.
+    pub(crate) fn is_same(&self, host: usize, buffer: usize) -> bool {
+        match self.run.arguments.buffers[buffer].place {
+            BufferPlace::Host(same, ..) => same == host,
+            BufferPlace::HostWithin(same, ..) => {
+                same == host && self.seen_within(self.run.arguments.hosts[host].shape).is_some()
+            }
+            _ => false,
+        }
+    }
+
     /// This chunk's slot of a buffer: its address and its size in bytes.
     #[inline(always)]
     fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
@@ -283,6 +305,10 @@ impl<'r> Operation<'r> {
                 let (start, _) = self.host_range(shape.shape);
                 all.checked_sub(start).map(|room| (ptr.offset(start), room))
             }
+            BufferPlace::HostWithin(_, ptr, all) => match self.seen_within(shape.shape) {
+                Some(start) => all.checked_sub(start).map(|room| (ptr.offset(start), room)),
+                None => self.run.resources.ring.slot(buffer, self.slot),
+            },
         }
     }
 
