@@ -18,7 +18,7 @@ use crate::base::fork;
 use crate::driver::Driver;
 
 impl Device {
-    /// The first CUDA GPU, or the simulated device if there is no CUDA driver or no GPU.
+    /// The first CUDA GPU, or the [CPU](Self::cpu) if there is no CUDA driver or no GPU.
     ///
     /// The environment variable `THALWEG_DEVICE` overrides this choice: `cpu`, `sim`, `cuda` for the first
     /// GPU, or `cuda:N` for GPU `N`. The value `auto` and an empty value count as not set, and spaces around
@@ -29,7 +29,7 @@ impl Device {
     ///
     /// let device = Device::open()?;
     /// println!("{device}");
-    /// assert_eq!(device.is_simulated(), device.name().starts_with("simulated"));
+    /// assert_eq!(device.is_cpu(), device.to_string().starts_with("CPU: "));
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     ///
@@ -63,9 +63,9 @@ impl Device {
         }
     }
 
-    /// The first GPU, or the simulated device if there is none.
+    /// The first GPU, or the CPU if there is none.
     fn first() -> Result<Self> {
-        if gpus()? == 0 { Ok(Self::simulated(Simulation::default())) } else { Self::cuda(0) }
+        if gpus()? == 0 { Self::cpu() } else { Self::cuda(0) }
     }
 
     /// The CUDA GPU of this index, from 0.

@@ -1,4 +1,4 @@
-//! The simulated device as a fallback, against a plain loop on all cores. Needs no GPU.
+//! The simulated device, against a plain loop on all cores. Needs no GPU.
 
 use std::time::Instant;
 

@@ -46,9 +46,11 @@ fn the_simulated_device_is_asked_for() {
 }
 
 #[test]
-fn the_simulated_device_stands_in_for_a_gpu() {
+fn the_cpu_stands_in_for_a_gpu() {
+    let cpu = format!("opened {}", Device::cpu().unwrap().name());
+    assert_eq!(open(Some(b"cpu")), cpu);
     for value in [None, Some(&b""[..]), Some(b"auto")] {
-        assert_eq!(open(value) == "opened simulated H200", !has_gpu(), "{value:?}");
+        assert_eq!(open(value) == cpu, !has_gpu(), "{value:?}");
     }
 }
 
@@ -65,7 +67,7 @@ fn names_of_no_device_are_refused() {
     assert!(open(Some(b"\xFF")).starts_with("refused `THALWEG_DEVICE=\u{FFFD}` names no device"));
 }
 
-/// `cuda:N` never falls back to the simulated device.
+/// `cuda:N` never falls back to another device.
 #[test]
 fn a_gpu_that_is_not_there() {
     let expected =
