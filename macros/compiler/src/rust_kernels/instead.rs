@@ -68,6 +68,7 @@ pub(super) fn of_macro(name: &str) -> &'static str {
         "println" | "print" | "eprintln" | "eprint" | "dbg" | "write" | "writeln" | "format" => {
             "remove it: all that a kernel gives is in `&mut Own<[T]>` and `&mut Out<[T]>`"
         }
+        "assert" | "panic" | "unreachable" => "write its name alone, which is that of Rust's own macro",
         "assert_eq" | "debug_assert_eq" => "write `assert!(a == b)`",
         "assert_ne" | "debug_assert_ne" => "write `assert!(a != b)`",
         "debug_assert" => "write `assert!`",

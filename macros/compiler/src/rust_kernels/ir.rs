@@ -64,8 +64,8 @@ pub(super) struct Function {
     pub(super) named: Vec<(syn::ExprPath, String)>,
     pub(super) closures: Vec<Closure>,
     pub(super) loops: Vec<Loop>,
-    /// The types of the arrays in shared memory.
-    pub(super) shared: Vec<syn::Type>,
+    /// The arrays in shared memory.
+    pub(super) shared: Vec<SharedArray>,
     /// What combining the values of threads needs of shared memory, beside the arrays: so many of each.
     pub(super) scratch: Vec<(u64, Held)>,
     /// The parameters that have as many elements as one before them, and that one.
@@ -73,6 +73,14 @@ pub(super) struct Function {
     pub(super) unchecked: Unchecked,
     /// Whether it names an order of memory other than `Relaxed`.
     pub(super) is_ordered: bool,
+}
+
+/// An array in shared memory.
+#[derive(Debug)]
+pub(super) struct SharedArray {
+    pub(super) ty: syn::Type,
+    /// The constants and imports of each block around, from the outside in, which its length may name.
+    pub(super) items: Vec<proc_macro2::TokenStream>,
 }
 
 /// What the types do not show to be right, so that `unsafe` stands in the function.

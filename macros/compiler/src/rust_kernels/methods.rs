@@ -9,6 +9,8 @@ use super::types::{Number, Shape, Ty, Types};
 pub(super) enum Method {
     /// A function of numbers in the header, by its name there.
     Number(&'static Signature),
+    /// `a.min(b)`, `a.max(b)` of references to integers.
+    OfReferences(&'static str),
     /// `x.len()`
     Len,
     /// `x.is_empty()`

@@ -137,7 +137,8 @@ fn translated(
     if !errors.is_empty() {
         return Err(Mentioned::default());
     }
-    let Translated { function: mut body, types, suffixes, numbers, assumed, bare, names, mut pins } = lowered;
+    let Translated { function: mut body, types, suffixes, numbers, arrays, assumed, bare, names, mut pins } =
+        lowered;
     proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
     let name = role.in_cpp(&function, instance);
     let texts = [Build::Debug, Build::Release]
@@ -148,7 +149,9 @@ fn translated(
         twin::check_elements(&mut function, &launches::private(arguments.krate.as_ref()));
     }
     let checks = [
-        numbers::checks(arguments, &body, &types, &numbers),
+        numbers::checks(arguments, &body, &types, &numbers, "number"),
+        numbers::checks(arguments, &body, &types, &arrays, "array"),
+        numbers::fields(&body, &types),
         numbers::assumptions(arguments, &assumed),
         numbers::bare(arguments, &bare),
     ];
@@ -268,8 +271,8 @@ fn write_suffixes(function: &mut ItemFn, types: &Types, suffixes: &[Suffix]) {
 
         fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
             // The kernel's own meaning of `assert!`, whatever else has that name.
-            if let Some(name) = call.path.get_ident() {
-                let span = name.span();
+            if let Some(last) = call.path.segments.last() {
+                let (name, span) = (&last.ident, last.ident.span());
                 call.path = parse_quote_spanned!(span=> ::core::#name);
             }
             visit_mut::visit_macro_mut(self, call);

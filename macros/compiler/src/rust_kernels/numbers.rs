@@ -1,14 +1,14 @@
-//! What rustc is asked to check: that values are numbers whose types it alone knows, and that names of
+//! What rustc is asked to check: that values are numbers and arrays whose types it alone knows, and that names of
 //! numbers mean these.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::spanned::Spanned;
-use syn::{Attribute, ExprPath};
+use syn::{Attribute, ExprPath, Member};
 
 use super::attribute::Arguments;
 use super::ir::Function;
-use super::named::{Assumed, Named};
+use super::named::{Assumed, Named, Part};
 use super::parts::type_beside;
 use super::types::{Number, Ty, Types};
 use crate::codegen::launches::private;
@@ -28,18 +28,19 @@ pub(super) fn item(conditions: &[&Attribute], checks: &TokenStream) -> TokenStre
     }
 }
 
-/// The checks of each such type of a function. Without them a struct with an operator of its own would compile
-/// in Rust alone.
+/// The checks of each such type of a function, that it is a `number` or an `array`. Without them a struct with an
+/// operator or an index of its own would compile in Rust alone.
 pub(super) fn checks(
     arguments: &Arguments,
     function: &Function,
     types: &Types,
-    numbers: &[(Ty, Span)],
+    used: &[(Ty, Span)],
+    function_of_checks: &str,
 ) -> TokenStream {
     let private = private(arguments.krate.as_ref());
     let mut known: Vec<&Named> = Vec::new();
     let mut checks = TokenStream::new();
-    for &(ty, span) in numbers {
+    for &(ty, span) in used {
         let Some(named) = types.as_named(ty) else { continue };
         if known.contains(&named) {
             continue;
@@ -52,7 +53,28 @@ pub(super) fn checks(
             [] => quote_spanned!(at=> *of),
             _ => named.read(&quote_spanned!(at=> of)),
         };
-        checks.extend(quote_spanned!(at=> let _ = |of: &#of| #private::number(&#value);));
+        let check = Ident::new(function_of_checks, at);
+        checks.extend(quote_spanned!(at=> let _ = |of: &#of| #private::#check(&#value);));
+    }
+    checks
+}
+
+/// The checks that the fields which a function reads are those of the structs themselves, and not of what such a
+/// struct stands for by a `Deref` of its own.
+pub(super) fn fields(function: &Function, types: &Types) -> TokenStream {
+    let mut known: Vec<(usize, Vec<&Member>)> = Vec::new();
+    let mut checks = TokenStream::new();
+    for named in types.all_named() {
+        let fields = named.parts.iter().map_while(|part| match part {
+            Part::Field(member) => Some(member),
+            _ => None,
+        });
+        let way = (named.item, fields.collect::<Vec<_>>());
+        let Some(last) = way.1.last().filter(|_| !known.contains(&way)) else { continue };
+        let at = last.span().resolved_at(Span::mixed_site());
+        let (of, fields) = (type_beside(&function.named[named.item].0), &way.1);
+        checks.extend(quote_spanned!(at=> let _ = ::core::mem::offset_of!(#of, #(#fields).*);));
+        known.push(way);
     }
     checks
 }

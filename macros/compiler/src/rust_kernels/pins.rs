@@ -3,10 +3,10 @@
 //! A name may stand for one function and for the type beside another one, and a trait of the user's may add
 //! methods that come before those of slices and numbers. Where C++ knows what is meant, rustc is told.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, Macro};
+use syn::{Expr, Macro, parse_quote_spanned};
 
 use super::device::path_by_type;
 use super::types::Number;
@@ -28,8 +28,14 @@ enum Means {
     OfNumber(Number),
     /// A method of a slice, and not of the array.
     OfSlice,
+    /// A method of the type behind the reference, and not of the reference or of the value: `(&*y).len()`.
+    OfReferred,
+    /// The same of a value: `(&option).is_some()`.
+    OfValue,
     /// A `clone` of what lies behind so many references, which is a copy.
     Copy(usize),
+    /// A `cloned`, which copies.
+    Copied,
     /// A macro, whose arguments were read apart.
     Arguments(TokenStream),
 }
@@ -51,6 +57,19 @@ impl Pins {
 
     pub(super) fn of_slice(&mut self, call: &syn::ExprMethodCall) {
         self.add(call, Means::OfSlice);
+    }
+
+    pub(super) fn of_referred(&mut self, call: &syn::ExprMethodCall) {
+        self.add(call, Means::OfReferred);
+    }
+
+    pub(super) fn of_value(&mut self, call: &syn::ExprMethodCall) {
+        self.add(call, Means::OfValue);
+    }
+
+    /// The `cloned` of an option.
+    pub(super) fn copied(&mut self, call: &syn::ExprMethodCall) {
+        self.add(call, Means::Copied);
     }
 
     pub(super) fn copy(&mut self, call: &syn::ExprMethodCall, references: usize) {
@@ -104,6 +123,15 @@ impl VisitMut for Pins {
                     let receiver = &call.receiver;
                     *call.receiver = syn::parse_quote!(#receiver[..]);
                 }
+                Some(Means::OfReferred) => {
+                    let receiver = &call.receiver;
+                    *call.receiver = parse_quote_spanned!(Span::mixed_site()=> (&*#receiver));
+                }
+                Some(Means::OfValue) => {
+                    let receiver = &call.receiver;
+                    *call.receiver = parse_quote_spanned!(Span::mixed_site()=> (&#receiver));
+                }
+                Some(Means::Copied) => call.method = Ident::new("copied", call.method.span()),
                 Some(&Means::Copy(references)) => {
                     let value = &call.receiver;
                     let stars = (0..references).map(|_| quote!(*));

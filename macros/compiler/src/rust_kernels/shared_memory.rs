@@ -3,11 +3,10 @@
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
-use syn::visit::Visit;
-use syn::{ItemConst, ItemFn, ItemUse, Type};
+use syn::{ItemFn, Type};
 
 use super::atomics;
-use super::ir::Function;
+use super::ir::{Function, SharedArray};
 use super::named::{self, Held};
 use super::parts::{conditions, type_beside};
 use super::written::{Alone, ReadsTypes};
@@ -32,28 +31,33 @@ pub(super) fn fits(item: &ItemFn, body: &Function, kernel: &str, private: &Token
         quote_spanned!(at=> #values * #bytes)
     });
     let scratch: Vec<_> = scratch.collect();
-    // Lengths may be constants of the body.
-    let mut found = Constants::default();
-    found.visit_block(&item.block);
-    let (Constants { constants, imports }, conditions) = (found, conditions(item));
+    let conditions = conditions(item);
     let what = if scratch.is_empty() { "shared arrays" } else { "shared arrays, reductions and scans" };
     let said = format!("the {what} of kernel `{kernel}` need more than the 48 KiB of a block");
+    let sizes = arrays.iter().map(|array| {
+        let ty = &array.ty;
+        within(array, quote_spanned!(at=> ::core::mem::size_of::<#ty>().next_multiple_of(16)))
+    });
     // Under a name of its own, a type may be an array, which has axes that the macro cannot see.
-    let named = arrays.iter().map(element).filter(|element| !is_evident(element));
-    quote_spanned! {first.span().resolved_at(Span::mixed_site())=>
+    let named = arrays.iter().filter(|array| !is_evident(element(&array.ty))).map(|array| {
+        let of = element(&array.ty);
+        within(array, quote_spanned!(at=> #private::sealed::shared_element::<#of>()))
+    });
+    quote_spanned! {first.ty.span().resolved_at(Span::mixed_site())=>
         #(#conditions)*
         #[allow(dead_code, unused_imports, clippy::all, reason = "it is a copy, of which not everything is a length")]
         const _: () = {
-            #(#imports)*
-            #(#constants)*
             // Each begins at a multiple of 16 bytes.
-            ::core::assert!(
-                0 #(+ ::core::mem::size_of::<#arrays>().next_multiple_of(16))* #(+ #scratch)* <= 48 << 10,
-                #said
-            );
-            #(#private::sealed::shared_element::<#named>();)*
+            ::core::assert!(0 #(+ #sizes)* #(+ #scratch)* <= 48 << 10, #said);
+            #(#named;)*
         };
     }
+}
+
+/// An expression of an array's type, among the constants and imports that the type may name.
+fn within(array: &SharedArray, of: TokenStream) -> TokenStream {
+    let items = array.items.iter().rev().filter(|items| !items.is_empty());
+    items.fold(of, |of, items| quote_spanned!(Span::mixed_site()=> { #items #of }))
 }
 
 /// The type of the elements, along one axis or two.
@@ -73,25 +77,5 @@ fn is_evident(element: &Type) -> bool {
             .type_of(element)
             .is_some_and(|_| !named::is_name(path) || atomics::is_made_of(element)),
         _ => true,
-    }
-}
-
-/// The constants of a body, and what it imports. Of two constants of one name, in different blocks, the first
-/// counts.
-#[derive(Default)]
-struct Constants<'a> {
-    constants: Vec<&'a ItemConst>,
-    imports: Vec<&'a ItemUse>,
-}
-
-impl<'a> Visit<'a> for Constants<'a> {
-    fn visit_item_const(&mut self, item: &'a ItemConst) {
-        if self.constants.iter().all(|known| known.ident != item.ident) {
-            self.constants.push(item);
-        }
-    }
-
-    fn visit_item_use(&mut self, item: &'a ItemUse) {
-        self.imports.push(item);
     }
 }

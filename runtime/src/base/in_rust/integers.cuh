@@ -148,6 +148,10 @@ template <class T> TW_FN Integer<T> clamp(T x, T least, T greatest, u32 line) {
     return x < least ? least : greatest < x ? greatest : x;
 }
 
+/// `a.min(b)` and `a.max(b)` of references.
+template <class T> TW_FN const T* lesser(const T* a, const T* b) { return *b < *a ? b : a; }
+template <class T> TW_FN const T* greater(const T* a, const T* b) { return *a < *b ? b : a; }
+
 template <class T> TW_FN Signed<T> wrapping_abs(T x) { return negative(x) ? wrapping_neg(x) : x; }
 template <class T> TW_FN Signed<T> abs(T x) { return wrapping_abs(x); }
 template <class T> TW_FN Signed<T> abs(T x, u32 line) {

@@ -46,6 +46,6 @@ pub use source::{
     Callee, Define, DeviceFunction, ForOneType, ForTypes, Orders, RustSource, RustText, for_one_type,
 };
 pub use tiles::{Elements, Fill, OwnRow, OwnTile, Part, Row, Rows, Tile, Tiles};
-pub use types::{KernelNumber, KernelType, RustType, StructLayout, number, size_of_part};
+pub use types::{KernelArray, KernelNumber, KernelType, RustType, StructLayout, array, number, size_of_part};
 pub use unchecked::Unchecked;
 pub use watched::{Watched, watched_blocks, watched_indices};

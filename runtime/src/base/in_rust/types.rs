@@ -86,6 +86,21 @@ pub trait KernelNumber: Copy {}
 #[doc(hidden)]
 pub const fn number<T: KernelNumber>(_: &T) {}
 
+/// An array: what has indices and elements in a kernel.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a kernel has indices and elements of arrays and slices alone, and `{Self}` is neither",
+    label = "expected an array",
+    note = "write what it does as a function with `#[device]`, outside of any `impl`"
+)]
+pub trait KernelArray {}
+
+impl<T, const N: usize> KernelArray for [T; N] {}
+
+/// Its call makes rustc check that a value is an array.
+#[doc(hidden)]
+pub const fn array<T: KernelArray>(_: &T) {}
+
 /// The bytes of a part of a struct, which a closure names.
 #[doc(hidden)]
 pub const fn size_of_part<T, U>(_: &impl Fn(&T) -> U) -> usize {

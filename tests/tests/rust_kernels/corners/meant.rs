@@ -176,3 +176,138 @@ fn what_is_required_is_asked_of_the_data() {
     let error = kernel.launch(stream.config(1, 32, 0), &x, &mut y).unwrap_err();
     assert!(error.to_string().contains("x.len() == y.len()"), "{error}");
 }
+
+#[device]
+#[repr(C)]
+#[derive(Copy, Pod, Zeroable)]
+#[bytemuck(crate = "thalweg::bytemuck")]
+pub struct Odd {
+    value: u64,
+}
+
+/// It is no copy.
+impl Clone for Odd {
+    fn clone(&self) -> Self {
+        Odd { value: 77 }
+    }
+}
+
+/// Methods that come before those of an option and of an `Own`, since they take the value.
+trait Early {
+    fn is_some(self) -> bool;
+    fn len(self) -> usize;
+}
+
+impl Early for Option<&u64> {
+    fn is_some(self) -> bool {
+        false
+    }
+
+    fn len(self) -> usize {
+        0
+    }
+}
+
+impl Early for &mut Own<[u64]> {
+    fn is_some(self) -> bool {
+        false
+    }
+
+    fn len(self) -> usize {
+        7
+    }
+}
+
+mod deep {
+    pub trait Deep {
+        fn len(&self) -> usize;
+    }
+
+    impl Deep for &[u64] {
+        fn len(&self) -> usize {
+            70
+        }
+    }
+}
+
+/// Constants whose names are those of numbers.
+pub struct Sized64;
+
+impl Sized64 {
+    const BITS: u64 = (1 << 40) + 5;
+    const RADIX: i64 = -3;
+}
+
+#[kernel]
+pub fn early(i: Index, _: u32, x: &[u64], y: &mut Own<[u64]>) {
+    let threads = y.len();
+    let Some(y) = y.get_mut(i) else { return };
+    let odd = [Odd { value: 3 }, Odd { value: 4 }];
+    *y = odd.get(1).cloned().unwrap_or(odd[0]).value + odd[0].clone().value * 10;
+    *y += 100 * x.get(1).is_some() as u64 + 1000 * threads as u64;
+    let (bits, radix) = (Sized64::BITS, Sized64::RADIX);
+    *y += bits + (radix as u64 & 7);
+}
+
+pub mod behind {
+    use thalweg::prelude::*;
+
+    use super::deep::Deep;
+
+    pub fn of_the_trait(part: &[u64]) -> usize {
+        (&part).len()
+    }
+
+    #[kernel]
+    pub fn lengths(i: Index, _: u32, x: &[u64], y: &mut Own<[u64]>) {
+        let Some(y) = y.get_mut(i) else { return };
+        for part in [&x[..1], &x[..3]].iter() {
+            *y += part.len() as u64;
+        }
+    }
+}
+
+#[test]
+fn methods_of_values_come_before_those_of_traits() {
+    assert!(!Early::is_some(Some(&1)) && Early::len(None) == 0 && behind::of_the_trait(&[1]) == 70);
+    assert_eq!(Odd { value: 1 }.clone().value, 77);
+    assert_eq!(both!(early, 1), 4 + 30 + 100 + 40_000 + (1 << 40) + 5 + 5);
+    assert_eq!(both!(behind::lengths, 1), 4);
+}
+
+mod three {
+    pub const LENGTH: usize = 3;
+}
+
+mod five {
+    pub const LENGTH: usize = 5;
+}
+
+/// Constants and imports of the same names in two blocks, of which one is too large for a shared array.
+#[kernel]
+pub fn scoped(block: Block, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+    {
+        use three::LENGTH;
+        const SIDE: u64 = 100_000;
+        let mut tile = block.shared::<[u64; LENGTH]>();
+        block.fill(&mut tile, |at| SIDE + at as u64);
+        block.each(|t| {
+            let Some(y) = y.get_mut(t.index()) else { return };
+            *y = tile[2] + x[1];
+        });
+    }
+    use five::LENGTH;
+    const SIDE: usize = 4;
+    let mut tile = block.shared::<[[u64; SIDE]; LENGTH]>();
+    block.fill(&mut tile, |[row, column]| (row * 10 + column) as u64);
+    let sum = block.reduce(|_| n as u64, |a, b| a + b);
+    block.each(|t| {
+        let Some(y) = y.get_mut(t.index()) else { return };
+        *y += tile[4][3] * 1_000_000 + sum;
+    });
+}
+
+#[test]
+fn shared_arrays_have_the_constants_of_their_blocks() {
+    assert_eq!(both!(scoped, 2), 100_002 + 1 + 43_000_000 + 64);
+}

@@ -60,6 +60,14 @@ fn a_gpu_computes_the_same_bits() {
         })*};
     }
     on_both!(slices::coerced, slices::joined, slices::empty, references::temporaries, references::escaping);
+    on_both!(
+        references::lent_elements,
+        references::behind_two,
+        references::ordered,
+        order::of_traits,
+        order::of_rows
+    );
+    on_both!(meant::early, meant::behind::lengths, meant::scoped);
     on_both!(references::nested, order::lent, values::tuples, values::literals, values::left);
     on_both!(values::tabled);
     on_both!(names::exp, names::min, names::printf, names::TW_FN, names::local);

@@ -85,3 +85,74 @@ fn values_without_a_name_have_a_place() {
 fn references_refer_to_references() {
     assert_eq!(both!(nested, 3), 3 + 10 + 900 + 3000 + 70_000);
 }
+
+/// `for` lends the elements of an array to be changed.
+#[kernel]
+pub fn lent_elements(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let mut rows = [[1_u64, 2], [3, n as u64]];
+    for row in &mut rows {
+        row[0] += 5;
+        for cell in row {
+            *cell *= 2;
+        }
+    }
+    *y = x[1];
+    for (at, cell) in (&mut rows[1]).iter().enumerate() {
+        *y += at as u64 * cell;
+    }
+    *y += 100 * rows[0][0] + 10_000 * rows[1][0];
+}
+
+#[test]
+fn elements_of_an_array_are_changed_by_a_loop() {
+    assert_eq!(both!(lent_elements, 4), 1 + 8 + 100 * 12 + 10_000 * 16);
+}
+
+/// A slice or an array behind two references, and a `match` of a reference.
+#[kernel]
+pub fn behind_two(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = match &n {
+        v if *v == 3 => 1,
+        _ => 2,
+    };
+    for part in [&x[..1], &x[..3]].iter() {
+        *y += part.len() as u64 + part.get(1).copied().unwrap_or(20) + part[1 - 1..].len() as u64;
+        for v in part.iter() {
+            *y += v;
+        }
+    }
+    let (a, b) = ([1_u64, 2], [3_u64, 4]);
+    for pair in [&a, &b].iter() {
+        *y += 1000 * (pair[1] + pair.len() as u64) + pair.get(0).copied().unwrap_or(9);
+    }
+    for (at, (v, w)) in [(1_u64, 2.5_f32), (3, 4.5)].iter().enumerate() {
+        if *w > 3.0 && *v == 3 {
+            *y += 100_000 * at as u64;
+        }
+    }
+}
+
+#[test]
+fn methods_look_behind_all_references() {
+    assert_eq!(both!(behind_two, 3), 1 + 4 + 21 + 4 + 3 + 11 + 1000 * (6 + 4) + 4 + 100_000);
+}
+
+/// Of two references to integers `min` and `max` give one.
+#[kernel]
+pub fn ordered(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let (mut least, mut greatest) = (&x[0], &x[0]);
+    let first = least;
+    for v in &x[..3] {
+        least = least.min(v);
+        greatest = greatest.max(v);
+    }
+    *y = *least + 10 * *greatest + 100 * *first + 1000 * (least.max(&(n as u64)) + 1);
+}
+
+#[test]
+fn references_have_an_order() {
+    assert_eq!(both!(ordered, 5), 1 + 70 + 300 + 6000);
+}

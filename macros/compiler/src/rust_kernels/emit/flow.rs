@@ -2,7 +2,7 @@
 
 use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Pattern, Statement, Variant};
 use super::super::types::Shape;
-use super::{Emitter, Sink, UNARY, Value};
+use super::{Emitter, Sink, UNARY};
 
 impl Emitter<'_> {
     /// The statements of a block, and its value into the sink.
@@ -240,31 +240,7 @@ impl Emitter<'_> {
                 None => self.write("return;"),
             },
             Kind::Assign(place, value) => self.assign(place, value),
-            Kind::AssignBinary(op, place, value) => {
-                // Once, before the place, which it may change.
-                let mut value_text = self.operands([&**value]).remove(0);
-                let before = self.lines.len();
-                let place_text = self.value(place);
-                self.keep_before(before, &mut value_text);
-                let combined = self.binary(*op, (&place_text, place), (&value_text, value), expr.line);
-                let plain =
-                    [("+", 6), ("-", 6), ("*", 5), ("/", 5), ("%", 5), ("&", 11), ("|", 13), ("^", 12)];
-                let short = plain.iter().find(|(symbol, binds)| {
-                    combined.binds == *binds
-                        && combined.text
-                            == format!(
-                                "{} {symbol} {}",
-                                place_text.within(*binds),
-                                value_text.within(binds - 1)
-                            )
-                });
-                match short {
-                    Some((symbol, _)) => {
-                        self.write(&format!("{} {symbol}= {};", place_text.text, value_text.text));
-                    }
-                    None => self.write(&format!("{} = {};", place_text.text, combined.text)),
-                }
-            }
+            Kind::AssignBinary(op, place, value) => self.assign_combined(*op, place, value, expr.line),
             Kind::AssignParts(places, value) => self.assign_parts(places, value),
             Kind::Assert(condition) => {
                 let fault = format!("tw::fault({});", self.place(expr.line));
@@ -300,59 +276,6 @@ impl Emitter<'_> {
                     Sink::Drop if value.stable => {}
                     Sink::Drop => self.write(&format!("(void)({});", value.text)),
                 }
-            }
-        }
-    }
-
-    fn assign(&mut self, place: &Expr, value: &Expr) {
-        if let Kind::If(..) | Kind::Match(..) = value.kind
-            && let Kind::Local(local) = place.kind
-        {
-            let name = self.local(local).cpp.clone();
-            return self.deliver(value, &Sink::Variable(name));
-        }
-        let mut text = self.value(value);
-        let before = self.lines.len();
-        let place = self.value(place);
-        self.keep_before(before, &mut text);
-        self.write(&format!("{} = {};", place.text, text.text));
-    }
-
-    /// Keeps a value in a constant before the lines that were written since: Rust evaluates what is assigned
-    /// before the place.
-    fn keep_before(&mut self, before: usize, value: &mut Value) {
-        if self.lines.len() > before && !value.stable {
-            let name = self.temporary("kept");
-            self.insert(before, vec![format!("const auto {name} = {};", value.text)]);
-            *value = Value::stable(name);
-        }
-    }
-
-    fn assign_parts(&mut self, places: &Expr, value: &Expr) {
-        let whole = self.temporary("whole");
-        let text = self.value(value).text;
-        self.write(&format!("const auto {whole} = {text};"));
-        self.assign_part(places, &whole);
-    }
-
-    /// Writes a C++ value to a place, or its parts to the places of a tuple or an array.
-    fn assign_part(&mut self, place: &Expr, text: &str) {
-        match &place.kind {
-            Kind::Tuple(parts) => {
-                for (index, part) in parts.iter().enumerate() {
-                    self.assign_part(part, &format!("{text}._{index}"));
-                }
-            }
-            Kind::Array(parts) => {
-                for (index, part) in parts.iter().enumerate() {
-                    self.assign_part(part, &format!("{text}.a[{index}]"));
-                }
-            }
-            // `_`
-            Kind::Unit => {}
-            _ => {
-                let place = self.value(place);
-                self.write(&format!("{} = {text};", place.text));
             }
         }
     }

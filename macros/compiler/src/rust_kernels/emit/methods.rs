@@ -29,6 +29,12 @@ impl Emitter<'_> {
                 values.extend((0..faults).map(|_| self.place(line)));
                 Value::of(format!("tw::{}({})", signature.name, values.join(", ")))
             }
+            Method::OfReferences(name) => {
+                let exprs = std::iter::once(receiver).chain(arguments);
+                let values = self.in_order(exprs, Self::value);
+                let name = if name == "min" { "lesser" } else { "greater" };
+                Value::of(format!("tw::{name}({}, {})", values[0].text, values[1].text))
+            }
             Method::Len | Method::IsEmpty => {
                 let len = match self.length(receiver) {
                     Some(length) if length.parse::<u64>().is_ok() => Value::stable(format!("{length}ull")),

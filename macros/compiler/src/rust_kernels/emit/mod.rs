@@ -3,6 +3,7 @@
 //! An expression of Rust may hold statements; where it does, they are written before the statement that the
 //! expression stands in, and what Rust evaluates before them is kept in a constant first.
 
+mod assignments;
 mod atomics;
 mod choice;
 mod flow;

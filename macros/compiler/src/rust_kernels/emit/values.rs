@@ -63,9 +63,16 @@ impl Emitter<'_> {
     /// What is indexed, and the indices. Rust evaluates the former as a place: it is not copied before the
     /// indices are evaluated, which may change it.
     pub(super) fn base_and<'x>(&mut self, base: &'x Expr, mut others: Vec<&'x Expr>) -> Vec<Value> {
-        if self.is_place(base) {
-            let base = self.value(base);
+        if self.has_address(base) {
+            let is_fixed = self.is_place(base);
+            let mut base = self.value(base);
+            let before = self.lines.len();
             let others = self.in_order(others, |emitter, expr| emitter.value(expr));
+            if self.lines.len() > before && !is_fixed {
+                let name = self.temporary("place");
+                self.insert(before, vec![format!("auto& {name} = {};", base.text)]);
+                base = Value::of(name);
+            }
             return std::iter::once(base).chain(others).collect();
         }
         others.insert(0, base);
@@ -73,7 +80,7 @@ impl Emitter<'_> {
     }
 
     /// Whether the expression is the same place whatever is evaluated before it is used.
-    fn is_place(&self, expr: &Expr) -> bool {
+    pub(super) fn is_place(&self, expr: &Expr) -> bool {
         let is_fixed = |at: &Expr| match at.kind {
             Kind::Integer(_) => true,
             Kind::Local(id) => !self.local(id).mutable,

@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use super::{Lower, Lowered};
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Block, Kind, Statement};
+use crate::rust_kernels::types::Shape;
 
 impl Lower<'_> {
     pub(super) fn assign(&mut self, assign: &syn::ExprAssign) -> Lowered<Kind> {
@@ -39,10 +40,21 @@ impl Lower<'_> {
                 self.no_write_elsewhere(left)?;
                 let place = self.value(left)?;
                 self.no_change_of_block(&place, left)?;
+                self.no_change_of_copy(&place, left)?;
                 return Ok(place);
             }
         };
         Ok(self.expr(kind, ty, left.span()))
+    }
+
+    /// Refuses to write to what a pattern has taken out of a `&mut`: in C++ the name has a copy of it.
+    pub(super) fn no_change_of_copy(&mut self, place: &ir::Expr, at: &Expr) -> Lowered<()> {
+        let Kind::Deref(of) = &place.kind else { return Ok(()) };
+        if !matches!(self.types.shape(of.ty), Shape::Number(_) | Shape::Bool) {
+            return Ok(());
+        }
+        let help = "bind the whole by one name, and write its parts, such as `pair[0]` or `p.x`";
+        Err(self.absent(at, "a write to what a pattern has borrowed", help))
     }
 
     fn each_assigned<'x>(&mut self, parts: impl IntoIterator<Item = &'x Expr>) -> Lowered<Vec<ir::Expr>> {

@@ -233,6 +233,13 @@ impl Lower<'_> {
             let ty = type_of(&mut self.types, receiver.ty, *is);
             self.types.unify(argument.ty, ty);
         }
+        // References to integers have an order, too: these give one of the two.
+        if let ("min" | "max", Shape::Ref(_, false)) = (method.name, self.types.shape(receiver.ty))
+            && self.types.as_number(receiver.ty).is_some_and(|number| !number.is_float())
+        {
+            let ty = receiver.ty;
+            return (Kind::Method(Method::OfReferences(method.name), Box::new(receiver), arguments), ty);
+        }
         let result = type_of(&mut self.types, receiver.ty, method.result);
         (Kind::Method(Method::Number(method), Box::new(receiver), arguments), result)
     }
@@ -299,6 +306,10 @@ impl Lower<'_> {
                 let reference = self.types.add(Shape::Ref(element, false));
                 (one(Method::Get, receiver, arguments), self.types.add(Shape::Option(reference)))
             }
+            ("get", Shape::Array(..), 1) => {
+                let help = "name the array: `let table = [1.0, 2.0];`";
+                return Err(self.absent(&call.method, "`get` of an array that has no name", help));
+            }
             ("get_mut", Shape::Elements { of, .. }, 1) => {
                 match self.types.shape(arguments[0].ty) {
                     Shape::Index(_) => {}
@@ -354,9 +365,23 @@ impl Lower<'_> {
     /// Sees to it that a trait of the user's, which may come before, has no part in a method.
     fn pin(&mut self, call: &ExprMethodCall, receiver: &ir::Expr, shape: &Shape) {
         match (call.method.to_string().as_str(), shape) {
-            ("len" | "is_empty" | "get" | "iter", Shape::Array(..) | Shape::Named(_)) => self.pin_slice(call),
+            ("len" | "is_empty" | "get" | "iter", Shape::Array(..) | Shape::Named(_)) => {
+                if call.method != "iter" {
+                    self.array_of(receiver.ty, call.receiver.span());
+                }
+                self.pin_slice(call);
+            }
+            ("len" | "is_empty" | "get" | "iter", Shape::Slice(_))
+                if matches!(receiver.kind, Kind::Deref(_)) =>
+            {
+                self.pin_slice(call);
+            }
             ("clone" | "to_owned", Shape::Number(_) | Shape::Bool | Shape::Named(_)) => {
                 self.pins.copy(call, self.types.references(receiver.ty));
+            }
+            ("len" | "is_empty", Shape::Elements { .. }) => self.pins.of_referred(call),
+            ("is_some", Shape::Option(_)) | ("is_ok" | "is_err", Shape::Exchanged(_)) => {
+                self.pins.of_value(call);
             }
             _ => {}
         }

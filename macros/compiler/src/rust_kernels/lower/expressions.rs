@@ -150,18 +150,21 @@ impl Lower<'_> {
         }
         let names: Vec<_> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         let ty = match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            [.., _, "BITS" | "DIGITS" | "MANTISSA_DIGITS" | "RADIX"] => self.types.number(Number::U32),
-            [.., _, "MIN_EXP" | "MAX_EXP" | "MIN_10_EXP" | "MAX_10_EXP"] => self.types.number(Number::I32),
-            [.., ty, _] => match Number::named(ty) {
+            [.., ty, constant] => match Number::named(ty) {
                 Some(number) => {
+                    let of = match constant {
+                        "BITS" | "DIGITS" | "MANTISSA_DIGITS" | "RADIX" => Number::U32,
+                        "MIN_EXP" | "MAX_EXP" | "MIN_10_EXP" | "MAX_10_EXP" => Number::I32,
+                        _ => number,
+                    };
                     match number.is_half() {
                         true => self.half_before(path, number),
                         false => {
                             let path = self.outside(path);
-                            self.assume(Assumed::Constant(path, number));
+                            self.assume(Assumed::Constant(path, of));
                         }
                     }
-                    self.types.number(number)
+                    self.types.number(of)
                 }
                 None => self.types.foreign(),
             },
@@ -189,6 +192,8 @@ impl Lower<'_> {
             UnOp::Deref(_) => {
                 let to = match *self.types.shape(value.ty) {
                     Shape::Ref(to, _) => to,
+                    // A pattern has taken the value out of what it refers to in Rust.
+                    Shape::Number(_) | Shape::Bool => value.ty,
                     _ => self.types.foreign(),
                 };
                 (Kind::Deref(Box::new(value)), to)
@@ -209,6 +214,7 @@ impl Lower<'_> {
         let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
         if let Some((_, true)) = arithmetic(&binary.op) {
             self.no_change_of_block(&left, &binary.left)?;
+            self.no_change_of_copy(&left, &binary.left)?;
             self.changes();
         }
         let (of_left, of_right) = (self.types.value(left.ty), self.types.value(right.ty));
@@ -257,7 +263,20 @@ impl Lower<'_> {
             let (kind, ty) = self.part(None, index, range)?;
             return Ok(self.expr(kind, ty, index.span()));
         }
-        self.value(expr)
+        let value = self.value(expr)?;
+        Ok(self.referred(value))
+    }
+
+    /// What is behind all references but one, and a slice itself, as far as their types are known: in C++, `.` and
+    /// `->` look no further.
+    pub(super) fn referred(&self, mut value: ir::Expr) -> ir::Expr {
+        while let Shape::Ref(to, _) = *self.types.shape(value.ty)
+            && let Shape::Ref(..) | Shape::Slice(_) = self.types.shape(to)
+        {
+            let (line, span) = (value.line, value.span);
+            value = ir::Expr { kind: Kind::Deref(Box::new(value)), ty: to, line, span };
+        }
+        value
     }
 
     fn index(&mut self, index: &syn::ExprIndex) -> Lowered<(Kind, Ty)> {
@@ -286,6 +305,7 @@ impl Lower<'_> {
             let usize = self.types.number(Number::Usize);
             self.types.unify(at.ty, usize);
         }
+        self.array_of(base.ty, index.expr.span());
         let element = match self.types.element(base.ty) {
             Some(element) => element,
             // rustc says that a number has no elements.
@@ -337,7 +357,11 @@ impl Lower<'_> {
             let (kind, ty) = self.part(None, index, range)?;
             return Ok(self.expr(kind, ty, index.span()));
         }
-        self.value(expr)
+        let value = self.value(expr)?;
+        Ok(match self.types.shape(self.types.value(value.ty)) {
+            Shape::Slice(_) | Shape::Array(..) => self.referred(value),
+            _ => value,
+        })
     }
 
     fn part(

@@ -4,6 +4,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, Pat, RangeLimits};
 
 use super::{Lower, Lowered, Reported};
+use crate::groups::peel_expr;
 use crate::rust_kernels::attribute::unrolled;
 use crate::rust_kernels::ir::{
     self, Binary, Block, Kind, LocalId, LoopId, Pattern, Range, Statement, Unroll,
@@ -51,7 +52,8 @@ impl Lower<'_> {
             return self.for_range(of, range, reversed, step);
         }
         if let Some(step) = step {
-            return Err(self.absent(step, "`step_by` of a slice", "go over a range of indices"));
+            let help = "go over a range of indices, and compute from them what is reversed";
+            return Err(self.absent(step, "`step_by` of anything but a range", help));
         }
         self.for_elements(of, adapted)
     }
@@ -100,6 +102,11 @@ impl Lower<'_> {
         Adapted { over, reversed, enumerated, counts_reversed, iter, .. }: Adapted<'_>,
     ) -> Lowered<Kind> {
         let span = of.for_token.span;
+        if let Expr::MethodCall(call) = peel_expr(over)
+            && !self.is_of_elements(&call.receiver)
+        {
+            return Err(self.no_adapter(call));
+        }
         let mut elements = self.receiver(over, true)?;
         match self.types.shape(elements.ty) {
             Shape::Reported => return Err(Reported),
@@ -110,6 +117,7 @@ impl Lower<'_> {
             let help = "go over a range, a slice or an array, with `rev`, `step_by` or `enumerate`";
             return Err(self.absent(over, "this iterator", help));
         };
+        self.array_of(elements.ty, over.span());
         // An array that is taken by value gives its elements by value.
         let is_array = matches!(self.types.shape(elements.ty), Shape::Array(..) | Shape::Named(_));
         let by_value = is_array && iter.is_none();
@@ -118,6 +126,8 @@ impl Lower<'_> {
             let (ty, span) = (self.types.add(Shape::Ref(elements.ty, false)), over.span());
             elements = self.expr(Kind::Ref(Box::new(elements)), ty, span);
         }
+        // `for x in &mut array` lends each element to be changed.
+        let changes = iter.is_none() && matches!(self.types.shape(elements.ty), Shape::Ref(_, true));
         let usize = self.types.number(Number::Usize);
         let all = self.hidden("all", elements.ty, over.span());
         let at = self.hidden("at", usize, span);
@@ -130,7 +140,7 @@ impl Lower<'_> {
         let found = if by_value {
             found
         } else {
-            let ty = self.types.add(Shape::Ref(element, false));
+            let ty = self.types.add(Shape::Ref(element, changes));
             self.expr(Kind::Ref(Box::new(found)), ty, span)
         };
         let pattern = if enumerated {
@@ -166,6 +176,32 @@ impl Lower<'_> {
             statements: vec![Statement::Let(Pattern::Name(all), elements), Statement::Expr(turns)],
             value: None,
         }))
+    }
+
+    /// Whether it is the name of an `Own` or `Out`.
+    fn is_of_elements(&self, expr: &Expr) -> bool {
+        let of = self.named(expr).map(|local| self.types.shape(self.locals[local.0].ty));
+        matches!(of, Some(Shape::Elements { .. }))
+    }
+
+    /// Refuses an adapter that loops do not have, or have in another place.
+    fn no_adapter(&mut self, call: &ExprMethodCall) -> Reported {
+        let name = call.method.to_string();
+        let what = match name.as_str() {
+            "rev" | "enumerate" | "step_by" => format!("`{name}` in this place of a loop"),
+            _ => format!("a loop over `{name}`"),
+        };
+        let help = match name.as_str() {
+            "copied" | "cloned" => "leave it out, and write `for &x in xs`, or `*x`",
+            "into_iter" => "leave it out: `for x in xs`",
+            "iter_mut" => "write `for x in &mut xs`",
+            "skip" | "take" | "zip" | "chain" | "map" | "filter" => {
+                "go over a range of indices: `for i in 1..x.len() { … }`"
+            }
+            "windows" | "chunks" | "chunks_exact" => "take the parts in a loop: `&x[from..to]`",
+            _ => "go over a range, a slice or an array, with `rev`, `step_by` or `enumerate`, each once",
+        };
+        self.absent(&call.method, &what, help)
     }
 
     /// Binds the element to `x`, or to `&x`, which takes the value out of the reference.

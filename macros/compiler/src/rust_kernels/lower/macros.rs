@@ -12,8 +12,16 @@ use crate::rust_kernels::types::Shape;
 impl Lower<'_> {
     /// `assert!`, `panic!`, `unreachable!`: the end of the thread.
     pub(super) fn macro_call(&mut self, call: &Macro, span: Span) -> Lowered {
-        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let names: Vec<_> = call.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let (name, before) =
+            names.split_last().map(|(name, before)| (name.clone(), before)).unwrap_or_default();
+        // One of that name in a module may be the user's.
+        let is_of_std = matches!(before, []) || matches!(before, [root] if root == "std" || root == "core");
         match name.as_str() {
+            _ if !is_of_std => {
+                let what = format!("the macro `{}!`", crate::text::text(&call.path));
+                Err(self.absent(&call.path, &what, instead::of_macro(&name)))
+            }
             "assert" => {
                 let parsed = call
                     .parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);

@@ -28,12 +28,14 @@ mod types;
 mod unchecked;
 mod warps;
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::{ExprPath, Lit};
 
 use super::errors::{Errors, error};
-use super::ir::{Closure, Expr, Function, Item, Kind, Local, LocalId, Loop, Mentioned, Unchecked};
+use super::ir::{
+    Closure, Expr, Function, Item, Kind, Local, LocalId, Loop, Mentioned, SharedArray, Unchecked,
+};
 use super::named::Assumed;
 use super::names::Names;
 use super::pins::Pins;
@@ -63,6 +65,8 @@ pub(super) struct Translated {
     pub(super) suffixes: Vec<Suffix>,
     /// The types that must be numbers, and where they are used as such.
     pub(super) numbers: Vec<(Ty, Span)>,
+    /// The same of those that must be arrays.
+    pub(super) arrays: Vec<(Ty, Span)>,
     /// What names seem to mean, as far as names tell.
     pub(super) assumed: Vec<Assumed>,
     /// The functions to which literals without a type are passed, and where.
@@ -111,6 +115,7 @@ pub(super) fn lower(
     let is_ordered = lower.first_order().is_some();
     let Lower { errors, types, locals, constants, callees, named, closures, loops, suffixes, .. } = lower;
     let (names, shared, numbers, pins) = (lower.names, lower.shared, lower.numbers, lower.pins);
+    let arrays = lower.arrays;
     let (orders, assumed, bare, unchecked) = (lower.orders, lower.assumed, lower.bare, lower.unchecked);
     let mut scratch = Vec::new();
     lower.scratch.iter().for_each(|&(ty, values)| types.held(ty, values, &mut scratch));
@@ -139,7 +144,7 @@ pub(super) fn lower(
         unchecked,
         is_ordered,
     };
-    Ok(Translated { function, types, suffixes, numbers, assumed, bare, names, pins })
+    Ok(Translated { function, types, suffixes, numbers, arrays, assumed, bare, names, pins })
 }
 
 struct Lower<'e> {
@@ -156,6 +161,7 @@ struct Lower<'e> {
     closures: Vec<Closure>,
     suffixes: Vec<Suffix>,
     numbers: Vec<(Ty, Span)>,
+    arrays: Vec<(Ty, Span)>,
     assumed: Vec<Assumed>,
     bare: Vec<(ExprPath, Span)>,
     pins: Pins,
@@ -173,8 +179,10 @@ struct Lower<'e> {
     level: Level,
     /// The number of parameters, which are the first locals.
     parameters: usize,
-    /// The types of the shared arrays.
-    shared: Vec<syn::Type>,
+    /// The shared arrays.
+    shared: Vec<SharedArray>,
+    /// The constants and imports of each block around.
+    items: Vec<TokenStream>,
     /// How many values of a type lie in shared memory while those of threads are combined.
     scratch: Vec<(Ty, u64)>,
     /// The shared arrays with padding.
@@ -210,6 +218,7 @@ impl<'e> Lower<'e> {
             closures: Vec::new(),
             suffixes: Vec::new(),
             numbers: Vec::new(),
+            arrays: Vec::new(),
             assumed: Vec::new(),
             bare: Vec::new(),
             pins: Pins::default(),
@@ -223,6 +232,7 @@ impl<'e> Lower<'e> {
             parameters: 0,
             owners: Vec::new(),
             shared: Vec::new(),
+            items: Vec::new(),
             scratch: Vec::new(),
             padded: Vec::new(),
             axes: 1,
@@ -295,6 +305,11 @@ impl Lower<'_> {
     /// Notes that a value is used as a number. Of a type that only rustc knows, it is rustc that sees to it.
     fn number(&mut self, ty: Ty, span: Span) {
         self.numbers.push((ty, span));
+    }
+
+    /// The same of a value that is used as an array.
+    fn array_of(&mut self, ty: Ty, span: Span) {
+        self.arrays.push((ty, span));
     }
 
     fn expr(&self, kind: Kind, ty: Ty, span: Span) -> Expr {

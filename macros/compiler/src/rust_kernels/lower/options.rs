@@ -20,6 +20,10 @@ impl Lower<'_> {
             return Ok(None);
         }
         let option = self.value(&copied.receiver)?;
+        // A `Clone` of the user's may do something else.
+        if copied.method == "cloned" {
+            self.pins.copied(copied);
+        }
         let of = match *self.types.shape(option.ty) {
             Shape::Option(reference) => match *self.types.shape(reference) {
                 Shape::Ref(of, _) => of,

@@ -6,7 +6,7 @@ use syn::{Expr, ExprMethodCall};
 use super::context::Level;
 use super::{Lower, Lowered, Reported};
 use crate::groups::{peel, peel_expr};
-use crate::rust_kernels::ir::{self, Kind, LocalId, Phase};
+use crate::rust_kernels::ir::{self, Kind, LocalId, Phase, SharedArray};
 use crate::rust_kernels::types::{Length, Number, Shape, Ty};
 use crate::text::text;
 
@@ -38,7 +38,7 @@ impl Lower<'_> {
             true => self.padding(call, ty)?,
             false => (ty.clone(), None),
         };
-        self.shared.push(whole);
+        self.shared.push(SharedArray { ty: whole, items: self.items.clone() });
         let ty = self.types.add(Shape::Shared(array));
         Ok(self.expr(Kind::NewShared(padding), ty, call.span()))
     }

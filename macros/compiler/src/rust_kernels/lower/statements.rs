@@ -14,7 +14,13 @@ impl Lower<'_> {
     /// A block with a scope of its own. A statement with an error does not hide those of the others.
     pub(super) fn block(&mut self, block: &syn::Block) -> Lowered<Block> {
         let outside = self.scope.len();
+        let items = block.stmts.iter().filter_map(|statement| match statement {
+            Stmt::Item(item @ (Item::Const(_) | Item::Use(_))) => Some(item.to_token_stream()),
+            _ => None,
+        });
+        self.items.push(items.collect());
         let lowered = self.statements(block);
+        self.items.pop();
         self.scope.truncate(outside);
         lowered
     }

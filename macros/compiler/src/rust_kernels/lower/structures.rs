@@ -133,6 +133,7 @@ impl Lower<'_> {
     /// `value.field`
     pub(super) fn field(&mut self, field: &syn::ExprField) -> Lowered<(Kind, Ty)> {
         let base = self.value(&field.base)?;
+        let base = self.referred(base);
         let member = &field.member;
         let ty = match (self.types.shape(self.types.value(base.ty)), member) {
             (Shape::Reported, _) => return Err(Reported),

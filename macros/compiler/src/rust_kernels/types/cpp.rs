@@ -47,7 +47,11 @@ impl Types {
             Shape::Bool => "bool".to_owned(),
             Shape::Unit | Shape::Never => "void".to_owned(),
             Shape::Tuple(parts) => {
-                let parts = parts.iter().map(|&part| cpp(part)).collect::<Option<Vec<_>>>()?;
+                let part = |&part: &Ty| match self.shape(part) {
+                    Shape::Unit => Some("tw::Unit".to_owned()),
+                    _ => cpp(part),
+                };
+                let parts = parts.iter().map(part).collect::<Option<Vec<_>>>()?;
                 format!("tw::Tuple<{}>", parts.join(", "))
             }
             Shape::Array(of, Length(length)) => format!("tw::Array<{}, {length}>", cpp(*of)?),

@@ -246,6 +246,14 @@ impl Types {
         Some(self.add(Shape::Named(part)))
     }
 
+    /// All types that rustc alone knows, and their parts.
+    pub(super) fn all_named(&self) -> impl Iterator<Item = &Named> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Is(Shape::Named(named)) => Some(named),
+            _ => None,
+        })
+    }
+
     /// The type behind references, if rustc alone knows it.
     pub(super) fn as_named(&self, ty: Ty) -> Option<&Named> {
         match self.shape(self.value(ty)) {
