@@ -39,6 +39,7 @@ impl Lower<'_> {
                 self.no_write_elsewhere(left)?;
                 let place = self.value(left)?;
                 self.no_change_of_block(&place, left)?;
+                self.no_change_outside(&place, left)?;
                 return Ok(place);
             }
         };
