@@ -18,6 +18,7 @@ mod scatter;
 mod shifts;
 mod sized;
 mod tiles;
+mod tree;
 mod typed;
 mod warps;
 

@@ -25,6 +25,16 @@ fn added(i: Index, x: &[u32], y: &mut Own<[u32]>) {
     *y += x[i];
 }
 
+/// Leaves every third element as it was.
+#[kernel]
+fn two_of_three(i: Index, y: &mut Out<[u32]>) {
+    if i.get() % 3 == 2 {
+        return;
+    }
+    let Some(y) = y.get_mut(i) else { return };
+    *y = 7;
+}
+
 on_each_device! {
     a_grid_that_is_not_one_thread_for_each_element_is_refused;
     a_shape_of_another_size_is_refused;
@@ -80,4 +90,22 @@ fn what_a_kernel_requires_is_checked(device: &Device) {
     );
     kernel.launch(stream.config(1, 32, 0), &x, y.slice_mut(1..).unwrap()).unwrap();
     assert_eq!(y.to_vec().unwrap(), [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn a_kernel_that_leaves_elements_out_is_told_what_to_take() {
+    let device = Device::simulated(Simulation::default());
+    let stream = Stream::new(&device).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(&device, 100).unwrap();
+    two_of_three::load(&device).unwrap().launch(stream.config(4, 32, 0), &mut y).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Contract(_)), "{error}");
+    let said = error.to_string();
+    assert!(
+        said.contains("leaves 33 of the 100 elements of `y` unwritten, the first of them element 2"),
+        "{said}"
+    );
+    assert!(said.contains("look at where one returns, or branches, before it writes its element"), "{said}");
+    assert!(said.contains("takes `&mut Own<[T]>` in place of `&mut Out<[T]>`"), "{said}");
+    assert!(said.contains("its launch passes `&mut` in place of `out`"), "{said}");
 }

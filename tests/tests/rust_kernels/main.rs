@@ -28,6 +28,7 @@ mod sized;
 mod speed;
 mod structs;
 mod tiles;
+mod tree;
 mod typed;
 mod warps;
 mod watched;

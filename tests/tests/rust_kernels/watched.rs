@@ -70,6 +70,37 @@ fn a_place_twice_is_a_race() {
     assert_eq!(y, [2.0, 4.0, 3.0, 1.0, 0.0]);
 }
 
+// ANCHOR: flipped
+/// `y` in the other order.
+#[kernel]
+fn flipped(i: Index, y: &mut Own<[f32]>) {
+    let (i, n) = (i.get(), y.len());
+    if i >= n / 2 {
+        return;
+    }
+    let j = n - 1 - i;
+    // SAFETY: each pair of elements has one thread.
+    unsafe {
+        let (first, last) = (*y.any(i), *y.any(j));
+        *y.any_mut(i) = last;
+        *y.any_mut(j) = first;
+    }
+}
+// ANCHOR_END: flipped
+
+#[test]
+fn values_of_any_elements_are_exchanged() {
+    let (device, stream) = simulated();
+    let kernel = flipped::load(&device).unwrap();
+    for n in [1, 2, 7, 64] {
+        let mut x: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        let mut y = DeviceBuf::from_slice(&device, &x).unwrap();
+        kernel.launch(stream.config(2, 32, 0), &mut y).unwrap();
+        x.reverse();
+        assert_eq!(y.to_vec().unwrap(), x);
+    }
+}
+
 /// Each thread reads an element and writes another; those beyond the end are none. With `own` it writes its own.
 #[kernel]
 fn of_indices(i: Index, read: &[usize], write: &[usize], own: &[u8], y: &mut Own<[u32]>) {

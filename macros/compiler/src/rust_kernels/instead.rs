@@ -123,6 +123,9 @@ pub(super) fn of_type(ty: &Type) -> (&Type, String) {
                 "char" => "use `u8` or `u32`",
                 "str" => "use numbers",
                 "Index" => "write `Index`, `Index<2>` or `Index<3>`",
+                "Block" => {
+                    "write the phases in the kernel, and pass the function what it needs, such as a number"
+                }
                 "Own" | "Out" => "pass the thread's element, such as a `&mut f32`, or its value",
                 name if name.starts_with("Atomic") => {
                     "use an atomic of a number of 32 or 64 bits, such as `AtomicU32`"

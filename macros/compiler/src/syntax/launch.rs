@@ -83,6 +83,13 @@ fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(Group, Gro
                         config.set_span(chevrons[0].span());
                         return Ok(((config, group.clone()), next));
                     }
+                    // In no expression does a name follow on a call, so that this is the launch's end.
+                    if let Some((TokenTree::Ident(name), _)) = next.token_tree()
+                        && name != "as"
+                    {
+                        let text = format!("expected `;`, found `{name}`\nhelp: write `;` after the launch");
+                        return Err(syn::Error::new(name.span(), text));
+                    }
                     goes_on = goes_on.or_else(|| next.token_tree().and_then(|(token, _)| result_of(&token)));
                     closing = 0;
                 }
@@ -135,7 +142,23 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
         return Err(helped(&expected(input, "an argument"), &format!("write `&mut {name}`")));
     }
     wrong_shape(input)?;
+    no_reference_of_out(input)?;
     input.parse().map(|expr| Argument::Scalar(kept(expr)))
+}
+
+/// The error of `&out dy`.
+fn no_reference_of_out(input: ParseStream<'_>) -> syn::Result<()> {
+    let fork = input.fork();
+    let (Ok(and), Ok(_)) = (fork.parse::<Token![&]>(), fork.parse::<Option<Token![mut]>>()) else {
+        return Ok(());
+    };
+    match (fork.parse::<Ident>(), fork.parse::<Ident>()) {
+        (Ok(out), Ok(name)) if out == "out" => {
+            let error = syn::Error::new(and.span, "`out` stands without `&`");
+            Err(helped(&error, &format!("write `out {name}`")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The error of a shape that is in the wrong place, or is none. To syn `as` begins a cast.

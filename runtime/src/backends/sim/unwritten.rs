@@ -34,18 +34,25 @@ pub struct Promise {
     access: Access,
     /// The size of an element, in bytes.
     element: usize,
+    /// Whether each thread of the kernel has elements of its own, as in Rust.
+    by_threads: bool,
 }
 
 impl Promise {
     pub(crate) fn new(parameter: &'static str, access: Access, element: usize) -> Self {
-        Self { parameter, access, element }
+        Self { parameter, access, element, by_threads: false }
+    }
+
+    /// That of a kernel in Rust, whose threads have elements of their own.
+    pub(crate) fn by_threads(self) -> Self {
+        Self { by_threads: true, ..self }
     }
 }
 
 impl Promise {
     /// The finding if these elements were not written; `None` if there are none.
     fn broken(&self, ranges: &[Range<usize>], grid: Grid) -> Option<Unwritten> {
-        let Self { parameter, access, element } = *self;
+        let Self { parameter, access, element, by_threads } = *self;
         let unwritten = ranges.iter().map(ExactSizeIterator::len).sum();
         Some(Unwritten {
             parameter,
@@ -53,6 +60,7 @@ impl Promise {
             unwritten,
             first: ranges.first()?.start,
             grid,
+            by_threads,
         })
     }
 }

@@ -618,7 +618,7 @@ pub enum Detail {
         extent(grid),
         extent(block),
         counted(threads(grid, block), "thread"),
-        to_write_all(*elements, *enough, threads(grid, block), block)
+        to_write_all(*elements, *enough, threads(grid, block), block, *by_threads)
     )]
     Unwritten {
         /// The kernel's name.
@@ -637,6 +637,8 @@ pub enum Detail {
         block: [u32; 3],
         /// The number of blocks along x that would suffice, if a larger grid would.
         enough: Option<u32>,
+        /// Whether each thread of the kernel has elements of its own, as in Rust.
+        by_threads: bool,
     },
     /// A `host` function panicked or returned an error.
     #[error("host function `{function}` failed: {message}")]

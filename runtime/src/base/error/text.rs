@@ -107,8 +107,15 @@ pub(super) fn from_first_on(elements: usize, unwritten: usize, first: usize) -> 
     }
 }
 
-/// The help for a launch that does not write all of its elements; a grid of `enough` blocks would.
-pub(super) fn to_write_all(elements: usize, enough: Option<u32>, threads: u64, block: &[u32; 3]) -> String {
+/// The help for a launch that does not write all of its elements; a grid of `enough` blocks would. `by_threads`
+/// says that each thread has elements of its own, as in Rust.
+pub(super) fn to_write_all(
+    elements: usize,
+    enough: Option<u32>,
+    threads: u64,
+    block: &[u32; 3],
+    by_threads: bool,
+) -> String {
     match enough {
         Some(1) => "a grid of 1 block would do".to_owned(),
         Some(blocks) if block[1..] == [1, 1] && (blocks as usize) < elements => {
@@ -117,6 +124,12 @@ pub(super) fn to_write_all(elements: usize, enough: Option<u32>, threads: u64, b
         Some(blocks) => format!("a grid of {blocks} blocks would do"),
         None if threads < elements as u64 => {
             "more threads may do, or a kernel in which each writes more elements".to_owned()
+        }
+        None if by_threads => {
+            "the threads would do: look at where one returns, or branches, before it writes its element.\n    \
+             A kernel that leaves elements out on purpose takes `&mut Own<[T]>` in place of `&mut Out<[T]>`;\n    \
+             its launch passes `&mut` in place of `out`, and a `fill` writes the elements before"
+                .to_owned()
         }
         None => {
             "the threads would do: look at the lengths that the kernel is told, and at its conditions.\n    \
@@ -270,7 +283,7 @@ mod tests {
     /// A terminal of 100 columns shows the lines whole, and one of 80 breaks few.
     #[test]
     fn no_line_is_too_long() {
-        let unwritten = |enough, first| Detail::Unwritten {
+        let unwritten = |enough, first, by_threads| Detail::Unwritten {
             kernel: "square",
             parameter: "y",
             elements: 1000,
@@ -279,11 +292,13 @@ mod tests {
             grid: [2, 1, 1],
             block: [256, 2, 1],
             enough,
+            by_threads,
         };
         let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         let kinds = [
-            unwritten(None, 512),
-            unwritten(Some(4), 3),
+            unwritten(None, 512, false),
+            unwritten(None, 512, true),
+            unwritten(Some(4), 3, false),
             Detail::Length { host: "y", items: 9, other: "x", other_items: 10 },
             Detail::SourcesDiffer { host: "y", items: 9, other: "x", given: 10 },
             Detail::NoKernels,

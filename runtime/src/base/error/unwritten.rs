@@ -13,6 +13,8 @@ pub(crate) struct Unwritten {
     pub(crate) unwritten: usize,
     pub(crate) first: usize,
     pub(crate) grid: Grid,
+    /// Whether each thread of the kernel has elements of its own, as in Rust.
+    pub(crate) by_threads: bool,
 }
 
 impl Unwritten {
@@ -24,6 +26,7 @@ impl Unwritten {
             unwritten,
             first,
             grid: Grid { grid_dim: grid, block_dim: block, .. },
+            by_threads,
         } = self;
         Detail::Unwritten {
             kernel,
@@ -34,6 +37,7 @@ impl Unwritten {
             grid,
             block,
             enough: self.enough(),
+            by_threads,
         }
     }
 

@@ -83,7 +83,7 @@ impl<T, const D: usize> OwnView<T, D> {
 
     /// The promise of the parameter `&mut Out<[T]>` of that name: the kernel writes all of this memory.
     pub fn promise(&self, parameter: &'static str) -> Promise {
-        self.view.promise(parameter)
+        self.view.promise(parameter).by_threads()
     }
 
     /// The handle for a kernel that reads and writes its elements, if device memory is host memory.

@@ -41,6 +41,7 @@ impl Lower<'_> {
                 let place = self.value(left)?;
                 self.no_change_of_block(&place, left)?;
                 self.no_change_of_copy(&place, left)?;
+                self.no_change_outside(&place, left)?;
                 return Ok(place);
             }
         };

@@ -43,6 +43,7 @@ impl Lower<'_> {
             return Ok(found);
         }
         self.no_fence(path, call)?;
+        self.no_shared_alone(call, path)?;
         self.no_function_of_std(path)?;
         let mut arguments = Vec::new();
         let mut literals = Vec::new();
@@ -262,6 +263,7 @@ impl Lower<'_> {
         if let Some(of) = self.atomic_of(&receiver) {
             return self.of_atomic(call, receiver, of);
         }
+        self.no_static_atomic(call, &receiver)?;
         self.no_atomic(&call.method, &receiver)?;
         let shape = self.types.shape(self.types.value(receiver.ty)).clone();
         let is_known = !matches!(shape, Shape::Elements { .. } | Shape::Reported);
@@ -409,12 +411,14 @@ impl Lower<'_> {
         let notes = [
             "kernels have most methods of numbers, and `len`, `is_empty`, `get`, `get_mut`, `iter` and `is_some`",
         ];
+        const OF_STRUCT: &str = "write it as a function with `#[device]`, outside of any `impl`";
+        let is_named = self.types.as_named(receiver.ty).is_some();
         let help = match (instead::of_method(&name, number), similar(&name, methods::names(number))) {
+            // The type may be a name for an array.
+            (Some(help), _) if is_named => format!("if it is the struct's own, {OF_STRUCT}; else {help}"),
             (Some(help), _) => help,
             (None, Some(meant)) => format!("a method with a similar name exists: `{meant}`"),
-            (None, None) if self.types.as_named(receiver.ty).is_some() => {
-                "write it as a function with `#[device]`, outside of any `impl`".to_owned()
-            }
+            (None, None) if is_named => OF_STRUCT.to_owned(),
             (None, None) => "write it out with operators, `if` and loops".to_owned(),
         };
         self.report(&call.method, "TW0908", &message, &notes, &help)

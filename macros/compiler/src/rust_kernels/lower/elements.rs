@@ -58,7 +58,11 @@ impl Lower<'_> {
         let mut notes = Vec::new();
         notes.extend(hides.then_some(hidden.as_str()));
         notes.extend(has_own.then(|| self.its_own()));
-        Err(self.report(index, "TW0904", &message, &notes, &format!("write `*{name}`")))
+        let mut help = format!("write `*{name}`");
+        if has_own {
+            help += "; other elements are read from a `&[T]`, in another buffer";
+        }
+        Err(self.report(index, "TW0904", &message, &notes, &help))
     }
 
     /// Whether an `Own` or `Out` has the name, whatever hides it.

@@ -215,6 +215,7 @@ impl Lower<'_> {
         if let Some((_, true)) = arithmetic(&binary.op) {
             self.no_change_of_block(&left, &binary.left)?;
             self.no_change_of_copy(&left, &binary.left)?;
+            self.no_change_outside(&left, &binary.left)?;
             self.changes();
         }
         let (of_left, of_right) = (self.types.value(left.ty), self.types.value(right.ty));

@@ -1,7 +1,7 @@
 //! What those write who know CUDA C++: its names, its functions and its barrier. The help says what a kernel
 //! in Rust has in their place.
 
-use syn::{Expr, ExprMethodCall, Ident};
+use syn::{Expr, ExprCall, ExprMethodCall, ExprPath, GenericArgument, Ident, PathArguments, Type};
 
 use super::context::{Level, Meaning};
 use super::phases::is_method_of_block;
@@ -9,6 +9,7 @@ use super::{Lower, Lowered};
 use crate::groups::peel_expr;
 use crate::rust_kernels::ir::LocalId;
 use crate::rust_kernels::types::Shape;
+use crate::text::text;
 
 /// What runs the code, as far as it decides what is written in place of CUDA's names.
 enum Runs {
@@ -129,6 +130,30 @@ impl Lower<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses `shared::<[f32; 32]>()` without a block before it.
+    pub(super) fn no_shared_alone(&mut self, call: &ExprCall, path: &ExprPath) -> Lowered<()> {
+        let is_array = |argument: &GenericArgument| matches!(argument, GenericArgument::Type(Type::Array(_)));
+        let (Some(last), None) = (path.path.segments.last(), path.path.segments.get(1)) else {
+            return Ok(());
+        };
+        let PathArguments::AngleBracketed(generics) = &last.arguments else { return Ok(()) };
+        let name = last.ident.to_string();
+        if !generics.args.first().is_some_and(is_array) || !is_method_of_block(&name) {
+            return Ok(());
+        }
+        let message = format!("`{name}` is a method of a `Block`");
+        let written = text(call);
+        let help = match self.runs() {
+            Runs::Thread(_) => format!(
+                "begin the kernel with `block: Block`, in place of `{}`, and write `block.{written}`",
+                self.index_name
+            ),
+            Runs::Block | Runs::Phase(_) => format!("write `{}.{written}`", self.index_name),
+            Runs::Function => "write it in the kernel, and pass the function what it needs".to_owned(),
+        };
+        Err(self.report(&last.ident, "TW0908", &message, &[], &help))
     }
 
     /// Refuses `block.sync()`, under the names that a barrier has elsewhere.

@@ -11,6 +11,7 @@ use crate::rust_kernels::ir::{
 };
 use crate::rust_kernels::methods::Method;
 use crate::rust_kernels::types::{Number, Shape, Ty};
+use crate::text::text;
 
 /// What stands behind `in`, without the adapters.
 struct Adapted<'a> {
@@ -114,6 +115,12 @@ impl Lower<'_> {
             _ => {}
         }
         let Some(element) = self.types.element(elements.ty) else {
+            if let Kind::Constant(_) = elements.kind {
+                let why = ["`#[kernel]` does not see whether it is an array or a reference to one"];
+                let help =
+                    format!("go over its indices: `for j in 0..{0}.len() {{ … {0}[j] … }}`", text(over));
+                return Err(self.absent_since(over, "a loop over a constant", &why, &help));
+            }
             let help = "go over a range, a slice or an array, with `rev`, `step_by` or `enumerate`";
             return Err(self.absent(over, "this iterator", help));
         };

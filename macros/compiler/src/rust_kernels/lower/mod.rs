@@ -22,6 +22,7 @@ mod scope;
 mod shared_arrays;
 mod shared_slices;
 mod statements;
+mod statics;
 mod structures;
 mod tiles;
 mod types;
@@ -122,7 +123,9 @@ pub(super) fn lower(
     let body = match body {
         Ok(body) if errors.len() == before => body,
         _ => {
-            let constants = constants.into_iter().map(|(path, _)| path).chain(orders).collect();
+            let is_named = |(number, _): &(usize, _)| !lower.changed.contains(number);
+            let constants = constants.into_iter().enumerate().filter(is_named).map(|(_, (path, _))| path);
+            let constants = constants.chain(orders).collect();
             let functions = callees.into_iter().map(|(path, _)| path).collect();
             return Err(Mentioned { constants, functions });
         }
@@ -155,6 +158,8 @@ struct Lower<'e> {
     scope: Vec<(Name, Meaning)>,
     names: Names,
     constants: Vec<(ExprPath, String)>,
+    /// Those of them that the function changes: statics, which only `unsafe` code may name.
+    changed: Vec<usize>,
     callees: Vec<(ExprPath, String)>,
     /// The types of which only rustc knows more than the name.
     named: Vec<(ExprPath, String)>,
@@ -213,6 +218,7 @@ impl<'e> Lower<'e> {
             scope: Vec::new(),
             names,
             constants: Vec::new(),
+            changed: Vec::new(),
             callees: Vec::new(),
             named: Vec::new(),
             closures: Vec::new(),

@@ -1,14 +1,16 @@
 //! Patterns: names, tuples and arrays of them, `Some(name)`, and what a `match` compares a value with.
 
 use quote::ToTokens;
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Pat, RangeLimits};
+use syn::{Pat, RangeLimits, Token};
 
 use super::context::Meaning;
 use super::{Lower, Lowered};
 use crate::rust_kernels::ir::{Arm, LocalId, Pattern, Test, Variant};
 use crate::rust_kernels::named::Assumed;
 use crate::rust_kernels::types::{Length, Shape, Ty};
+use crate::text::text;
 
 const PATTERN: &str = "this pattern";
 
@@ -27,6 +29,7 @@ impl Lower<'_> {
                 self.pattern(&typed.pat, written)
             }
             Pat::Tuple(tuple) => {
+                self.no_rest(pattern, &tuple.elems, ("(", ")"), ty)?;
                 let parts: Vec<_> = tuple.elems.iter().map(|_| self.types.fresh()).collect();
                 let whole = self.types.add(Shape::Tuple(parts.clone()));
                 self.types.unify(ty, whole);
@@ -36,6 +39,7 @@ impl Lower<'_> {
             Pat::Struct(found) => self.struct_pattern(found, ty),
             Pat::TupleStruct(found) if !found.path.is_ident("Some") => self.tuple_struct_pattern(found, ty),
             Pat::Slice(slice) => {
+                self.no_rest(pattern, &slice.elems, ("[", "]"), ty)?;
                 let of = self.types.fresh();
                 let length = Length(slice.elems.len().to_string());
                 let whole = self.types.add(Shape::Array(of, length));
@@ -45,6 +49,39 @@ impl Lower<'_> {
             }
             other => Err(self.absent(other, PATTERN, "bind a name, and take it apart afterwards")),
         }
+    }
+
+    /// Refuses `..` between the parts of an array or a tuple.
+    fn no_rest(
+        &mut self,
+        pattern: &Pat,
+        parts: &Punctuated<Pat, Token![,]>,
+        (open, close): (&str, &str),
+        ty: Ty,
+    ) -> Lowered<()> {
+        let is_rest = |part: &&Pat| matches!(part, Pat::Rest(_));
+        let Some(rest) = parts.iter().find(is_rest) else { return Ok(()) };
+        let count = match self.types.shape(ty) {
+            Shape::Array(_, Length(length)) => length.parse::<usize>().ok(),
+            Shape::Tuple(parts) => Some(parts.len()),
+            _ => None,
+        };
+        let left_out = count.and_then(|count| (count + 1).checked_sub(parts.len()));
+        let help = match left_out {
+            // A longer one is no help.
+            Some(left_out) if left_out <= 12 => {
+                let written = parts.iter().flat_map(|part| match part {
+                    Pat::Rest(_) => vec!["_".to_owned(); left_out],
+                    part => vec![text(part)],
+                });
+                format!("write `_` for each: `{open}{}{close}`", written.collect::<Vec<_>>().join(", "))
+            }
+            _ if matches!(pattern, Pat::Slice(_)) => {
+                "take the elements by their indices: `let a = x[0];`".to_owned()
+            }
+            _ => "write `_` for each part that is left out".to_owned(),
+        };
+        Err(self.absent(rest, "`..` in a pattern of parts", &help))
     }
 
     /// `Some(name)` of an option of this type, `Ok(name)` or `Err(name)` of an atomic's exchange.

@@ -9,6 +9,7 @@ use super::fetched::FETCHES;
 use super::scans::SCANS;
 use super::warps::WARPS;
 use super::{Lower, Lowered, Reported};
+use crate::groups::peel_expr;
 use crate::rust_kernels::ir::{self, Block, Closure, Kind, LocalId, Phase, Range, Statement};
 use crate::rust_kernels::types::{Number, Shape, Ty};
 use crate::text::text;
@@ -194,6 +195,7 @@ impl Lower<'_> {
             };
             parameters.push(match pattern {
                 Pat::Ident(name) => self.declare(&name.ident, ty, name.mutability.is_some()),
+                Pat::Wild(wild) => self.hidden("unused", ty, wild.span()),
                 other => {
                     let whole = self.hidden("at", ty, other.span());
                     let value = self.expr(Kind::Local(whole), ty, other.span());
@@ -278,7 +280,12 @@ impl Lower<'_> {
         self.owned(call, &handle, Owner::Block)?;
         if self.level != Level::Block {
             let what = format!("`{}` is in a phase, where each thread would write it", text(call));
-            return Err(self.in_block(call, &what, "write it after the phase"));
+            let help = format!(
+                "write it after the phase; what threads have computed comes there by a `reduce`: \
+                 `let sum = {}.reduce(|t| …, |a, b| a + b);`",
+                self.index_name
+            );
+            return Err(self.in_block(call, &what, &help));
         }
         let Shape::Elements { of, .. } = *self.types.shape(handle.ty) else { return Err(Reported) };
         let (Some(value), Some(at)) = (arguments.pop(), arguments.pop()) else { return Err(Reported) };
@@ -364,9 +371,22 @@ impl Lower<'_> {
         match root(place) {
             Some(local) if local.0 < first => {
                 let what = format!("`{}` is changed in a phase, but belongs to the block", text(at));
-                let help =
-                    "declare it in the phase, or with `block.private(…)`, of which each thread has its own";
-                Err(self.in_block(at, &what, help))
+                let (block, thread) = (&self.index_name, self.thread_name());
+                let mut whole = peel_expr(at);
+                while let Expr::Field(field) = whole {
+                    whole = peel_expr(&field.base);
+                }
+                let help = match self.types.shape(self.locals[local.0].ty) {
+                    Shape::Private(_) => format!("write the thread's own: `{}[{thread}]`", text(whole)),
+                    Shape::Array(..) => format!(
+                        "declare it in the phase, with `{block}.private(…)`, of which each thread has its own, or \
+                         with `{block}.shared::<[f32; 32]>()`, which `{block}.fill` writes for all threads"
+                    ),
+                    _ => format!(
+                        "declare it in the phase, or with `{block}.private(…)`, of which each thread has its own"
+                    ),
+                };
+                Err(self.in_block(at, &what, &help))
             }
             _ => Ok(()),
         }

@@ -152,9 +152,18 @@ impl Lower<'_> {
         let local = self.named(expr)?;
         let Shape::Shared(array) = *self.types.shape(self.locals[local.0].ty) else { return None };
         if is_read && !matches!(self.level, Level::Phase(_)) {
-            let what = format!("`{}` is read outside of a phase", text(expr));
-            let help = "read it in a phase; `block.reduce` gives one value to all threads";
-            return Some(Err(self.in_block(expr, &what, help)));
+            let (name, block) = (text(expr), &self.index_name);
+            let what = format!("`{name}` is read outside of a phase");
+            let first = match self.types.element(array).map(|element| self.types.shape(element)) {
+                Some(Shape::Atomic(_)) => "[0].load(Relaxed)",
+                Some(Shape::Array(..)) => "[0][0]",
+                _ => "[0]",
+            };
+            let help = format!(
+                "read it in a phase; by this one all threads get the same value: \
+                 `let first = {block}.reduce(|_| {name}{first}, |first, _| first);`"
+            );
+            return Some(Err(self.in_block(expr, &what, &help)));
         }
         Some(Ok(self.expr(Kind::Local(local), array, expr.span())))
     }

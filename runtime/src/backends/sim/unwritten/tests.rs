@@ -156,7 +156,7 @@ fn ranges_in_both() {
 fn the_grid_that_would_do() {
     let enough = |elements, unwritten, first, [blocks, threads]: [u32; 2]| {
         let grid = Grid { grid_dim: [blocks, 1, 1], block_dim: [threads, 1, 1], shared: 0 };
-        Unwritten { parameter: "y", elements, unwritten, first, grid }.enough()
+        Unwritten { parameter: "y", elements, unwritten, first, grid, by_threads: false }.enough()
     };
     assert_eq!(enough(1000, 488, 512, [2, 256]), Some(4));
     assert_eq!(enough(4000, 2976, 1024, [4, 256]), Some(16));
