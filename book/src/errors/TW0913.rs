@@ -21,9 +21,9 @@ stream_pipeline! {
     }
 }
 
-pub fn main() {
-    let mut pipeline = P::new(&Device::open().unwrap()).unwrap();
+pub fn main() -> thalweg::Result<()> {
     let mut sums = [0.0; 3];
-    pipeline.run(&[1.0, 2.0, 3.0], &mut sums).unwrap();
+    P::new(&Device::open()?)?.run(&[1.0, 2.0, 3.0], &mut sums)?;
     assert_eq!(sums, [2.0, 3.0, 4.0]);
+    Ok(())
 }
