@@ -117,6 +117,8 @@ fn a_literal_whose_type_rustc_alone_knows_must_be_written_with_it() {
     for function in ["fn f(w: u32) { let v = h(w).min(5); }", "fn f(w: u32) { let v = h(w) + 5; }"] {
         assert!(cpp(Role::Device, function).contains("[TW0903]"), "{function}");
     }
+    let text = body("fn f() -> bool { let taps: usize = TAPS; taps % 2 == 0 }");
+    assert!(text.contains("taps % 2ull == 0ull"), "{text}");
 }
 
 #[test]
