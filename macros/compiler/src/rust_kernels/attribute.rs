@@ -237,6 +237,19 @@ pub(super) fn others(function: &mut ItemFn, role: Role, errors: &mut Errors) {
     inside.visit_block(&function.block);
 }
 
+/// Reports a kernel that is generic beside the list of what it is for, and makes it none.
+pub(super) fn no_generics(function: &mut ItemFn, arguments: &Arguments, errors: &mut Errors) {
+    let generics = &function.sig.generics;
+    if arguments.parameters.is_empty() || generics.params.is_empty() {
+        return;
+    }
+    let what =
+        format!("kernel `{}` has generic parameters beside those of `#[kernel(…)]`", function.sig.ident);
+    let help = format!("remove them here: `fn {}(…)`", function.sig.ident);
+    errors.push(error(generics, "TW0907", &what, &[], Some(help)));
+    function.sig.generics = syn::Generics::default();
+}
+
 /// The conditions of `#[requires(…)]` that can be read.
 pub(super) fn conditions(function: &ItemFn) -> Vec<Expr> {
     let requires = function.attrs.iter().filter(|attribute| attribute.path().is_ident("requires"));

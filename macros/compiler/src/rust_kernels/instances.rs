@@ -98,12 +98,14 @@ impl Instance {
     }
 
     fn put_in(&self, tokens: TokenStream) -> TokenStream {
-        // A name behind one dot is a part of something, and behind two it is the end of a range.
-        let mut dots = 0_usize;
+        // A name behind one dot is a part of something, and behind two it is the end of a range. With colons it is
+        // the other way round: `x: T`, but `Shape::N`.
+        let (mut dots, mut colons) = (0_usize, 0_usize);
         let tokens = tokens.into_iter().map(|token| {
-            let is_dot = matches!(&token, TokenTree::Punct(dot) if dot.as_char() == '.');
-            let is_part = dots == 1;
-            dots = if is_dot { dots + 1 } else { 0 };
+            let is = |mark: char| matches!(&token, TokenTree::Punct(found) if found.as_char() == mark);
+            let is_part = dots == 1 || colons == 2;
+            dots = if is('.') { dots + 1 } else { 0 };
+            colons = if is(':') { colons + 1 } else { 0 };
             match &token {
                 TokenTree::Ident(name) if !is_part => match self.0.iter().find(|(known, _)| known == name) {
                     // The user's mark, so that errors point at it.

@@ -76,6 +76,9 @@ pub fn expand(role: Role, attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     crate::groups::keep_in_block(&mut function.block);
     attribute::others(&mut function, role, &mut errors);
+    if role == Role::Kernel {
+        attribute::no_generics(&mut function, &arguments, &mut errors);
+    }
     let (of_types, instances) = match role {
         Role::Kernel => (function.clone(), Instance::all(&arguments.parameters)),
         // What does not go together has no instances.

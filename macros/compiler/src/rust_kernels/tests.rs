@@ -523,3 +523,15 @@ fn what_a_block_does_is_written_in_the_kernel() {
     let said = cpp(Role::Device, &format!("fn f() {{ {alone} }}"));
     assert!(said.contains("\nhelp: write it in the kernel, and pass the function what it needs\n"), "{said}");
 }
+
+#[test]
+fn a_kernel_with_a_list_is_generic_by_it_alone() {
+    let item = quote!(
+        fn k<const N: usize>(i: Index, weights: [f32; N], y: &mut Out<[f32]>) {}
+    );
+    let text = expand(Role::Kernel, quote!(N in [3, 5]), item).to_string();
+    let said =
+        "kernel `k` has generic parameters beside those of `#[kernel(…)]`\nhelp: remove them here: `fn k(…)`";
+    assert!(text.contains(&said.replace('\n', "\\n")), "{text}");
+    assert_eq!(text.matches("compile_error").count(), 1, "{text}");
+}

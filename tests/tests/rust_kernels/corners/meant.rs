@@ -311,3 +311,21 @@ pub fn scoped(block: Block, n: u32, x: &[u64], y: &mut Own<[u64]>) {
 fn shared_arrays_have_the_constants_of_their_blocks() {
     assert_eq!(both!(scoped, 2), 100_002 + 1 + 43_000_000 + 64);
 }
+
+/// A constant of a type has the name of a kernel's parameter.
+pub struct Sides;
+
+impl Sides {
+    const N: u64 = 40;
+}
+
+#[kernel(N in [3])]
+pub fn listed(i: Index, n: u32, x: &[u64], y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = N as u64 * 100 + Sides::N + x[1] + n as u64;
+}
+
+#[test]
+fn parameters_of_a_kernel_are_not_parts_of_paths() {
+    assert_eq!(both!(listed::<3>, 1), 300 + 40 + 1 + 1);
+}
