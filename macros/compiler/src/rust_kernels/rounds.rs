@@ -219,7 +219,7 @@ impl<'a> Phase<'a> {
     /// Whether the number of elements is the length of something outside of the phase.
     fn is_known_before(&self) -> bool {
         let is_variable = |measured: &Ident| self.variables.iter().any(|(_, name)| *name == measured);
-        measured(self.elements).is_some_and(|measured| !is_variable(measured))
+        measured(self.elements).is_some_and(|measured| !is_variable(&measured))
     }
 
     fn read(closure: &'a ExprClosure) -> Option<Self> {
@@ -298,18 +298,34 @@ fn holds_no_reference(tokens: TokenStream) -> bool {
                 _ => name != "ref",
             }
         }
+        // `(&*y).len()`
+        TokenTree::Group(group) if referred(group.stream()).is_some() => {
+            matches!(&tokens[place + 1..], [TokenTree::Punct(_), TokenTree::Ident(method), ..] if method == "len")
+        }
         TokenTree::Group(group) => holds_no_reference(group.stream()),
         TokenTree::Literal(_) => true,
     })
 }
 
+/// The name in `&*y`, which the macro writes for what has a method by its type and not by that of a reference.
+fn referred(tokens: TokenStream) -> Option<Ident> {
+    match &tokens.into_iter().collect::<Vec<_>>()[..] {
+        [TokenTree::Punct(and), TokenTree::Punct(star), TokenTree::Ident(name)]
+            if and.as_char() == '&' && star.as_char() == '*' =>
+        {
+            Some(name.clone())
+        }
+        _ => None,
+    }
+}
+
 /// What `x.len()` is the length of, which cannot fail.
-fn measured(expr: &Expr) -> Option<&Ident> {
+fn measured(expr: &Expr) -> Option<Ident> {
     match peel_expr(expr) {
         Expr::MethodCall(call) if call.method == "len" && call.args.is_empty() => {
             match peel_expr(&call.receiver) {
-                Expr::Path(path) => path.path.get_ident(),
-                _ => None,
+                Expr::Path(path) => path.path.get_ident().cloned(),
+                receiver => referred(receiver.to_token_stream()),
             }
         }
         _ => None,

@@ -27,6 +27,7 @@ fn of_kernel(kernel: &str) -> usize {
 fn a_phase_with_a_loop_over_shares_is_in_rounds() {
     for body in [
         "block.each(|t| { for i in t.of_grid(y.len()) { if let Some(y) = y.get_mut(i) { *y = 1.0; } } });",
+        "block.each(|t| { let n = y.len() / 2; for i in t.of_grid(n) { assert!(i.get() < 9); } });",
         "let s = block.reduce(
             |t| { let mut s = 0.0; for i in t.of_grid(x.len()) { s += x[i]; } s },
             |a, b| a + b,

@@ -261,7 +261,6 @@ fn elements_of_other_threads_are_out_of_reach() {
 fn methods_are_named_with_what_to_write() {
     for (body, method, help) in [
         ("let s = x.iter().sum();", "sum", "write a loop"),
-        ("for (a, b) in x.iter().zip(x) {}", "zip", "write a loop"),
         ("let s = x.windows(2);", "windows", "take the parts in a loop"),
         ("let s = x.get(1).unwrap();", "unwrap", "write `let Some(x) = … else { return };`"),
         ("let s = x.first();", "first", "write `x.get(0)`, or `x[0]`"),
@@ -282,6 +281,8 @@ fn methods_are_named_with_what_to_write() {
         let fact = format!("TW0908]: the method `{method}` is not in the language of kernels\n");
         assert_body(body, &fact, help);
     }
+    let fact = "TW0901]: a loop over `zip` is not in the language of kernels\n";
+    assert_body("for (a, b) in x.iter().zip(x) {}", fact, "go over a range of indices");
 }
 
 #[test]
