@@ -93,7 +93,7 @@ fn by_team(
 ) -> Option<KernelFault> {
     let (next, end) = (AtomicUsize::new(0), AtomicUsize::new(tasks));
     let first = Mutex::new(None::<(usize, KernelFault)>);
-    team.run(tasks - 1, &|| {
+    team.run(tasks.saturating_sub(1), &|| {
         loop {
             let task = next.fetch_add(1, Ordering::Relaxed);
             if task >= end.load(Ordering::Relaxed) {
@@ -247,6 +247,13 @@ mod tests {
             };
             with_hands(hands, launch);
             assert!(seen.iter().all(|times| times.load(Ordering::Relaxed) == 1));
+        }
+    }
+
+    #[test]
+    fn a_launch_without_tasks_does_nothing() {
+        for hands in ALL_HANDS {
+            with_hands(hands, || in_order(0, |_| unreachable!("there is none")));
         }
     }
 
