@@ -4,6 +4,7 @@ use syn::{GenericArgument, Path, PathArguments, Type};
 
 use super::types::Number;
 use super::written::part_unknown;
+use crate::text::text;
 
 /// Why a thread of a kernel has no `Vec`.
 pub(super) const NO_HEAP: &str = "a kernel's thread cannot allocate memory";
@@ -123,6 +124,9 @@ pub(super) fn of_type(ty: &Type) -> (&Type, String) {
                 "char" => "use `u8` or `u32`",
                 "str" => "use numbers",
                 "Index" => "write `Index`, `Index<2>` or `Index<3>`",
+                "Block" if !["Block", "Block<1>", "Block<2>", "Block<3>"].contains(&&*text(part)) => {
+                    "write `Block`, `Block<2>` or `Block<3>`: a grid has up to three axes"
+                }
                 "Block" => {
                     "write the phases in the kernel, and pass the function what it needs, such as a number"
                 }

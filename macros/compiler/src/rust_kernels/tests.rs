@@ -515,6 +515,11 @@ fn what_a_block_does_is_written_in_the_kernel() {
         said.contains("\nhelp: write the phases in the kernel, and pass the function what it needs"),
         "{said}"
     );
+    let said = cpp(Role::Kernel, "fn k(block: Block<4>, y: &mut Out<[f32]>) {}");
+    assert!(
+        said.contains("\nhelp: write `Block`, `Block<2>` or `Block<3>`: a grid has up to three axes\n"),
+        "{said}"
+    );
     let alone = "let mut tile = shared::<[f32; 32]>();";
     let said = cpp(Role::Kernel, &format!("fn k(i: Index, y: &mut Own<[f32]>) {{ {alone} }}"));
     assert!(said.starts_with("[TW0908]: `shared` is a method of a `Block`\n"), "{said}");
