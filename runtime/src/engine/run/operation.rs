@@ -282,13 +282,9 @@ impl<'r> Operation<'r> {
     /// Whether this chunk of a host argument is what it has of the buffer, so that nothing is copied between the
     /// two.
     pub(crate) fn is_same(&self, host: usize, buffer: usize) -> bool {
-        match self.run.arguments.buffers[buffer].place {
-            BufferPlace::Host(same, ..) => same == host,
-            BufferPlace::HostWithin(same, ..) => {
-                same == host && self.seen_within(self.run.arguments.hosts[host].shape).is_some()
-            }
-            _ => false,
-        }
+        let Arguments { hosts, buffers, .. } = &self.run.arguments;
+        let is_within = matches!(buffers[buffer].place, BufferPlace::HostWithin(same, ..) if same == host);
+        self.run.arguments.is_same(host, buffer) || is_within && self.seen_within(hosts[host].shape).is_some()
     }
 
     /// This chunk's slot of a buffer: its address and its size in bytes.
