@@ -9,6 +9,7 @@ mod halo;
 mod harness;
 mod jumps;
 mod kernels;
+mod lines;
 mod order;
 mod proved;
 mod random;

@@ -23,9 +23,9 @@ fn body(function: &str) -> String {
 fn operators_on_types_that_rustc_alone_knows_are_functions() {
     assert_eq!(body("fn f() { let k = N + M; }"), "const auto k = tw::add(N, M);");
     assert_eq!(body("fn f() -> u32 { N + M }"), "return N + M;");
-    assert_eq!(body("fn f(w: u32) { let v = h(w) % g(w); }"), "const auto v = tw::rem(h(w), g(w), line(1));");
+    assert_eq!(body("fn f(w: u32) { let v = h(w) % N; }"), "const auto v = tw::rem(h(w), N, line(1));");
     assert_eq!(body("fn f(w: u32) { let v = !h(w); }"), "const auto v = tw::not_(h(w));");
-    assert_eq!(body("fn f(w: u32) { let v = h(w) ^ g(w); }"), "const auto v = tw::bit_xor(h(w), g(w));");
+    assert_eq!(body("fn f(w: u32) { let v = h(w) ^ N; }"), "const auto v = tw::bit_xor(h(w), N);");
     assert_eq!(body("fn f(a: bool, b: bool) -> bool { !a ^ b }"), "return bool(!a ^ b);");
     assert_eq!(body("fn f(w: u32) -> u32 { h(w) << 40_u64 }"), "return tw::shl(h(w), tw::cast<u32>(40ull));");
 }
@@ -539,4 +539,37 @@ fn a_kernel_with_a_list_is_generic_by_it_alone() {
         "kernel `k` has generic parameters beside those of `#[kernel(…)]`\nhelp: remove them here: `fn k(…)`";
     assert!(text.contains(&said.replace('\n', "\\n")), "{text}");
     assert_eq!(text.matches("compile_error").count(), 1, "{text}");
+}
+
+#[test]
+fn operands_that_fail_at_different_lines_come_in_rusts_order() {
+    assert_eq!(
+        body("fn f(x: &[u32]) -> u32 { x[0] << x[1] }"),
+        "return tw::shl(x.at(0ull, line(1)), x.at(1ull, line(1)));"
+    );
+    assert_eq!(
+        body("fn f(x: &[u32]) -> u32 {\n x[0]\n << x[1] }"),
+        "const auto kept = x.at(0ull, line(2));\nreturn tw::shl(kept, x.at(1ull, line(3)));"
+    );
+    // What a function gives fails where the function does.
+    assert_eq!(
+        body("fn f(x: &[u32]) -> u32 { g(x) + x[0] + 1 }"),
+        "const auto kept = g(x);\nreturn kept + x.at(0ull, line(1)) + 1u;"
+    );
+    assert_eq!(body("fn f(x: &[u32]) -> u32 { g(x) + 1 }"), "return g(x) + 1u;");
+    // The value that is assigned comes before the place, but for operators of traits.
+    assert_eq!(
+        body("fn f(x: &[u32]) { let mut a = [0; 2]; a[x[0] as usize] +=\n x[1]; }")
+            .lines()
+            .skip(1)
+            .collect::<Vec<_>>(),
+        ["const auto kept = x.at(1ull, line(2));", "a.at(usize(x.at(0ull, line(1))), line(1)) += kept;"]
+    );
+    assert_eq!(
+        body("fn f(x: &[u32]) { let mut a = [0; 2]; a[x[0] as usize] +=\n &x[1]; }")
+            .lines()
+            .skip(1)
+            .collect::<Vec<_>>(),
+        ["auto& place = a.at(usize(x.at(0ull, line(1))), line(1));", "place += x.at(1ull, line(2));"]
+    );
 }

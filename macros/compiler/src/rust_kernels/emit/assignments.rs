@@ -2,6 +2,7 @@
 
 use super::super::ir::{Binary, Expr, Kind};
 use super::super::types::{Number, Shape};
+use super::faults::order_shows;
 use super::{Emitter, Sink, Value};
 
 /// The operators that C++ may write as `a += b`, and how loosely they bind.
@@ -19,14 +20,16 @@ impl Emitter<'_> {
         let mut text = self.value(value);
         let before = self.lines.len();
         let place = self.value(place);
-        self.keep_before(before, &mut text);
+        if self.lines.len() > before {
+            self.keep_before(before, &mut text);
+        }
         self.write(&format!("{} = {};", place.text, text.text));
     }
 
     /// Keeps a value in a constant before the lines that were written since: Rust evaluates what is assigned
     /// before the place.
     fn keep_before(&mut self, before: usize, value: &mut Value) {
-        if self.lines.len() > before && !value.stable {
+        if !value.stable {
             let name = self.temporary("kept");
             self.insert(before, vec![format!("const auto {name} = {};", value.text)]);
             *value = Value::stable(name);
@@ -68,10 +71,12 @@ impl Emitter<'_> {
             true => self.place_and_value(place, value),
             false => {
                 // Once, before the place, which it may change.
-                let mut value_text = self.operand_once(value);
+                let (mut value_text, of_value) = self.with_faults(|emitter| emitter.operand_once(value));
                 let before = self.lines.len();
-                let place_text = self.value(place);
-                self.keep_before(before, &mut value_text);
+                let (place_text, of_place) = self.with_faults(|emitter| emitter.value(place));
+                if self.lines.len() > before || order_shows(&of_value, &of_place) {
+                    self.keep_before(before, &mut value_text);
+                }
                 (place_text, value_text)
             }
         };
@@ -97,10 +102,11 @@ impl Emitter<'_> {
 
     /// A place, and then a value. A place that what the value needs may change is kept by a reference.
     fn place_and_value(&mut self, place: &Expr, value: &Expr) -> (Value, Value) {
-        let mut place_text = self.value(place);
+        let (mut place_text, of_place) = self.with_faults(|emitter| emitter.value(place));
         let before = self.lines.len();
-        let value_text = self.operand_once(value);
-        if self.lines.len() > before && !self.is_place(place) {
+        let (value_text, of_value) = self.with_faults(|emitter| emitter.operand_once(value));
+        let changes = self.lines.len() > before && !self.is_place(place) || order_shows(&of_place, &of_value);
+        if changes {
             let name = self.temporary("place");
             self.insert(before, vec![format!("auto& {name} = {};", place_text.text)]);
             place_text = Value::of(name);

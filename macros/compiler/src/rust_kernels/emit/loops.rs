@@ -135,7 +135,8 @@ impl Emitter<'_> {
                 if !matches!(of_step.kind, Kind::Integer(1..)) {
                     self.write(&format!("if ({step} == 0ull) {{"));
                     self.depth += 1;
-                    self.write(&format!("tw::fault({});", self.place(of_step.line)));
+                    let line = self.place(of_step.line);
+                    self.write(&format!("tw::fault({line});"));
                     self.depth -= 1;
                     self.write("}");
                 }

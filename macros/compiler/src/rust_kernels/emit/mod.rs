@@ -6,6 +6,7 @@
 mod assignments;
 mod atomics;
 mod choice;
+mod faults;
 mod flow;
 mod jumps;
 mod loops;
@@ -22,6 +23,7 @@ use super::names::Names;
 use super::role::{Build, Role};
 use super::signature::{ParameterKind, Signature};
 use super::types::{Shape, Types};
+use faults::FaultAt;
 use jumps::Around;
 
 /// A function's text, without what only rustc knows: the constants and functions that it names.
@@ -87,6 +89,8 @@ struct Emitter<'a> {
     /// Whether overflow is a fault.
     checked: bool,
     lines: Vec<Line>,
+    /// Where what was written may fault, in its order.
+    faults: Vec<FaultAt>,
     depth: usize,
     /// The line of the statement that is written.
     line: usize,
@@ -124,6 +128,7 @@ pub(super) fn emit(
         role,
         checked,
         lines,
+        faults: Vec::new(),
         depth: 0,
         line: 0,
         together,
@@ -255,15 +260,6 @@ impl Emitter<'_> {
         let indent = "    ".repeat(self.depth);
         // A lambda's body has lines of its own, which are indented already.
         self.lines.push(Line { text: format!("{indent}{text}"), line: self.line });
-    }
-
-    /// A line as the argument of what may fault there. Functions have numbers of their own for their lines,
-    /// since they may be in other files than the kernel.
-    fn place(&self, line: usize) -> String {
-        match self.role {
-            Role::Kernel => line.to_string(),
-            Role::Device => format!("line({line})"),
-        }
     }
 
     fn local(&self, id: LocalId) -> &Local {

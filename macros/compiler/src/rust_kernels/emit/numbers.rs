@@ -60,7 +60,6 @@ impl Emitter<'_> {
             }
             _ => {}
         }
-        let line = self.place(of.line);
         let value = self.operand(of);
         let prefix = |op: &str| Value {
             // Two minus would be a decrement.
@@ -70,7 +69,9 @@ impl Emitter<'_> {
         };
         match (op, number) {
             (Unary::Negate, Some(number)) if number.is_float() => prefix("-"),
-            (Unary::Negate, _) if self.checked => Value::of(format!("tw::neg({}, {line})", value.text)),
+            (Unary::Negate, _) if self.checked => {
+                Value::of(format!("tw::neg({}, {})", value.text, self.place(of.line)))
+            }
             (Unary::Negate, _) => Value::of(format!("tw::neg({})", value.text)),
             (Unary::Not, Some(number)) if number.bits() < 32 => {
                 Value::of(format!("tw::not_({})", value.text))
@@ -100,9 +101,9 @@ impl Emitter<'_> {
             binds,
             stable: left.stable && right.stable,
         };
-        let place = self.place(line);
-        let call = |name: &str, faults: bool| {
-            let line = if faults { format!(", {place}") } else { String::new() };
+        let checked = self.checked;
+        let call = |emitter: &mut Self, name: &str, faults: bool| {
+            let line = if faults { format!(", {}", emitter.place(line)) } else { String::new() };
             Value::of(format!("tw::{name}({}, {}{line})", left.text, right.text))
         };
         let literal = match (&of_right.kind, number) {
@@ -118,29 +119,28 @@ impl Emitter<'_> {
                 Binary::Or if self.is_bool(of_left) => Value::of(format!("bool({})", infix("|", 13).text)),
                 Binary::Xor if self.is_bool(of_left) => Value::of(format!("bool({})", infix("^", 12).text)),
                 // C++ knows the type.
-                Binary::And => call("bit_and", false),
-                Binary::Or => call("bit_or", false),
-                Binary::Xor => call("bit_xor", false),
-                Binary::Add => call("add", self.checked),
-                Binary::Subtract => call("sub", self.checked),
-                Binary::Multiply => call("mul", self.checked),
-                Binary::Divide | Binary::Quotient => call("div", true),
-                Binary::Remainder | Binary::Rest => call("rem", true),
+                Binary::And => call(self, "bit_and", false),
+                Binary::Or => call(self, "bit_or", false),
+                Binary::Xor => call(self, "bit_xor", false),
+                Binary::Add => call(self, "add", checked),
+                Binary::Subtract => call(self, "sub", checked),
+                Binary::Multiply => call(self, "mul", checked),
+                Binary::Divide | Binary::Quotient => call(self, "div", true),
+                Binary::Remainder | Binary::Rest => call(self, "rem", true),
                 Binary::ShiftLeft | Binary::ShiftRight => unreachable!("written above"),
             };
         };
-        let wraps = number.is_float() || number.wraps_in_cpp() && !self.checked;
-        let checked = self.checked;
+        let wraps = number.is_float() || number.wraps_in_cpp() && !checked;
         let is_wide = number.bits() >= 32 && !number.is_float();
         match op {
             Binary::Add if wraps => infix("+", 6),
             Binary::Subtract if wraps => infix("-", 6),
             Binary::Multiply if wraps => infix("*", 5),
-            Binary::Add => call("add", checked),
-            Binary::Subtract => call("sub", checked),
-            Binary::Multiply => call("mul", checked),
+            Binary::Add => call(self, "add", checked),
+            Binary::Subtract => call(self, "sub", checked),
+            Binary::Multiply => call(self, "mul", checked),
             Binary::Divide if number.is_float() => infix("/", 5),
-            Binary::Remainder if number.is_float() => call("rem", false),
+            Binary::Remainder if number.is_float() => call(self, "rem", false),
             // Division by a number that is not 0 has no fault, and none overflows without a sign.
             Binary::Divide if is_wide && !number.is_signed() && literal.is_some_and(|by| by > 0) => {
                 infix("/", 5)
@@ -152,8 +152,8 @@ impl Emitter<'_> {
             Binary::Rest if is_wide => infix("%", 5),
             Binary::Quotient => Value::of(format!("{number}({})", infix("/", 5).text)),
             Binary::Rest => Value::of(format!("{number}({})", infix("%", 5).text)),
-            Binary::Divide => call("div", true),
-            Binary::Remainder => call("rem", true),
+            Binary::Divide => call(self, "div", true),
+            Binary::Remainder => call(self, "rem", true),
             Binary::And if is_wide => infix("&", 11),
             Binary::Or if is_wide => infix("|", 13),
             Binary::Xor if is_wide => infix("^", 12),
@@ -166,7 +166,7 @@ impl Emitter<'_> {
 
     /// A shift, whose distance may be of any integer type.
     fn shift(
-        &self,
+        &mut self,
         op: Binary,
         (left, of_left): (&Value, &Expr),
         (right, of_right): (&Value, &Expr),

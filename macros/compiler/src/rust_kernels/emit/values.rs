@@ -2,6 +2,7 @@
 
 use super::super::ir::{Closure, Condition, Expr, Kind, LocalId};
 use super::super::types::{Number, Shape};
+use super::faults::{FaultAt, order_shows};
 use super::{CONDITIONAL, Emitter, Sink, UNARY, Value};
 
 impl Emitter<'_> {
@@ -25,7 +26,8 @@ impl Emitter<'_> {
         value
     }
 
-    /// Writes operands in Rust's order. If one has statements, those before it are kept in constants.
+    /// Writes operands in Rust's order. If one has statements, or may fault at another line, those before it are
+    /// kept in constants.
     pub(super) fn operands<'x>(&mut self, exprs: impl IntoIterator<Item = &'x Expr>) -> Vec<Value> {
         self.in_order(exprs, Self::operand)
     }
@@ -35,29 +37,30 @@ impl Emitter<'_> {
         exprs: impl IntoIterator<Item = &'x Expr>,
         mut write: impl FnMut(&mut Self, &Expr) -> Value,
     ) -> Vec<Value> {
-        let mut values: Vec<Value> = Vec::new();
+        let mut values: Vec<(Value, Vec<FaultAt>)> = Vec::new();
         for expr in exprs {
             let before = self.lines.len();
-            let mut value = write(self, expr);
+            let (mut value, faults) = self.with_faults(|emitter| write(emitter, expr));
             let has_effects = self.has_effects(expr);
-            if self.lines.len() > before || has_effects {
-                let mut kept = Vec::new();
-                for earlier in values.iter_mut().filter(|earlier| !earlier.stable) {
+            let has_statements = self.lines.len() > before || has_effects;
+            let mut kept = Vec::new();
+            for (earlier, of_earlier) in &mut values {
+                if !earlier.stable && (has_statements || order_shows(of_earlier, &faults)) {
                     let name = self.temporary("kept");
                     kept.push(format!("const auto {name} = {};", earlier.text));
                     *earlier = Value::stable(name);
                 }
-                self.insert(before, kept);
             }
+            self.insert(before, kept);
             // C++ leaves the order of operands open.
             if has_effects && !value.stable {
                 let name = self.temporary("kept");
                 self.write(&format!("const auto {name} = {};", value.text));
                 value = Value::stable(name);
             }
-            values.push(value);
+            values.push((value, faults));
         }
-        values
+        values.into_iter().map(|(value, _)| value).collect()
     }
 
     /// What is indexed, and the indices. Rust evaluates the former as a place: it is not copied before the
@@ -269,6 +272,7 @@ impl Emitter<'_> {
                     false => format!("<{}>", generics.join(", ")),
                 };
                 let name = &self.function.callees[item.0].1;
+                self.faults.push(FaultAt::Called);
                 Value::of(format!("{name}{generics}({})", values.join(", ")))
             }
             Kind::CallClosure(local, arguments) => {
