@@ -106,7 +106,7 @@ pub fn histogram_f32(block: Block, n: u32, bins: u32, low: f32, high: f32, x: &[
         return;
     }
     let per_unit = bins as f32 / (high - low);
-    let (n, step) = (n as usize, block.blocks() * block.threads());
+    let n = n as usize;
     // The distance of two copies is odd, so that the same bin of both is in two banks.
     let (room, pitch) = (block.shared_bytes() as u32 / 4, bins | 1);
     let copies = (room / pitch).min(COPIES).max(u32::from(room >= bins));
@@ -126,14 +126,7 @@ pub fn histogram_f32(block: Block, n: u32, bins: u32, low: f32, high: f32, x: &[
     block.fill(&mut held, |_| 0);
     block.each(|t| {
         let mine = t.rank() as u32 % copies * pitch;
-        let mut next = t.index().get();
-        // As `t.of_grid(n)`, which sees to it that no sum overflows. Here none can, and this is the inner loop.
-        loop {
-            let i = next;
-            if i >= n {
-                break;
-            }
-            next += step;
+        for i in t.of_grid(n) {
             let value = x[i];
             if low <= value && value <= high {
                 held[(mine + bin(value - low, per_unit, bins)) as usize].fetch_add(1, Relaxed);

@@ -286,10 +286,12 @@ fn a_fault_names_the_thread_wherever_it_stands_in_the_phase() {
 }
 
 #[test]
-fn of_several_faults_the_first_of_the_first_round_is_told() {
+fn of_several_faults_that_of_the_first_rounds_is_told() {
     let beyond = "the len is 5 but the index is 5";
-    // Thread 9 in its second turn, and thread 5 in its fourth.
-    fault_of_picked(64, 64, &[3 * 128 + 5, 128 + 9], beyond, "9 of block 0");
+    // Thread 9 in its second turn, and thread 5 in its sixth.
+    fault_of_picked(64, 64, &[5 * 128 + 5, 128 + 9], beyond, "9 of block 0");
+    // In its fourth: this round is done in one pass with the second.
+    fault_of_picked(64, 64, &[3 * 128 + 5, 128 + 9], beyond, "5 of block 0");
     // The first block comes first, and what stands before the loop comes before it.
     fault_of_picked(64, 64, &[7 * 128 + 3, 64], beyond, "3 of block 0");
     fault_of_picked(30, 0, &[0], "the len is 5 but the index is 100", "30 of block 0");

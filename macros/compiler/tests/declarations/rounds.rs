@@ -81,10 +81,46 @@ fn a_phase_in_which_the_order_could_be_seen_stays_whole() {
     }
 }
 
+/// How many phases are in rounds where a turn does this with atomics.
+#[track_caller]
+fn with_atomics(turn: &str) -> usize {
+    let parameters = "block: Block, x: &[f32], counts: &[AtomicU32]";
+    let held = "let mut held = block.shared::<[AtomicU32; 4]>(); block.fill(&mut held, |_| 0);";
+    let phase = format!("block.each(|t| {{ for i in t.of_grid(x.len()) {{ {turn} }} }});");
+    of_kernel(&format!("fn k({parameters}) {{ {held} {phase} }}"))
+}
+
 #[test]
-fn a_kernel_with_atomics_or_unsafe_stays_whole() {
-    let phase = "block.each(|t| { for i in t.of_grid(x.len()) { counts[0].fetch_add(1, Relaxed); } });";
+fn a_phase_that_adds_to_atomics_is_in_rounds() {
+    for turn in [
+        "counts[0].fetch_add(1, Relaxed);",
+        "if x[i] > 0.5 { held[i.get() % 4].fetch_max(counts[1].fetch_sub(1, Relaxed), Relaxed); }",
+        "let before = counts[0].fetch_add(1, Relaxed); assert!(before < 7);",
+        "assert!(x[i] > 0.5);",
+    ] {
+        assert_eq!(with_atomics(turn), 1, "{turn}");
+    }
+}
+
+#[test]
+fn a_phase_whose_threads_may_wait_for_each_other_stays_whole() {
+    for turn in [
+        "while counts[0].fetch_add(0, Relaxed) < 3 {}",
+        "assert!(counts[0].load(Relaxed) < 9);",
+        "held[0].store(1, Relaxed);",
+        "let first = &held[0]; first.fetch_add(1, Relaxed);",
+        "assert!(counts[0].compare_exchange(0, 1, Relaxed, Relaxed).is_ok());",
+        "waits(counts);",
+    ] {
+        assert_eq!(with_atomics(turn), 0, "{turn}");
+    }
+    let phase = "let mine = &counts[..4];
+        block.each(|t| { for _ in t.of_grid(x.len()) { waits(mine); } });";
     assert_eq!(of_kernel(&format!("fn k(block: Block, x: &[f32], counts: &[AtomicU32]) {{ {phase} }}")), 0);
+}
+
+#[test]
+fn a_kernel_with_unsafe_stays_whole() {
     let phase = "block.each(|t| { for i in t.of_grid(x.len()) { unsafe { *y.any_mut(x[i]) = 1.0 }; } });";
     assert_eq!(of_kernel(&format!("fn k(block: Block, x: &[usize], y: &mut Out<[f32]>) {{ {phase} }}")), 0);
 }

@@ -202,6 +202,12 @@ template <class T> TW_FN T stepped(T at, usize step, T to) {
     return usize(u64(to) - u64(at)) > step ? T(u64(at) + step) : to;
 }
 
+/// The same for what is as wide as the step, so that the sum itself shows whether it overflows.
+TW_FN usize stepped(usize at, usize step, usize to) {
+    const usize next = at + step;
+    return next < at ? to : next;
+}
+
 /// `from..=to`, of which `to` may be the largest number of all.
 template <class T> struct Through {
     T at, last;

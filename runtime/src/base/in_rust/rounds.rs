@@ -3,7 +3,8 @@
 //! One after another, each thread would go through all of the data in long steps, and each cache line would
 //! come as often as threads have a part of it. So the threads go round by round: first each begins, then each
 //! takes its first element, then each its second, and at last each ends. A round is a loop over neighbours in
-//! memory. Each thread does the same as alone, in the same order, so that its result has the same bits.
+//! memory, and some rounds are done in one pass. Each thread does the same as alone, in the same order, so that
+//! its result has the same bits.
 
 use super::blocks::{Block, BlockThread, BlockValue};
 use super::native::Index;
@@ -13,6 +14,10 @@ use super::running::Running;
 /// The largest variables that are handed on at each turn, in bytes: copying more would cost more than memory
 /// that is read in order gives.
 const LARGEST: usize = 64;
+
+/// The rounds that are run in one pass over the variables, where they are far from each other in memory: reading
+/// and writing a thread's variables takes as long as a turn.
+const AT_ONCE: usize = 4;
 
 /// The threads that share the elements.
 pub trait Share {
@@ -165,7 +170,29 @@ impl<const D: usize> Block<D> {
         turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
     ) {
         let first = self.thread(0);
-        let mut from = K::first(first);
+        let (mut from, step) = (K::first(first), K::step(first));
+        // Where rounds follow each other in memory, one at a time reads it in order.
+        let last = within.min(elements).checked_sub(variables.len()).filter(|_| step > variables.len());
+        let whole =
+            last.and_then(|last| last.checked_add(step)).map_or(0, |end| end.saturating_sub(from) / step);
+        for _ in 0..whole / AT_ONCE {
+            let mut lanes = Lanes { rank: 0, running: &self.running };
+            for variables in &mut *variables {
+                let thread = self.thread(lanes.rank);
+                let (mut now, mut element) = (*variables, from + lanes.rank);
+                for _ in 0..AT_ONCE {
+                    // SAFETY: `last` is where a round may begin at the latest such that its threads have
+                    // elements, and `whole` is the number of those from the first `from` on.
+                    unsafe { std::hint::assert_unchecked(element < within && element < elements) };
+                    now = turn(now, thread, K::at(element));
+                    element = element.wrapping_add(step);
+                }
+                *variables = now;
+                lanes.rank += 1;
+            }
+            drop(lanes);
+            from += AT_ONCE * step;
+        }
         while from < elements {
             let threads = variables.len().min(elements - from);
             let inner = within.min(elements).saturating_sub(from).min(threads);
@@ -183,7 +210,7 @@ impl<const D: usize> Block<D> {
             if !others.is_empty() {
                 self.rest::<S, K>(from, inner, others, turn);
             }
-            let Some(next) = from.checked_add(K::step(first)) else { break };
+            let Some(next) = from.checked_add(step) else { break };
             from = next;
         }
     }
@@ -304,6 +331,38 @@ mod tests {
         let turns = [0, 3, 6, 1, 2, 5].map(|element| (element % 3, Some(element)));
         let expected: Vec<_> = ENDS.into_iter().chain(turns).chain(ENDS).collect();
         assert_eq!(seen.into_inner().expect("no panic"), expected);
+    }
+
+    #[test]
+    fn rounds_that_are_done_together_are_all_of_them_and_in_order() {
+        const TWO_BLOCKS: Grid = Grid { grid_dim: [2, 1, 1], ..GRID };
+        for elements in [0_usize, 1, 5, 6, 23, 24, 25, 27, 28, 48, 49, 59] {
+            for within in [0, 4, elements.saturating_sub(7), elements, usize::MAX] {
+                let seen = Mutex::new(vec![Vec::new(); 6]);
+                blocks::<1, _>(TWO_BLOCKS, || {
+                    let seen = &seen;
+                    move |block: Block| {
+                        block.each_in_rounds(
+                            OfGrid,
+                            within,
+                            |_| (0, elements),
+                            |turns, thread, at: Index| {
+                                let of_thread = &mut seen.lock().expect("no panic")[thread.index().get()];
+                                of_thread.push(at.get());
+                                turns + 1
+                            },
+                            |turns, thread| {
+                                let first = thread.index().get();
+                                assert_eq!(turns, (first..elements).step_by(6).len());
+                            },
+                        );
+                    }
+                });
+                for (first, found) in seen.into_inner().expect("no panic").into_iter().enumerate() {
+                    assert_eq!(found, Vec::from_iter((first..elements).step_by(6)), "{elements}, {within}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -6,14 +6,19 @@
 //! whole where this could be seen: where the loop is left by a jump, where a variable is or may hold a
 //! reference to another, and where two parts would borrow what one of them changes.
 
+mod atomics;
+mod words;
+
 use std::collections::HashSet;
 
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprClosure, ExprForLoop, ExprMethodCall, ItemFn, Local, Pat, Stmt};
 
+use self::atomics::Atomics;
+use self::words::{Words, holds_no_reference, is_indexed, referred};
 use super::signature::{ParameterKind, Signature};
 use crate::codegen::many_arguments;
 use crate::groups::peel_expr;
@@ -23,13 +28,13 @@ use crate::groups::peel_expr;
 /// rustc has judged the function itself, so this one says nothing of the same code.
 pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStream) -> Option<TokenStream> {
     let ParameterKind::Block(_) = signature.parameters.first()?.kind else { return None };
-    // `unsafe` promises something of each thread, and atomics may show the order of all accesses.
-    let names = Words::of(item.to_token_stream()).names;
-    if names.iter().any(|name| name == "unsafe" || name.starts_with("Atomic")) {
+    // `unsafe` promises something of each thread.
+    if Words::of(item.to_token_stream()).names.iter().any(|name| name == "unsafe") {
         return None;
     }
     let mut twin = item.clone();
-    let mut parts = TakesApart { private, signature, changed: changed(item, signature), is_any: false };
+    let (changed, atomics) = (changed(item, signature), Atomics::of(item, signature));
+    let mut parts = TakesApart { private, signature, changed, atomics, is_any: false };
     parts.visit_block_mut(&mut twin.block);
     if !parts.is_any {
         return None;
@@ -105,6 +110,7 @@ struct TakesApart<'a> {
     private: &'a TokenStream,
     signature: &'a Signature,
     changed: HashSet<String>,
+    atomics: Atomics,
     is_any: bool,
 }
 
@@ -136,7 +142,7 @@ impl TakesApart<'_> {
         };
         let Expr::Closure(closure) = peel_expr(&call.args[0]) else { return None };
         let phase = Phase::read(closure)?;
-        if self.clash(&phase) {
+        if self.clash(&phase) || self.atomics.show_the_order(closure.to_token_stream()) {
             return None;
         }
         let Phase { thread, variables, before, looped, share, elements, after } = &phase;
@@ -230,7 +236,7 @@ impl<'a> Phase<'a> {
         }
         let words = Words::of(body.to_token_stream());
         let jumps = ["return", "break", "continue", "loop", "async", "macro_rules"];
-        if words.has_marks || words.names.iter().any(|name| jumps.contains(&&**name) || is_of_atomics(name)) {
+        if words.has_marks || words.names.iter().any(|name| jumps.contains(&&**name)) {
             return None;
         }
         let statements = &body.block.stmts;
@@ -277,48 +283,6 @@ fn variable(local: &Local) -> Option<(Option<syn::Token![mut]>, &Ident)> {
     (is_plain && is_value).then_some((name.mutability, &name.ident))
 }
 
-/// Whether a value is made without references and closures: only by methods of which that is known.
-fn holds_no_reference(tokens: TokenStream) -> bool {
-    let tokens: Vec<_> = tokens.into_iter().collect();
-    tokens.iter().enumerate().all(|(place, token)| match token {
-        TokenTree::Punct(mark) => !matches!(mark.as_char(), '&' | '|'),
-        TokenTree::Ident(name) => {
-            let is_part = matches!(
-                place.checked_sub(1).map(|before| &tokens[before]),
-                Some(TokenTree::Punct(dot)) if dot.as_char() == '.'
-            );
-            // Arguments make `get` give a reference.
-            match tokens.get(place + 1) {
-                Some(TokenTree::Group(arguments))
-                    if is_part && arguments.delimiter() == Delimiter::Parenthesis =>
-                {
-                    let known = ["rank", "index", "get", "len", "threads", "blocks"];
-                    arguments.stream().is_empty() && known.iter().any(|known| name == known)
-                }
-                _ => name != "ref",
-            }
-        }
-        // `(&*y).len()`
-        TokenTree::Group(group) if referred(group.stream()).is_some() => {
-            matches!(&tokens[place + 1..], [TokenTree::Punct(_), TokenTree::Ident(method), ..] if method == "len")
-        }
-        TokenTree::Group(group) => holds_no_reference(group.stream()),
-        TokenTree::Literal(_) => true,
-    })
-}
-
-/// The name in `&*y`, which the macro writes for what has a method by its type and not by that of a reference.
-fn referred(tokens: TokenStream) -> Option<Ident> {
-    match &tokens.into_iter().collect::<Vec<_>>()[..] {
-        [TokenTree::Punct(and), TokenTree::Punct(star), TokenTree::Ident(name)]
-            if and.as_char() == '&' && star.as_char() == '*' =>
-        {
-            Some(name.clone())
-        }
-        _ => None,
-    }
-}
-
 /// What `x.len()` is the length of, which cannot fail.
 fn measured(expr: &Expr) -> Option<Ident> {
     match peel_expr(expr) {
@@ -334,64 +298,4 @@ fn measured(expr: &Expr) -> Option<Ident> {
 
 fn is_name(expr: &Expr, name: &Ident) -> bool {
     matches!(peel_expr(expr), Expr::Path(path) if path.path.is_ident(name))
-}
-
-/// The methods of atomics, and functions that may be theirs.
-fn is_of_atomics(name: &str) -> bool {
-    name.starts_with("fetch_") || matches!(name, "load" | "store" | "swap" | "compare_exchange")
-}
-
-/// Whether `x[i]`, `x.get(i)` or `x.get_mut(i)` is in there: with `elements` for `x`, and the loop's pattern
-/// for `i`.
-fn is_indexed(tokens: TokenStream, elements: &Ident, pattern: &Pat) -> bool {
-    let Pat::Ident(index) = pattern else { return false };
-    let is_index = |group: &proc_macro2::Group| {
-        let inside: Vec<_> = group.stream().into_iter().collect();
-        matches!(&inside[..], [TokenTree::Ident(name)] if *name == index.ident)
-    };
-    let tokens: Vec<_> = tokens.into_iter().collect();
-    let is_here = tokens.iter().enumerate().any(|(place, token)| match (token, &tokens[place + 1..]) {
-        (TokenTree::Ident(name), [TokenTree::Group(group), ..])
-            if name == elements && group.delimiter() == Delimiter::Bracket =>
-        {
-            is_index(group)
-        }
-        (
-            TokenTree::Ident(name),
-            [TokenTree::Punct(_), TokenTree::Ident(get), TokenTree::Group(group), ..],
-        ) if name == elements && (get == "get" || get == "get_mut") => is_index(group),
-        _ => false,
-    });
-    is_here
-        || tokens.into_iter().any(|token| match token {
-            TokenTree::Group(group) => is_indexed(group.stream(), elements, pattern),
-            _ => false,
-        })
-}
-
-/// The words of some code, also within macros.
-#[derive(Default)]
-struct Words {
-    names: Vec<String>,
-    /// Whether there are labels, lifetimes or `?`.
-    has_marks: bool,
-}
-
-impl Words {
-    fn of(tokens: TokenStream) -> Self {
-        let mut words = Self::default();
-        words.add(tokens);
-        words
-    }
-
-    fn add(&mut self, tokens: TokenStream) {
-        for token in tokens {
-            match token {
-                TokenTree::Ident(name) => self.names.push(name.to_string()),
-                TokenTree::Punct(mark) => self.has_marks |= matches!(mark.as_char(), '\'' | '?'),
-                TokenTree::Group(group) => self.add(group.stream()),
-                TokenTree::Literal(_) => {}
-            }
-        }
-    }
 }

@@ -1,0 +1,62 @@
+//! Whether phases with atomics show in which order threads take their turns.
+//!
+//! Any order is one that a GPU may have. But a thread may wait for another one, which comes only after all turns of
+//! the first: so nothing but additions and their like is done in rounds, outside of loops that may wait.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::visit::{self, Visit};
+use syn::{ItemFn, Local};
+
+use super::super::signature::{ParameterKind, Signature};
+use super::words::Words;
+
+/// The names by which a kernel has atomics.
+pub(super) struct Atomics(HashSet<String>);
+
+impl<'a> Visit<'a> for Atomics {
+    fn visit_local(&mut self, local: &'a Local) {
+        let tokens = local.to_token_stream();
+        let is_named = Words::of(tokens.clone()).names.iter().any(|name| name.starts_with("Atomic"));
+        // What an addition gives is a number.
+        if is_named || !self.are_only_changed(tokens) {
+            let names = Words::of(local.pat.to_token_stream()).names;
+            self.0.extend(names.into_iter().filter(|name| name != "mut" && name != "ref"));
+        }
+        visit::visit_local(self, local);
+    }
+}
+
+impl Atomics {
+    pub(super) fn of(item: &ItemFn, signature: &Signature) -> Self {
+        let atomics = signature.parameters.iter().filter(|of| matches!(of.kind, ParameterKind::Atomics(_)));
+        let mut atomics = Self(atomics.map(|parameter| parameter.name.to_string()).collect());
+        atomics.visit_block(&item.block);
+        atomics
+    }
+
+    /// Whether a phase does more with atomics than `x[i].fetch_add(by, order)` and its like.
+    pub(super) fn show_the_order(&self, phase: TokenStream) -> bool {
+        let names = Words::of(phase.clone()).names;
+        let waits = names.iter().any(|name| name == "while");
+        names.iter().any(|name| self.0.contains(name)) && (waits || !self.are_only_changed(phase))
+    }
+
+    fn are_only_changed(&self, tokens: TokenStream) -> bool {
+        let tokens: Vec<_> = tokens.into_iter().collect();
+        tokens.iter().enumerate().all(|(place, token)| match token {
+            TokenTree::Ident(name) if self.0.contains(&name.to_string()) => match &tokens[place + 1..] {
+                [TokenTree::Group(at), TokenTree::Punct(dot), TokenTree::Ident(method), ..] => {
+                    at.delimiter() == Delimiter::Bracket
+                        && dot.as_char() == '.'
+                        && method.to_string().starts_with("fetch_")
+                }
+                _ => false,
+            },
+            TokenTree::Group(group) => self.are_only_changed(group.stream()),
+            _ => true,
+        })
+    }
+}
