@@ -133,13 +133,15 @@ impl Generator {
                 format!("let {variant}({name}) = {place}.{call} else {{ {leave} }};")
             }
             2 => {
-                // At the second time it is known what is there.
+                // At the second time it is known what is there, as nothing changes it meanwhile.
+                let atomics = std::mem::take(&mut self.atomics);
                 let next = self.while_frozen(|this| {
                     this.scoped(|this| {
                         this.declare(&name, ty.clone(), false, Access::Kept);
                         this.expression(&ty, 1, false).text
                     })
                 });
+                self.atomics = atomics;
                 format!(
                     "let mut {name} = 0;{line}while let Err(now) = {place}.compare_exchange({name}, {next}, Relaxed, \
                      Relaxed) {{ {name} = now; }}"

@@ -149,6 +149,13 @@ fn kernel(generator: &mut Generator, seed: u64, dimensions: usize) -> (String, V
     let owned = parameters(generator, Level::Thread, &mut list, &mut all);
     let mut text = format!("pub fn k{seed}({}) {{", list.join(", "));
     text += &format!("\n    let Some(seen) = seen.get_mut({index}) else {{ return }};");
+    for place in 0..generator.atomics.len() {
+        if generator.atomics[place].mode == Mode::Own {
+            let name = generator.own_name("cell");
+            let of = std::mem::replace(&mut generator.atomics[place].place, name.clone());
+            text += &format!("\n    let {name} = &{of}[{index}];");
+        }
+    }
     for Handle { name, ty, out, .. } in owned {
         text += &format!("\n    let Some({name}) = {name}.get_mut({index}) else {{ return }};");
         if out {
@@ -156,13 +163,6 @@ fn kernel(generator: &mut Generator, seed: u64, dimensions: usize) -> (String, V
             text += &format!("\n    *{name} = {first};");
         }
         generator.declare(&name, ty, true, Access::RefMut);
-    }
-    for place in 0..generator.atomics.len() {
-        if generator.atomics[place].mode == Mode::Own {
-            let name = generator.own_name("cell");
-            let of = std::mem::replace(&mut generator.atomics[place].place, name.clone());
-            text += &format!("\n    let {name} = &{of}[{index}];");
-        }
     }
     for _ in 0..4 + generator.below(12) {
         text += &generator.line();
