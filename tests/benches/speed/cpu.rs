@@ -162,35 +162,13 @@ fn reductions(device: &Device, turns: &mut Turns) -> thalweg::Result<()> {
     )
 }
 
-/// `call` of cuBLAS's product, which is `matrixmultiply`'s here, as the plain product is.
+/// `call` of cuBLAS's product, which is `matrixmultiply`'s on all cores here, as the plain product is.
 fn product(device: &Device, turns: &mut Turns) -> thalweg::Result<()> {
     let (a, b) = (random(11, SIDE * SIDE), random(12, SIDE * SIDE));
-    let plain = |c: &mut Vec<f32>| {
-        let (n, row) = (SIDE, SIDE as isize);
-        // SAFETY: the three matrices have as many elements as the sides say, and `c` is borrowed alone.
-        unsafe {
-            matrixmultiply::sgemm(
-                n,
-                n,
-                n,
-                1.0,
-                a.as_ptr(),
-                row,
-                1,
-                b.as_ptr(),
-                row,
-                1,
-                0.0,
-                c.as_mut_ptr(),
-                row,
-                1,
-            );
-        }
-    };
     turns.take(
         "matrix product 2048",
         (vec![0.0; SIDE * SIDE], vec![0.0; SIDE * SIDE], ours::Product::new(device)?),
-        |(c, ..)| plain(c),
+        |(c, ..)| plain::product(SIDE, &a, &b, c),
         |(_, c, product)| product.run(SIDE, &a, &b, c).map(drop),
         |(plain, ours, _)| {
             let close = |(plain, ours): (&f32, &f32)| (plain - ours).abs() <= 1e-3 * plain.abs();

@@ -1,4 +1,6 @@
-//! cuBLAS's routines on the CPU, for the simulated device.
+//! cuBLAS's routines on the CPU, for devices on the host.
+
+use rayon::prelude::*;
 
 use super::element::{Element, Scale};
 use super::matmul::Activation;
@@ -62,18 +64,37 @@ fn accumulate<T: Element>(
     };
     let (wide_a, wide_b) = (wide(a, a_data), wide(b, b_data));
     assert_eq!(product.len(), m * n);
-    // SAFETY: `wide_a` and `wide_b` reach to the last elements of `a` and `b`, which have `m`, `k` and `n`
-    // rows and columns as they are read; `product` has `m` rows of `n` elements.
-    unsafe {
-        Scale::product(
-            [m, n, k],
-            alpha,
-            (wide_a.as_ptr(), strides(a, transpose_a)),
-            (wide_b.as_ptr(), strides(b, transpose_b)),
-            beta,
-            (product.as_mut_ptr(), [n as isize, 1]),
-        );
-    }
+    let rows = rows_at_once([m, n, k]);
+    let ([a_row, a_column], of_b) = (strides(a, transpose_a), strides(b, transpose_b));
+    product.par_chunks_mut(rows * n).enumerate().for_each(|(part, product)| {
+        let first = part * rows * a_row as usize;
+        // SAFETY: `wide_a` and `wide_b` reach to the last elements of `a` and `b`, which have `m`, `k` and `n`
+        // rows and columns as they are read, and the rows of `a` from `part * rows` on begin at `first`;
+        // `product` has as many rows of `n` elements as are multiplied here.
+        unsafe {
+            Scale::product(
+                [product.len() / n, n, k],
+                alpha,
+                (wide_a.as_ptr().add(first), [a_row, a_column]),
+                (wide_b.as_ptr(), of_b),
+                beta,
+                (product.as_mut_ptr(), [n as isize, 1]),
+            );
+        }
+    });
+}
+
+/// The rows of a product are computed in groups of a multiple of this: it is one of the rows that
+/// `matrixmultiply` computes at a time, so that a row has the same bits in any group.
+const ROWS: usize = 64;
+
+/// A product of fewer multiplications is over before another thread has begun.
+const WORTH_A_THREAD: usize = 1 << 20;
+
+/// How many rows of a product a thread computes, of those of the pool that calls.
+fn rows_at_once([m, n, k]: [usize; 3]) -> usize {
+    let threads = m.saturating_mul(n).saturating_mul(k) / WORTH_A_THREAD;
+    m.div_ceil(threads.clamp(1, rayon::current_num_threads())).next_multiple_of(ROWS)
 }
 
 /// `d <- f(alpha * op(a) * op(b) + bias)`.
@@ -113,5 +134,53 @@ fn scale<C: Element>(c: &Matrix, beta: C::Scale, data: &mut [C]) {
         for value in &mut data[i * c.ld..][..c.columns] {
             *value = C::rounded(if beta == zero { zero } else { beta.times(value.widened()) });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+
+    /// The product of two matrices of numbers that are not exact, by so many threads.
+    fn product<T: Element<Scale = T>>(threads: usize, transpose: [bool; 2], number: fn(f64) -> T) -> Vec<T> {
+        let [m, n, k] = [333, 70, 129];
+        let shape =
+            |rows, columns, transposed: bool| if transposed { [columns, rows] } else { [rows, columns] };
+        let a = Matrix::new("a", "m x k", shape(m, k, transpose[0]), None);
+        let b = Matrix::new("b", "k x n", shape(k, n, transpose[1]), None);
+        let data = |step: usize| {
+            (0..m * k).map(|i| number((i * step % 1013) as f64 / 1013.0 - 0.4)).collect::<Vec<_>>()
+        };
+        let (a_data, b_data) = (data(7), data(11));
+        let mut product = data(3)[..m * n].to_vec();
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let (alpha, beta) = (number(0.7), number(0.3));
+        let data = (&a_data[..], &b_data[..]);
+        pool.install(|| accumulate([&a, &b], transpose, [m, n, k], alpha, data, beta, &mut product));
+        product
+    }
+
+    #[test]
+    fn a_product_has_the_same_bits_on_any_number_of_threads() {
+        for transpose in [[false, false], [true, false], [false, true], [true, true]] {
+            let one = product(1, transpose, |x| x as f32);
+            assert!(one.iter().any(|x| *x != 0.0));
+            for threads in [2, 3, 7] {
+                assert_eq!(product(threads, transpose, |x| x as f32), one, "{threads} threads");
+            }
+            assert_eq!(product(4, transpose, |x| x), product(1, transpose, |x| x));
+        }
+    }
+
+    #[test]
+    fn parts_of_a_product_are_whole_groups_of_rows() {
+        let pool = ThreadPoolBuilder::new().num_threads(4).build().expect("a pool");
+        let rows = |size| pool.install(|| rows_at_once(size));
+        assert_eq!(rows([1, 1, 1]), 64);
+        assert_eq!(rows([100, 100, 100]), 128);
+        assert_eq!(rows([2048, 2048, 2048]), 512);
+        assert_eq!(rows([1000, 1000, 1000]), 256);
     }
 }

@@ -37,8 +37,8 @@
 //! unless [`Gemm::tf32`] allows less; products of `f16` and `bf16` are summed in `f32` and rounded once, at
 //! the end.
 //!
-//! The simulated device computes the same on the CPU, with the crate `matrixmultiply`; sums are taken in
-//! another order, so results differ by rounding.
+//! The simulated device and the CPU compute the same, with the crate `matrixmultiply` and all threads; sums are taken
+//! in another order, so results differ by rounding.
 
 mod api;
 mod dimensions;

@@ -13,6 +13,7 @@ use super::replay;
 use crate::base::team::Team;
 use crate::base::threads::Grid;
 
+// Note 69: tasks share cache lines at their ends alone.
 /// The threads that one task runs, one after another: enough that starting the task costs little.
 const TASK: usize = 1 << 13;
 

@@ -168,6 +168,11 @@ impl BufferShape {
         )
     }
 
+    /// Whether each item has a part of it.
+    pub(crate) fn is_by_item(self) -> bool {
+        !self.is_shared() && !self.shape.per_chunk
+    }
+
     pub(crate) fn is_shared(self) -> bool {
         matches!(
             self.place,

@@ -6,7 +6,7 @@ use crate::engine::arguments::shape::{BufferPlace, BufferShape};
 use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
-use crate::engine::chunks::costs::{self, AUTO_SLOT_BYTES, Costs};
+use crate::engine::chunks::costs::{self, AUTO_BYTES_IN_PLACE, AUTO_SLOT_BYTES, Costs};
 use crate::engine::explain::explain;
 use crate::engine::place::place_of;
 use crate::engine::staging::Staging;
@@ -114,16 +114,16 @@ impl Call<'_, '_> {
     }
 
     // Note 68: on a CPU, a chunk is as large as the caches let it be.
-    /// The chunks of a run on a CPU, where nothing overlaps: as large as `chunk`, if operations do not pass on
-    /// data in the caches.
+    /// The chunks of a run on a CPU, where nothing overlaps: at least as large as `chunk`, if operations do not pass
+    /// on data in the caches.
     fn chunking_for_caches(&self, items: usize, chunk: usize) -> Chunking {
         let Pipeline { device, plan, .. } = &*self.pipeline;
         let buffers = &self.arguments.buffers;
-        let by_item = buffers.iter().filter(|buffer| !buffer.is_shared() && !buffer.shape.per_chunk);
+        let by_item = buffers.iter().filter(|buffer| buffer.is_by_item());
         let item = by_item.fold(0, |sum: usize, buffer| sum.saturating_add(buffer.shape.bytes()));
         let has_items = |operation: &&OperationPlan| {
             let is_by_item = |access: &AccessPlan| match access.memory {
-                Memory::Buffer(buffer) => !buffers[buffer].is_shared() && !buffers[buffer].shape.per_chunk,
+                Memory::Buffer(buffer) => buffers[buffer].is_by_item(),
                 Memory::Host(_) => false,
             };
             let is_left_out = match operation.kind {
@@ -134,11 +134,12 @@ impl Call<'_, '_> {
             };
             !is_left_out && operation.accesses.iter().any(is_by_item)
         };
-        let most = match plan.operations.iter().filter(has_items).count() {
-            0 | 1 => usize::MAX,
-            _ => costs::cached(device),
+        let is_in_ring = self.bytes_in_ring() > 0;
+        let chunk = match plan.operations.iter().filter(has_items).count() {
+            0 | 1 if is_in_ring => chunk,
+            0 | 1 => chunk.max(AUTO_BYTES_IN_PLACE / self.largest_item()).min(items),
+            _ => chunk.min(costs::cached(device) / item.max(1)).max(1),
         };
-        let chunk = chunk.min(most / item.max(1)).max(1);
         if buffers.iter().any(|buffer| is_within(buffer.place)) {
             // The chunks at both ends are copied, and so had better be small.
             Chunking::ramped(items, chunk)

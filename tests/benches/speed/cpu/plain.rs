@@ -119,3 +119,18 @@ pub fn normalize(mean: [f32; 3], deviation: [f32; 3], x: &[u8], y: &mut [f32]) {
         }
     });
 }
+
+/// Matrices of `n` rows and columns, in row-major order: each core has a part of the rows.
+pub fn product(n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
+    let rows = n.div_ceil(rayon::current_num_threads());
+    c.par_chunks_mut(rows * n).zip(a.par_chunks(rows * n)).for_each(|(c, a)| {
+        let (rows, row) = (c.len() / n, n as isize);
+        assert!(a.len() == c.len() && b.len() == n * n);
+        // SAFETY: the matrices have as many elements as the numbers of rows and columns say, and `c` is borrowed
+        // alone.
+        unsafe {
+            let (c, a, b) = (c.as_mut_ptr(), a.as_ptr(), b.as_ptr());
+            matrixmultiply::sgemm(rows, n, n, 1.0, a, row, 1, b, row, 1, 0.0, c, row, 1);
+        }
+    });
+}
