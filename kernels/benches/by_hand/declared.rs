@@ -234,3 +234,10 @@ unsafe extern "CUDA" {
         best_indices: &mut [u32],
     );
 }
+
+#[kernels("../../../tests/cu/by_hand/histogram.cu")]
+unsafe extern "CUDA" {
+    #[requires(n as usize <= x.len())]
+    #[requires(bins as usize <= counts.len())]
+    pub safe fn histogram_f32(n: u32, bins: u32, low: f32, high: f32, x: &[f32], counts: &mut [u32]);
+}

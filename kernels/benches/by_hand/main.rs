@@ -496,6 +496,26 @@ fn counts(bench: &Bench) -> thalweg::Result<()> {
             |stream, counts| rust.launch(stream.config(528, 256, 0), N as u32, &x, &mut counts[0]),
         )?;
     }
+    if bench.wants("histogram_f32") {
+        const BINS: u32 = 256;
+        let x = bench.floats(1, N)?;
+        let (hand, rust) = (by_hand::histogram_f32::load(device)?, in_rust::histogram_f32::load(device)?);
+        let shared = 8 * 4 * (BINS + 1);
+        bench.pair(
+            "histogram_f32",
+            Bytes(4 * N),
+            0.0,
+            || Ok(vec![DeviceBuf::<u32>::zeroed(device, BINS as usize)?]),
+            |stream, counts| {
+                let config = stream.config(264, 256, shared);
+                hand.launch(config, N as u32, BINS, 0.0, 1.0, &x, &mut counts[0])
+            },
+            |stream, counts| {
+                let config = stream.config(264, 256, shared);
+                rust.launch(config, N as u32, BINS, 0.0, 1.0, &x, &mut counts[0])
+            },
+        )?;
+    }
     Ok(())
 }
 

@@ -371,6 +371,8 @@ pub(super) struct Range {
     pub(super) reversed: bool,
     /// The argument of `step_by`, a `usize`.
     pub(super) step: Option<Expr>,
+    /// Whether it is known that a step from below the end does not overflow.
+    pub(super) fits: bool,
     pub(super) unroll: Option<Unroll>,
 }
 

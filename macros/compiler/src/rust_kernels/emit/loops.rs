@@ -93,7 +93,7 @@ impl Emitter<'_> {
     }
 
     pub(super) fn for_loop(&mut self, id: LoopId, name: LocalId, range: &Range, body: &Block) {
-        let Range { from, to, inclusive, reversed, step, unroll } = range;
+        let Range { from, to, inclusive, reversed, step, fits, unroll } = range;
         let local = self.local(name);
         let (cpp, mutable) = (local.cpp.clone(), local.mutable);
         let number = self.types.as_number(local.ty).or_else(|| self.types.as_number(from.ty));
@@ -132,7 +132,8 @@ impl Emitter<'_> {
                     self.write(&format!("const usize {name} = {};", values[2].text));
                     name
                 };
-                if !matches!(of_step.kind, Kind::Integer(1..)) {
+                // Every launch has threads.
+                if !matches!(of_step.kind, Kind::Integer(1..) | Kind::Builtin(_)) {
                     self.write(&format!("if ({step} == 0ull) {{"));
                     self.depth += 1;
                     let line = self.place(of_step.line);
@@ -141,10 +142,11 @@ impl Emitter<'_> {
                     self.write("}");
                 }
                 self.unroll(*unroll);
-                self.write(&format!(
-                    "for ({ty} {counter} = {from_text}; {counter} < {to}; \
-                     {counter} = tw::stepped({counter}, {step}, {to})) {{"
-                ));
+                let next = match fits {
+                    true => format!("{counter} += {step}"),
+                    false => format!("{counter} = tw::stepped({counter}, {step}, {to})"),
+                };
+                self.write(&format!("for ({ty} {counter} = {from_text}; {counter} < {to}; {next}) {{"));
             }
             (false, true, _) => {
                 let from = fixed(self, &values[0], from);

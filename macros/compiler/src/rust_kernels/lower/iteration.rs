@@ -92,7 +92,7 @@ impl Lower<'_> {
         let ty = self.types.value(from.ty);
         let name = self.loop_variable(&of.pat, ty)?;
         let (id, body) = self.loop_body(of)?;
-        let range = Range { from, to, inclusive, reversed, step, unroll: unroll(of) };
+        let range = Range { from, to, inclusive, reversed, step, fits: false, unroll: unroll(of) };
         Ok(Kind::For(id, name, Box::new(range), body))
     }
 
@@ -176,7 +176,8 @@ impl Lower<'_> {
         let (id, Block { mut statements, value }) = self.loop_body(of)?;
         statements.splice(0..0, pattern);
         let body = Block { statements, value };
-        let range = Range { from, to, inclusive: false, reversed, step: None, unroll: unroll(of) };
+        let range =
+            Range { from, to, inclusive: false, reversed, step: None, fits: false, unroll: unroll(of) };
         let unit = self.types.unit();
         let turns = self.expr(Kind::For(id, at, Box::new(range), body), unit, span);
         Ok(Kind::Block(Block {

@@ -263,6 +263,7 @@ impl Lower<'_> {
             inclusive: false,
             reversed: false,
             step: Some(self.expr(Kind::Builtin(step), usize, span)),
+            fits: false,
             unroll: super::iteration::unroll(of),
         };
         let name = self.loop_variable(&of.pat, ty)?;

@@ -79,6 +79,7 @@ impl Lower<'_> {
             inclusive: false,
             reversed: false,
             step: Some(self.expr(Kind::Builtin("tw::blocks_of_grid()"), usize, span)),
+            fits: false,
             // The other blocks have the rows between.
             unroll: None,
         };

@@ -340,11 +340,14 @@ impl Walk<'_> {
     }
 
     fn for_loop(&mut self, name: LocalId, range: &mut Range, body: &mut Block) {
-        let Range { from, to, inclusive, step, .. } = range;
+        let Range { from, to, inclusive, step, fits, .. } = range;
         self.expr(from);
         self.expr(to);
         if let Some(step) = step {
             self.expr(step);
+            // A grid has fewer than 2^41 threads.
+            let is_of_launch = matches!(step.kind, Kind::Builtin("tw::threads()" | "tw::threads_of_grid()"));
+            *fits = is_of_launch && self.term(to).is_some_and(|to| self.is_below_half(&to));
         }
         self.apart(|walk| {
             let local = &walk.locals[name.0];

@@ -64,6 +64,22 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether a `usize` is known to be less than half of the largest.
+    pub(super) fn is_below_half(&self, term: &Term) -> bool {
+        match term {
+            Term::Integer(value) => *value < 1 << 63,
+            // It was widened.
+            Term::Local(id) => {
+                let number = self.types.as_number(self.locals[id.0].ty);
+                number.is_some_and(|number| number.bits() <= 32 && !number.is_signed())
+            }
+            // No memory has more bytes, and an element has one at least.
+            Term::Length(_) => true,
+            Term::Least(a, b) => self.is_below_half(a) || self.is_below_half(b),
+            Term::Named(_) | Term::Operator(..) => false,
+        }
+    }
+
     /// The length of an array, a slice, an `Own` or an `Out`.
     pub(super) fn length(&self, of: &Expr) -> Option<Term> {
         // What a loop or a block is left with may be several arrays, of which rustc makes slices.

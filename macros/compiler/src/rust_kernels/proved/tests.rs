@@ -301,3 +301,28 @@ fn a_literal_that_its_type_does_not_hold_is_another_number() {
         &["x", "z"],
     );
 }
+
+#[test]
+fn a_step_of_threads_overflows_only_where_the_end_may_be_far() {
+    for (end, fits) in [
+        ("x.len()", true),
+        ("m as usize", true),
+        ("n.min(x.len())", true),
+        ("1 << 20", false),
+        ("1000", true),
+        ("n", false),
+        ("x.len() + n", false),
+        ("(n as isize) as usize", false),
+    ] {
+        for share in ["of_grid", "of_block"] {
+            let loops = format!("for i in t.{share}({end}) {{ let k = i; }}");
+            let kernel = format!(
+                "fn k(block: Block, n: usize, m: u32, x: &[f32], y: &mut Own<[f32]>) {{ block.each(|t| {{ {loops} }}); }}"
+            );
+            let kernel: ItemFn = syn::parse_str(&kernel).expect("a function");
+            let text = translate(Role::Kernel, &kernel, Build::Release).expect("it is in the language");
+            assert_eq!(text.contains(" += tw::threads"), fits, "{text}");
+            assert_eq!(text.contains("tw::stepped("), !fits, "{text}");
+        }
+    }
+}
