@@ -37,8 +37,8 @@ unsafe extern "CUDA" {
     /// of the whole run, use a `carry` as here. Counts are exact, and wrap at 2^32.
     ///
     /// It is in CUDA C++, which reads 16 bytes at once wherever `x` begins. In Rust a kernel reads each byte by itself,
-    /// and takes 1.13 times as long, even if a thread has eight of them under way while it counts eight: 45.8 µs for
-    /// 64 Mi bytes on an H100, and this one 40.6 (the benchmark `by_hand` has both).
+    /// and takes 1.18 times as long, even if a thread has eight of them under way while it counts eight: 47.5 µs for
+    /// 64 Mi bytes on an H100, and this one 40.3 (the benchmark `by_hand` has both).
     #[host(histogram_u8_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(counts.len() >= 256)]
