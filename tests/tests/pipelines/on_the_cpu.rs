@@ -10,6 +10,7 @@ use thalweg::prelude::*;
 use thalweg::sim::{DriverCall, Effect, Fault};
 use thalweg::streams::Stream;
 use thalweg::{CpuOptions, DeviceBuf, ErrorKind, PinnedBuf};
+use thalweg_kernels::histogram_u8;
 use thalweg_tests::errors::says;
 use thalweg_tests::kernels::without_host_body;
 use thalweg_tests::{is, test_name};
@@ -251,4 +252,21 @@ fn tasks_of_a_pool_run_pipelines() {
         assert_eq!(y, vec![100 * a; 20_000]);
     };
     pool.scope(|scope| (0..10).for_each(|a| scope.spawn(move |_| run(a))));
+}
+
+stream_pipeline! {
+    pipeline Counted {
+        input x: [u8];
+        carry counts: [u32; 256] = 0;
+        chunk c = auto;
+        stage count { copy x -> dx; histogram_u8<<<1, 256>>>(c.len as u32, &dx, &mut counts); }
+    }
+}
+
+#[test]
+fn a_carry_for_which_there_is_no_room_is_an_error() {
+    let device = Device::cpu_with(CpuOptions::default().memory(512)).unwrap();
+    let (x, mut counts) = (vec![3; 1 << 20], [0; 256]);
+    let error = Counted::new(&device).unwrap().run(&x, &mut counts).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OutOfMemory), "{error}");
 }

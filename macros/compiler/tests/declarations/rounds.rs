@@ -114,9 +114,20 @@ fn a_phase_whose_threads_may_wait_for_each_other_stays_whole() {
     ] {
         assert_eq!(with_atomics(turn), 0, "{turn}");
     }
-    let phase = "let mine = &counts[..4];
-        block.each(|t| { for _ in t.of_grid(x.len()) { waits(mine); } });";
-    assert_eq!(of_kernel(&format!("fn k(block: Block, x: &[f32], counts: &[AtomicU32]) {{ {phase} }}")), 0);
+    // Other names of atomics.
+    let waits = |of: &str| format!("block.each(|t| {{ for _ in t.of_grid(x.len()) {{ waits({of}); }} }});");
+    for phase in [
+        format!("let mine = &counts[..4]; {}", waits("mine")),
+        format!("for count in counts {{ {} }}", waits("count")),
+        format!("if let Some(count) = counts.get(0) {{ {} }}", waits("count")),
+        format!("if x.len() > 3 && let Some(count) = counts.get(0) {{ {} }}", waits("count")),
+        format!("let Some(count) = counts.get(0) else {{ return }}; {}", waits("count")),
+    ] {
+        assert_eq!(
+            of_kernel(&format!("fn k(block: Block, x: &[f32], counts: &[AtomicU32]) {{ {phase} }}")),
+            0
+        );
+    }
 }
 
 #[test]

@@ -134,10 +134,13 @@ impl Call<'_, '_> {
             };
             !is_left_out && operation.accesses.iter().any(is_by_item)
         };
-        let is_in_ring = self.bytes_in_ring() > 0;
+        let is_on_host =
+            |buffer: &BufferShape| matches!(buffer.place, BufferPlace::HostRing) && buffer.is_by_item();
+        let is_in_ring = self.bytes_in_ring() > 0 || buffers.iter().any(is_on_host);
+        let in_place = AUTO_BYTES_IN_PLACE.min(self.pipeline.slot_limit) / self.largest_item();
         let chunk = match plan.operations.iter().filter(has_items).count() {
             0 | 1 if is_in_ring => chunk,
-            0 | 1 => chunk.max(AUTO_BYTES_IN_PLACE / self.largest_item()).min(items),
+            0 | 1 => chunk.max(in_place).min(items),
             _ => chunk.min(costs::cached(device) / item.max(1)).max(1),
         };
         if buffers.iter().any(|buffer| is_within(buffer.place)) {

@@ -116,7 +116,7 @@ impl Emitter<'_> {
             emitter.write(&format!("const {ty} {name} = {};", value.text));
             name
         };
-        let from_text = values[0].text.clone();
+        let mut from_text = values[0].text.clone();
         match (inclusive, reversed, step) {
             (false, false, None) => {
                 let to = fixed(self, &values[1], to);
@@ -132,8 +132,8 @@ impl Emitter<'_> {
                     self.write(&format!("const usize {name} = {};", values[2].text));
                     name
                 };
-                // Every launch has threads.
-                if !matches!(of_step.kind, Kind::Integer(1..) | Kind::Builtin(_)) {
+                if !is_at_least_one(of_step) {
+                    from_text = fixed(self, &values[0], from);
                     self.write(&format!("if ({step} == 0ull) {{"));
                     self.depth += 1;
                     let line = self.place(of_step.line);
@@ -184,6 +184,16 @@ impl Emitter<'_> {
             self.end_after_fault();
         }
         self.turn(body);
+    }
+}
+
+/// Whether a step is none that fails. Every launch has blocks and threads.
+fn is_at_least_one(step: &Expr) -> bool {
+    let of_launch = ["tw::threads()", "tw::threads_of_grid()", "tw::blocks_of_grid()"];
+    match step.kind {
+        Kind::Integer(step) => step > 0,
+        Kind::Builtin(text) => of_launch.contains(&text),
+        _ => false,
     }
 }
 

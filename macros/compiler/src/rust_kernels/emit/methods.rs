@@ -41,17 +41,18 @@ impl Emitter<'_> {
                     Some(length) => Value::stable(format!("usize({length})")),
                     None => {
                         let value = self.value(receiver);
-                        Value::stable(format!("{}{}len()", value.atom(), self.dot(receiver)))
+                        let text = format!("{}{}len()", value.atom(), self.dot(receiver));
+                        Value { text, binds: 0, stable: value.stable }
                     }
                 };
                 if method == Method::IsEmpty {
-                    return Value { text: format!("{} == 0ull", len.text), binds: 10, stable: true };
+                    return Value { text: format!("{} == 0ull", len.text), binds: 10, stable: len.stable };
                 }
                 len
             }
             Method::Get | Method::GetMut => {
-                let exprs = std::iter::once(receiver).chain(arguments);
-                let values = self.in_order(exprs, |emitter, expr| emitter.value(expr));
+                // The element is referred to, so that its array is no copy.
+                let values = self.base_and(receiver, arguments.iter().collect());
                 let name = if method == Method::Get { "get" } else { "get_mut" };
                 let of = self.whole(receiver, &values[0]);
                 Value::of(format!("{of}.{name}({})", values[1].text))

@@ -68,10 +68,10 @@ impl Emitter<'_> {
     pub(super) fn base_and<'x>(&mut self, base: &'x Expr, mut others: Vec<&'x Expr>) -> Vec<Value> {
         if self.has_address(base) {
             let is_fixed = self.is_place(base);
-            let mut base = self.value(base);
+            let (mut base, of_base) = self.with_faults(|emitter| emitter.value(base));
             let before = self.lines.len();
-            let others = self.in_order(others, |emitter, expr| emitter.value(expr));
-            if self.lines.len() > before && !is_fixed {
+            let (others, of_others) = self.with_faults(|emitter| emitter.in_order(others, Self::value));
+            if self.lines.len() > before && (!is_fixed || order_shows(&of_base, &of_others)) {
                 let name = self.temporary("place");
                 self.insert(before, vec![format!("auto& {name} = {};", base.text)]);
                 base = Value::of(name);

@@ -28,7 +28,7 @@ use proc_macro2::Span;
 use super::ir::{Binary, Block, Closure, Condition, Expr, Filled, Function, Kind, Local, LocalId, Pattern};
 use super::ir::{Phase, Range, Statement};
 use super::signature::Signature;
-use super::types::{Shape, Ty, Types};
+use super::types::{Number, Shape, Ty, Types};
 use conditions::{diverges, ends};
 use terms::{Fact, Facts, Term};
 
@@ -347,7 +347,8 @@ impl Walk<'_> {
             self.expr(step);
             // A grid has fewer than 2^41 threads.
             let is_of_launch = matches!(step.kind, Kind::Builtin("tw::threads()" | "tw::threads_of_grid()"));
-            *fits = is_of_launch && self.term(to).is_some_and(|to| self.is_below_half(&to));
+            let is_as_wide = self.types.as_number(to.ty) == Some(Number::Usize);
+            *fits = is_of_launch && is_as_wide && self.term(to).is_some_and(|to| self.is_below_half(&to));
         }
         self.apart(|walk| {
             let local = &walk.locals[name.0];

@@ -326,3 +326,21 @@ fn a_step_of_threads_overflows_only_where_the_end_may_be_far() {
         }
     }
 }
+
+#[test]
+fn a_step_of_threads_overflows_where_the_counter_is_narrow() {
+    let of = |loops: &str| {
+        let kernel = format!(
+            "fn k(block: Block, n: u32, y: &mut Own<[f32]>) {{ block.each(|t| {{ for k in {loops} {{ let v = k; }} }}); }}"
+        );
+        let kernel: ItemFn = syn::parse_str(&kernel).expect("a function");
+        translate(Role::Kernel, &kernel, Build::Release).expect("it is in the language")
+    };
+    for loops in ["(0_u8..200).step_by(block.threads())", "(0..n).step_by(block.threads())"] {
+        assert!(of(loops).contains("tw::stepped("), "{loops}");
+    }
+    assert!(of("(0..n as usize).step_by(block.threads())").contains(" += tw::threads()"));
+    // A thread's rank may be 0, and threads may not.
+    assert!(of("(0..9_usize).step_by(t.rank())").contains("tw::fault("));
+    assert!(!of("(0..9_usize).step_by(block.threads())").contains("tw::fault("));
+}

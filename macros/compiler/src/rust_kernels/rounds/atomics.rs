@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{ItemFn, Local};
+use syn::{ExprForLoop, ExprLet, ExprMatch, ItemFn, Local, Pat};
 
 use super::super::signature::{ParameterKind, Signature};
 use super::words::Words;
@@ -17,14 +17,25 @@ use super::words::Words;
 pub(super) struct Atomics(HashSet<String>);
 
 impl<'a> Visit<'a> for Atomics {
-    fn visit_local(&mut self, local: &'a Local) {
-        let tokens = local.to_token_stream();
-        let is_named = Words::of(tokens.clone()).names.iter().any(|name| name.starts_with("Atomic"));
-        // What an addition gives is a number.
-        if is_named || !self.are_only_changed(tokens) {
-            let names = Words::of(local.pat.to_token_stream()).names;
-            self.0.extend(names.into_iter().filter(|name| name != "mut" && name != "ref"));
+    fn visit_expr_for_loop(&mut self, looped: &'a ExprForLoop) {
+        self.note(looped.expr.to_token_stream(), &looped.pat);
+        visit::visit_expr_for_loop(self, looped);
+    }
+
+    fn visit_expr_let(&mut self, condition: &'a ExprLet) {
+        self.note(condition.expr.to_token_stream(), &condition.pat);
+        visit::visit_expr_let(self, condition);
+    }
+
+    fn visit_expr_match(&mut self, choice: &'a ExprMatch) {
+        for arm in &choice.arms {
+            self.note(choice.expr.to_token_stream(), &arm.pat);
         }
+        visit::visit_expr_match(self, choice);
+    }
+
+    fn visit_local(&mut self, local: &'a Local) {
+        self.note(local.to_token_stream(), &local.pat);
         visit::visit_local(self, local);
     }
 }
@@ -35,6 +46,16 @@ impl Atomics {
         let mut atomics = Self(atomics.map(|parameter| parameter.name.to_string()).collect());
         atomics.visit_block(&item.block);
         atomics
+    }
+
+    /// Notes the names that a pattern gives to what comes from there, if it may be atomics.
+    fn note(&mut self, from: TokenStream, pattern: &Pat) {
+        let is_named = Words::of(from.clone()).names.iter().any(|name| name.starts_with("Atomic"));
+        // What an addition gives is a number.
+        if is_named || !self.are_only_changed(from) {
+            let names = Words::of(pattern.to_token_stream()).names;
+            self.0.extend(names.into_iter().filter(|name| name != "mut" && name != "ref"));
+        }
     }
 
     /// Whether a phase does more with atomics than `x[i].fetch_add(by, order)` and its like.

@@ -96,3 +96,41 @@ fn operands_that_fail_at_different_lines_come_in_rusts_order() {
         ["auto& place = a.at(usize(x.at(0ull, line(1))), line(1));", "place += x.at(1ull, line(2));"]
     );
 }
+
+#[test]
+fn a_base_that_fails_comes_before_its_indices() {
+    let text = body("fn f(x: &[[f32; 4]], y: &[usize], i: usize) -> f32 { x[i]\n[y[0]\n + y[1]] }");
+    let lines = [
+        "auto& place = x.at(i, line(1));",
+        "const auto kept = y.at(0ull, line(2));",
+        "return place.at(kept + y.at(1ull, line(3)), line(1));",
+    ];
+    assert_eq!(text, lines.join("\n"));
+    let text = body("fn f(x: &[[f32; 4]], y: &[usize], i: usize) -> f32 { x[i][y[0]\n + y[1]] }");
+    assert!(text.starts_with("auto& place = x.at(i, line(1));"), "{text}");
+}
+
+#[test]
+fn what_an_element_is_taken_from_is_no_copy() {
+    let text = body(
+        "fn f(x: &[[AtomicU32; 4]], i: usize) { if let Some(c) = x[i].get(g(i)) { c.fetch_add(1, Relaxed); } }",
+    );
+    assert!(!text.contains("const auto kept"), "{text}");
+}
+
+#[test]
+fn a_length_is_as_stable_as_what_has_it() {
+    let text = body("fn f(x: &[u64]) { let mut s: &[u64] = x; for j in 0..s.len() { s = &s[1..]; } }");
+    assert!(text.contains("const usize end = s.len();") && text.contains("j < end;"), "{text}");
+    let text = body("fn f(x: &[u32], y: &[u32], n: usize) -> usize { x[n..].len()\n << y[0] }");
+    assert!(text.starts_with("const auto kept = x.from(n, line(1)).len();"), "{text}");
+    let text = body("fn f(x: &[u64]) { for j in 0..x.len() { g(j); } }");
+    assert!(text.contains("j < x.len();"), "{text}");
+}
+
+#[test]
+fn the_first_number_of_a_loop_comes_before_its_step() {
+    let text = body("fn f(x: &[usize], s: usize) { for k in (x[0]..9)\n.step_by(s) { g(k); } }");
+    let first = text.find("x.at(0ull, line(1))").expect("the first number");
+    assert!(first < text.find("tw::fault(").expect("the check"), "{text}");
+}
