@@ -22,7 +22,7 @@ fn scaled(i: Index, a: i32, x: &[i32], y: &mut Own<[i32]>) {
 }
 
 /// The line of the division in `scaled`.
-const DIVISION: u32 = 20;
+const DIVISION: u32 = 21;
 
 stream_pipeline! {
     pipeline Scaled {
