@@ -18,6 +18,7 @@ pub(crate) mod model;
 pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod report;
+pub(crate) mod serial;
 pub(crate) mod sync;
 pub(crate) mod tag;
 pub(crate) mod team;

@@ -31,6 +31,11 @@ impl Team {
         Self { name, helpers, pool: OnceLock::new() }
     }
 
+    /// The calling thread and the helpers.
+    pub(crate) fn threads(&self) -> usize {
+        self.helpers + 1
+    }
+
     /// Calls `work` on the calling thread, and on at most `helpers` others that are free before the caller has
     /// done. Each call does what is left to do, so that one alone would do everything.
     ///

@@ -137,6 +137,12 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// An operation of a pipeline whose host body has long run on one core, though there are several, and for how
+    /// long. It is told once.
+    fn tell_serial(&self, _pipeline: u32) -> Option<(usize, Duration)> {
+        None
+    }
+
     /// Bytes of device memory that are free now.
     fn free_memory(&self) -> DriverResult<u64>;
 

@@ -185,19 +185,59 @@ impl fmt::Display for Late {
     }
 }
 
-/// Reports that a run has waited long for a source or a sink: to `tracing`, and with debug assertions on
-/// standard error. A subscriber that panics cannot unwind here.
+/// A kernel whose host body runs on one core of several.
+pub(crate) struct Serial {
+    pub(crate) pipeline: &'static str,
+    /// The launch, as the pipeline's text has it.
+    pub(crate) kernel: &'static str,
+    pub(crate) time: Duration,
+}
+
+impl fmt::Display for Serial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pipeline, kernel, time } = self;
+        let gap = if f.alternate() { "\n  help: " } else { ": " };
+        write!(
+            f,
+            "`{pipeline}` has spent {:.1} s in the host body of `{kernel}`, which takes a `Thread`, so that it is \
+             called for one thread after another on one core{gap}let it take a `Grid` and split its slices among \
+             the cores, or write the kernel in Rust with `#[kernel]`",
+            time.as_secs_f64()
+        )
+    }
+}
+
+/// Reports that a run has waited long for a source or a sink.
 pub(crate) fn is_late(late: &Late) {
-    contain(|| {
+    warn(late, |_said| {
         #[cfg(feature = "tracing")]
         {
             let Late { pipeline, host, is_sink, chunk, waited } = late;
             let seconds = waited.as_secs();
-            tracing::warn!(target: TARGET, pipeline, host, is_sink, chunk, seconds, "{late}");
+            tracing::warn!(target: TARGET, pipeline, host, is_sink, chunk, seconds, "{_said}");
         }
+    });
+}
+
+/// Reports that a kernel's host body runs on one core.
+pub(crate) fn is_serial(serial: &Serial) {
+    warn(serial, |_said| {
+        #[cfg(feature = "tracing")]
+        {
+            let Serial { pipeline, kernel, time } = serial;
+            tracing::warn!(target: TARGET, pipeline, kernel, nanoseconds = time.as_nanos() as u64, "{_said}");
+        }
+    });
+}
+
+/// Reports something to `tracing`, by `event`, and with debug assertions on standard error. A subscriber that panics
+/// cannot unwind here.
+fn warn<W: fmt::Display>(warning: &W, event: impl FnOnce(&W)) {
+    contain(|| {
+        event(warning);
         if cfg!(debug_assertions) {
             // Standard error may be closed.
-            let _ = writeln!(std::io::stderr(), "thalweg: {late:#}");
+            let _ = writeln!(std::io::stderr(), "thalweg: {warning:#}");
         }
     });
 }

@@ -144,7 +144,7 @@ fn combined<T: Copy>(values: &[T], combine: impl Fn(T, T) -> T) -> T {
     warp(&warps)
 }
 
-const GRIDS: [(usize, usize); 6] = [(1, 1), (1, 31), (3, 33), (2, 64), (5, 250), (4, 256)];
+const GRIDS: [(usize, usize); 7] = [(1, 1), (1, 31), (3, 33), (2, 64), (5, 250), (4, 256), (70, 17)];
 const LENGTHS: [usize; 7] = [1, 31, 32, 33, 200, 1000, 10_000];
 
 on_each_device! {

@@ -274,8 +274,8 @@ impl Generator<'_> {
             Some(_) => None,
             None => rounds::in_rounds(self.item, signature, private),
         };
-        let host = self.host(signature, unchecked, in_rounds.is_some(), &accesses);
-        let twin = watched.or(in_rounds);
+        let host = self.host(signature, unchecked, in_rounds.as_ref(), &accesses);
+        let twin = watched.or(in_rounds.map(|in_rounds| in_rounds.twin));
         let thread = self.thread(twin.is_some());
         let bounds = self.arguments.threads.map(|threads| quote_spanned!(at=> .launch_bounds(#threads)));
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };

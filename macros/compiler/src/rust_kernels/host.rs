@@ -6,7 +6,9 @@ use syn::FnArg;
 
 use super::codegen::Generator;
 use super::ir::{LocalId, Unchecked};
+use super::rounds::InRounds;
 use super::signature::{ParameterKind, Signature};
+use super::within::within;
 use crate::codegen::many_arguments;
 use crate::text::unraw;
 
@@ -48,7 +50,7 @@ impl Generator<'_> {
         &self,
         signature: &Signature,
         unchecked: &Unchecked,
-        is_in_rounds: bool,
+        in_rounds: Option<&InRounds>,
         accesses: &[TokenStream],
     ) -> TokenStream {
         let (private, at) = (&self.private, Span::mixed_site());
@@ -99,7 +101,7 @@ impl Generator<'_> {
                 ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
             }
         }
-        let run = self.run(signature, unchecked, is_in_rounds, &handles, &arguments);
+        let run = self.run(signature, unchecked, in_rounds, &handles, &arguments);
         let body = quote_spanned! {at=>
             move || {
                 #(#slices)*
@@ -133,15 +135,18 @@ impl Generator<'_> {
         &self,
         signature: &Signature,
         unchecked: &Unchecked,
-        is_in_rounds: bool,
+        in_rounds: Option<&InRounds>,
         handles: &[TokenStream],
         arguments: &[TokenStream],
     ) -> TokenStream {
         let (private, at) = (&self.private, Span::mixed_site());
         let dimensions = Literal::usize_unsuffixed(signature.dimensions);
-        let (run, watched, position) = match signature.is_in_blocks() {
-            true => ("blocks", "watched_blocks", "block"),
-            false => ("indices", "watched_indices", "index"),
+        let (run, watched, position) = match (signature.is_in_blocks(), in_rounds) {
+            (true, Some(InRounds { goes_together: true, .. })) => {
+                ("blocks_together", "watched_blocks", "block")
+            }
+            (true, _) => ("blocks", "watched_blocks", "block"),
+            (false, _) => ("indices", "watched_indices", "index"),
         };
         let [run, watched, position] = [run, watched, position].map(|name| Ident::new(name, at));
         if unchecked.may_race() {
@@ -153,12 +158,12 @@ impl Generator<'_> {
                 });
             };
         }
-        let thread = Ident::new(if is_in_rounds { "in_rounds" } else { "thread" }, at);
+        let thread = Ident::new(if in_rounds.is_some() { "in_rounds" } else { "thread" }, at);
         let kernel = quote_spanned!(at=> move |#position| Self::#thread(#(#arguments),*));
         let kernel = match signature.is_in_blocks() {
             true => kernel,
             false => {
-                let within = within(signature);
+                let within = within(self.item, signature);
                 quote_spanned!(at=> (#within, #kernel))
             }
         };
@@ -169,22 +174,4 @@ impl Generator<'_> {
             });
         }
     }
-}
-
-/// Up to which index along x a thread has its elements, and with one axis also the elements of that index in
-/// slices: where most kernels read. Whoever loops so far has checked what these kernels check.
-fn within(signature: &Signature) -> TokenStream {
-    let at = Span::mixed_site();
-    let lengths = signature.parameters.iter().filter_map(|parameter| {
-        let name = &parameter.name;
-        match &parameter.kind {
-            ParameterKind::Own(_) | ParameterKind::Out(_) => Some(quote_spanned!(at=> #name.along_x())),
-            ParameterKind::Slice(_) if signature.dimensions == 1 => Some(quote_spanned!(at=> #name.len())),
-            _ => None,
-        }
-    });
-    lengths.fold(
-        quote_spanned!(at=> ::core::primitive::usize::MAX),
-        |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
-    )
 }

@@ -37,6 +37,8 @@ mod tests;
 mod twin;
 mod types;
 mod unwritten;
+mod within;
+mod words;
 mod written;
 
 use proc_macro2::{TokenStream, TokenTree};

@@ -28,4 +28,5 @@ mod sources;
 mod tokens;
 mod toolkit_types;
 mod types;
+mod within;
 mod written;

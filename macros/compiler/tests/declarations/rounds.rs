@@ -130,6 +130,34 @@ fn a_phase_whose_threads_may_wait_for_each_other_stays_whole() {
     }
 }
 
+/// Whether the host takes several blocks of a kernel through a phase together.
+#[track_caller]
+fn goes_together(parameters: &str, body: &str) -> bool {
+    let kernel = format!("fn k(block: Block, n: usize, {parameters}) {{ {body} }}");
+    assert!(of_kernel(&kernel) > 0, "{kernel}");
+    expand(Role::Kernel, tokens(""), tokens(&kernel)).to_string().contains("blocks_together")
+}
+
+#[test]
+fn blocks_that_do_not_wait_for_each_other_go_together_through_all_of_the_data() {
+    let all = "block.each(|t| { for i in t.of_grid(x.len()) { assert!(x[i] > 0.5); } });";
+    let (x, counts) = ("x: &[f32]", "x: &[f32], counts: &[AtomicU32]");
+    for (parameters, before, together) in [
+        (x, "", true),
+        (x, "let mut k = n; while k > 1 { k /= 2; }", true),
+        (counts, "block.each(|t| { counts[t.rank()].fetch_add(1, Relaxed); });", true),
+        // What a block may wait with.
+        (counts, "block.each(|t| { while counts[0].fetch_add(0, Relaxed) < 3 {} });", false),
+        (counts, "block.each(|t| { loop { if counts[0].fetch_add(0, Relaxed) > 3 { break; } } });", false),
+        (counts, "block.each(|t| { assert!(counts[0].load(Relaxed) > 1); });", false),
+        (counts, "let mine = &counts[..4]; block.each(|t| { waits(mine); });", false),
+    ] {
+        assert_eq!(goes_together(parameters, &format!("{before} {all}")), together, "{before}");
+    }
+    // Each block goes over all of it.
+    assert!(!goes_together(x, &all.replace("of_grid", "of_block")));
+}
+
 #[test]
 fn a_kernel_with_unsafe_stays_whole() {
     let phase = "block.each(|t| { for i in t.of_grid(x.len()) { unsafe { *y.any_mut(x[i]) = 1.0 }; } });";

@@ -1,7 +1,9 @@
 //! Carrying out work: copies, fills, host bodies and functions.
 
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -9,6 +11,7 @@ use super::work::{Action, Code, Pitched};
 use crate::base::crews::{self, AT_ONCE, Crews};
 use crate::base::host_copy::{PIECE, Way, Workers};
 use crate::base::in_rust::{self, with_hands};
+use crate::base::serial;
 use crate::base::team::Team;
 use crate::base::unwind::drop_payload;
 use crate::driver::{DriverResult, HostBody, Tag, fault};
@@ -68,23 +71,21 @@ impl Hands {
         self.threads() > 1 && bytes >= LARGE
     }
 
-    /// Carries out work that was taken from a stream, on the calling thread and the device's.
+    /// Carries out work that was taken from a stream, on the calling thread and the device's. The result is the
+    /// time of a host body that was called for one thread after another, though there are several cores.
     ///
     /// # Safety
     /// The memory of the action stays allocated until this returns, and nothing that conflicts with it
     /// accesses it meanwhile. All addresses have their provenance exposed.
-    pub(super) unsafe fn carry_out(&self, action: Action, tag: Tag) -> DriverResult<()> {
+    pub(super) unsafe fn carry_out(&self, action: Action, tag: Tag) -> DriverResult<Option<Duration>> {
         match action {
-            Action::Copy { to, from, bytes } => {
-                // SAFETY: the caller's promise. The ranges do not overlap, as `work::planned` has checked.
-                unsafe { self.copy(to, from, bytes) };
-                Ok(())
-            }
+            // SAFETY: the caller's promise. The ranges do not overlap, as `work::planned` has checked.
+            Action::Copy { to, from, bytes } => unsafe { self.copy(to, from, bytes) },
             Action::Rows(rows) => {
                 // SAFETY: the caller's promise, and the command's that the rows do not overlap.
                 let copy = move |row| unsafe { copy_row(rows, row) };
                 let is_large = self.is_large(rows.width.saturating_mul(rows.height));
-                self.each(rows.height, is_large, copy, tag)
+                self.each(rows.height, is_large, copy, tag)?;
             }
             Action::Fill { to, pattern, bytes } => {
                 // Whole patterns.
@@ -94,19 +95,26 @@ impl Hands {
                     // SAFETY: the caller's promise; pieces do not overlap, and end with the memory.
                     unsafe { fill(to + start, &pattern, piece.min(bytes - start)) }
                 };
-                self.each(bytes.div_ceil(piece), self.is_large(bytes), fill, tag)
+                self.each(bytes.div_ceil(piece), self.is_large(bytes), fill, tag)?;
             }
-            Action::Body { body, code } => self.call(body, code, tag),
+            Action::Body { body, code: Code::Any } if self.threads() > 1 => return self.noticed(body, tag),
+            Action::Body { body, code } => self.call(body, code, tag)?,
             Action::Host(job) => {
                 // A job may block for long, and does not take the threads of bodies.
                 AT_ONCE.run(job).unwrap_or_else(drop_payload);
-                Ok(())
             }
-            Action::Signal(signal) => {
-                crews::run_here(signal).unwrap_or_else(drop_payload);
-                Ok(())
-            }
+            Action::Signal(signal) => crews::run_here(signal).unwrap_or_else(drop_payload),
         }
+        Ok(None)
+    }
+
+    /// Calls a body of which nothing is known, and notices whether it runs on one core.
+    fn noticed(&self, body: HostBody, tag: Tag) -> DriverResult<Option<Duration>> {
+        let is_serial = Arc::new(AtomicBool::new(false));
+        let (noticed, since) = (Arc::clone(&is_serial), Instant::now());
+        let body = move || noticed.store(serial::notice(body), Ordering::Relaxed);
+        self.call(Box::new(body), Code::Any, tag)?;
+        Ok(is_serial.load(Ordering::Relaxed).then(|| since.elapsed()))
     }
 
     /// # Safety

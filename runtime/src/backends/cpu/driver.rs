@@ -64,6 +64,10 @@ impl Driver for Cpu {
         fault::refuse_inside("cuStreamSynchronize")
     }
 
+    fn tell_serial(&self, pipeline: u32) -> Option<(usize, Duration)> {
+        self.state().tell_serial(pipeline)
+    }
+
     fn free_memory(&self) -> DriverResult<u64> {
         fault::refuse_inside("cuMemGetInfo")?;
         let free = self.state().memory.free();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::thread::ThreadId;
+use std::time::Duration;
 
 use super::memory::{Allocations, Place, Span};
 use super::queue::{Entry, Event, Record, Step, Stream};
@@ -41,7 +42,21 @@ pub(super) struct State {
     pub asleep: usize,
     /// The number of the command that was enqueued last.
     sequence: u64,
+    /// The times of host bodies that were called for one thread after another.
+    serial: Vec<Serial>,
 }
+
+/// An operation whose host body is called for one thread after another.
+struct Serial {
+    pipeline: u32,
+    operation: u32,
+    /// The time of all its launches.
+    time: Duration,
+    is_told: bool,
+}
+
+/// An operation that has taken so long on one core of several is told of.
+const WORTH_A_WORD: Duration = Duration::from_secs(1);
 
 impl State {
     pub(super) fn new(memory: u64) -> Self {
@@ -56,7 +71,28 @@ impl State {
             skipped: Vec::new(),
             asleep: 0,
             sequence: 0,
+            serial: Vec::new(),
         }
+    }
+
+    /// Notes the time of a host body that was called for one thread after another.
+    pub(super) fn note_serial(&mut self, tag: Tag, time: Duration) {
+        let is_same = |of: &&mut Serial| (of.pipeline, of.operation) == (tag.pipeline, tag.operation);
+        match self.serial.iter_mut().find(is_same) {
+            Some(known) => known.time += time,
+            None => {
+                let Tag { pipeline, operation, .. } = tag;
+                self.serial.push(Serial { pipeline, operation, time, is_told: false });
+            }
+        }
+    }
+
+    /// An operation of a pipeline that has taken so long on one core that it is worth a word, once for each.
+    pub(super) fn tell_serial(&mut self, pipeline: u32) -> Option<(usize, Duration)> {
+        let is_worth = |of: &&mut Serial| of.pipeline == pipeline && !of.is_told && of.time >= WORTH_A_WORD;
+        let found = self.serial.iter_mut().find(is_worth)?;
+        found.is_told = true;
+        Some((found.operation as usize, found.time))
     }
 
     pub(super) fn create_stream(&mut self, priority: i32) -> RawStream {

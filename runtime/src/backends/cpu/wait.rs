@@ -129,7 +129,10 @@ impl Cpu {
         // access the memory before it has waited.
         let result = unsafe { self.hands.carry_out(action, tag) };
         let mut state = self.state();
-        state.finish(stream, result);
+        if let Ok(Some(time)) = result {
+            state.note_serial(tag, time);
+        }
+        state.finish(stream, result.map(drop));
         if state.asleep > 0 {
             self.moved.notify_all();
         }

@@ -1,6 +1,7 @@
 //! Blocks of threads on the host: one thread of the host runs the threads of a block one after another, phase
 //! by phase.
 
+mod company;
 mod fetched;
 mod scan;
 mod shared;
@@ -10,14 +11,16 @@ use std::fmt;
 use std::ops;
 use std::rc::Rc;
 
-use super::fault;
+use super::fault::{self, KernelFault};
 use super::given::Dynamic;
 use super::launch;
 use super::native::{BlockIndex, Index};
-use super::running::Running;
+use super::replay;
+use super::running::{Running, index_of};
 use super::tiles::{Fill, OwnTile, Part};
 use crate::base::threads::Grid;
 
+pub(super) use company::Company;
 pub use fetched::Fetched;
 pub use shared::{BlockValue, Shared, SharedArray, sealed};
 
@@ -37,6 +40,8 @@ pub struct Block<const D: usize = 1> {
     pub(super) dynamic: Rc<Dynamic>,
     /// The thread that runs.
     pub(super) running: Rc<Running>,
+    /// The blocks that the same thread of the host runs, if they may go through a loop together.
+    pub(super) company: Option<Rc<Company>>,
 }
 
 /// A thread of a block, in a phase.
@@ -159,6 +164,7 @@ impl<const D: usize> Block<D> {
     #[inline]
     pub fn shared<A: SharedArray>(&self) -> Shared<A> {
         const { assert!(size_of::<A>() <= 48 << 10, "a block has 48 KiB of shared memory") };
+        self.dynamic.add_on_host(size_of::<A::Held>());
         // What is read before it is written is hardly ever right.
         Shared(A::undefined())
     }
@@ -325,18 +331,49 @@ impl<T> fmt::Debug for Private<T> {
 
 /// Calls a kernel for each block of a grid, along x first. Each thread of the host that takes part has its kernel
 /// from `kernel`. If the kernel panics, the first block in which it does is the outcome: the panic goes on as a
-/// [`KernelFault`].
+/// [`KernelFault`](super::KernelFault).
 #[doc(hidden)]
 #[inline]
 pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() -> K + Sync) {
-    let grid = [2, 1, 0].map(|axis| of.grid_dim[axis] as usize);
-    let ([_, rows, columns], threads) = (grid, of.block_dim[0] as usize);
-    launch::in_order(grid.iter().product(), |number| {
-        let mut kernel = kernel();
-        let place = [number / columns / rows, number / columns % rows, number % columns];
-        let running = Rc::new(Running::of_blocks(grid, D, threads));
-        let dynamic = Dynamic::new(of.shared);
-        let block = Block { place, grid, threads, dynamic, running: Rc::clone(&running) };
-        fault::in_block(&place[3 - D..], &running, || kernel(block))
+    launch::in_order(blocks_of(of), |number| run(of, number, None, &kernel));
+}
+
+/// The same for a kernel that goes through all of the data in loops, and whose blocks do not wait for each other:
+/// some blocks go together.
+#[doc(hidden)]
+#[inline]
+pub fn blocks_together<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() -> K + Sync) {
+    if replay::is_searching() {
+        // A search goes on after a block that has failed elsewhere.
+        return blocks(of, kernel);
+    }
+    let count = blocks_of(of);
+    let each = Company::size(count, launch::threads_of_host());
+    launch::in_order(count.div_ceil(each), |task| {
+        let range = task * each..count.min((task + 1) * each);
+        Company::run(range, &|number, company| run(of, number, Some(company), &kernel))
     });
+}
+
+/// The blocks of a grid.
+fn blocks_of(of: Grid) -> usize {
+    of.grid_dim.iter().map(|&blocks| blocks as usize).product()
+}
+
+/// Calls a kernel for a block of a grid.
+#[inline]
+fn run<const D: usize, K: FnMut(Block<D>)>(
+    of: Grid,
+    number: usize,
+    company: Option<&Rc<Company>>,
+    kernel: &impl Fn() -> K,
+) -> Result<(), KernelFault> {
+    let grid = [2, 1, 0].map(|axis| of.grid_dim[axis] as usize);
+    let threads = of.block_dim[0] as usize;
+    let mut kernel = kernel();
+    let place = index_of(number, grid);
+    let running = Rc::new(Running::of_blocks(grid, D, threads));
+    let (dynamic, company) = (Dynamic::new(of.shared), company.cloned());
+    let block = Block { place, grid, threads, dynamic, running: Rc::clone(&running), company };
+    fault::in_block(&place[3 - D..], &running, || kernel(block))
 }

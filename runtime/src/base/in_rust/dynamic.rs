@@ -28,6 +28,7 @@ impl<const D: usize> Block<D> {
         match self.dynamic.take(length, [size_of::<T::Number>(), align_of::<T::Number>()]) {
             // What is read before it is written is hardly ever right.
             Ok(taken) => {
+                self.dynamic.add_on_host(length * size_of::<T::Held>());
                 let undefined = |place| T::undefined(sealed::Element::of(place));
                 SharedSlice { elements: (0..length).map(undefined).collect(), _taken: taken }
             }

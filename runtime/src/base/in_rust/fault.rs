@@ -188,7 +188,18 @@ pub(super) fn running<const D: usize>(
 
 /// Calls `launch`, which runs a kernel's block and notes each thread before it runs.
 pub(super) fn in_block(block: &[usize], running: &Running, launch: impl FnOnce()) -> Result<(), KernelFault> {
-    caught(launch).map_err(|caught| caught.fault(FaultThread::OfBlock(block.to_vec(), running.get())))
+    in_blocks(launch, || (block, running))
+}
+
+/// Calls `launch`, which runs several blocks. `which` says the one that ran.
+pub(super) fn in_blocks<'a>(
+    launch: impl FnOnce(),
+    which: impl FnOnce() -> (&'a [usize], &'a Running),
+) -> Result<(), KernelFault> {
+    caught(launch).map_err(|caught| {
+        let (block, running) = which();
+        caught.fault(FaultThread::OfBlock(block.to_vec(), running.get()))
+    })
 }
 
 /// How a part of a launch has ended.

@@ -10,11 +10,18 @@ pub(super) struct Dynamic {
     pub(super) given: u32,
     /// The end of the slice that was made last, of those that there are.
     used: Cell<u32>,
+    /// The bytes on the host of all shared arrays and slices.
+    pub(super) on_host: Cell<usize>,
 }
 
 impl Dynamic {
     pub(super) fn new(given: u32) -> Rc<Self> {
-        Rc::new(Self { given, used: Cell::new(0) })
+        Rc::new(Self { given, used: Cell::new(0), on_host: Cell::new(0) })
+    }
+
+    /// Notes so many bytes of a shared array or slice.
+    pub(super) fn add_on_host(&self, bytes: usize) {
+        self.on_host.set(self.on_host.get() + bytes);
     }
 
     /// Takes the memory of so many elements, as the C++ does.

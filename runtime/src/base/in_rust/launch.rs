@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use rayon::prelude::*;
 
@@ -67,6 +68,15 @@ pub(crate) fn with_hands<R>(hands: Hands, work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// How many threads of the host run a launch of this thread at most.
+pub(super) fn threads_of_host() -> usize {
+    match HANDS.get() {
+        Hands::Alone => 1,
+        Hands::Pool => rayon::current_num_threads(),
+        Hands::Team(team) => team.threads(),
+    }
+}
+
 /// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in
 /// order goes on as a panic, so that the outcome does not depend on which is faster.
 pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFault> + Sync) {
@@ -85,26 +95,45 @@ pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFau
     }
 }
 
-/// Runs the tasks, which threads take in order. The result is the fault of the first that fails: those before
-/// it have been taken already, and are run to their end.
+/// A part of the tasks: a thread goes through one of them, and reads memory in order, before it helps others. The
+/// counters of two threads are in different cache lines.
+#[repr(align(128))]
+struct Part {
+    next: AtomicUsize,
+    end: usize,
+}
+
+/// Runs the tasks. Each thread takes those of a part of its own in order, and then those that are left of the
+/// others. The result is the fault of the first task that fails: all before it are run to their end.
+///
+/// A task may wait for those before it: the calling thread takes no task before all of these have been taken.
 fn by_team(
     team: &Team,
     tasks: usize,
     run: impl Fn(usize) -> Result<(), KernelFault> + Sync,
 ) -> Option<KernelFault> {
-    let (next, end) = (AtomicUsize::new(0), AtomicUsize::new(tasks));
+    let threads = team.threads().min(tasks).max(1);
+    let start = |part: usize| (part as u128 * tasks as u128 / threads as u128) as usize;
+    let part = |of: usize| Part { next: AtomicUsize::new(start(of)), end: start(of + 1) };
+    let parts: Vec<_> = (0..threads).map(part).collect();
+    let (arrived, end) = (AtomicUsize::new(1), AtomicUsize::new(tasks));
     let first = Mutex::new(None::<(usize, KernelFault)>);
-    team.run(tasks.saturating_sub(1), &|| {
-        loop {
-            let task = next.fetch_add(1, Ordering::Relaxed);
-            if task >= end.load(Ordering::Relaxed) {
-                break;
-            }
-            if let Err(fault) = run(task) {
-                end.fetch_min(task, Ordering::Relaxed);
-                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-                if first.as_ref().is_none_or(|(earlier, _)| task < *earlier) {
-                    *first = Some((task, fault));
+    let caller = thread::current().id();
+    team.run(threads - 1, &|| {
+        let mine = if thread::current().id() == caller { 0 } else { arrived.fetch_add(1, Ordering::Relaxed) };
+        let (before, from_mine) = parts.split_at(mine.min(threads));
+        for part in from_mine.iter().chain(before) {
+            loop {
+                let task = part.next.fetch_add(1, Ordering::Relaxed);
+                if task >= part.end || task >= end.load(Ordering::Relaxed) {
+                    break;
+                }
+                if let Err(fault) = run(task) {
+                    end.fetch_min(task, Ordering::Relaxed);
+                    let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                    if first.as_ref().is_none_or(|(earlier, _)| task < *earlier) {
+                        *first = Some((task, fault));
+                    }
                 }
             }
         }

@@ -32,7 +32,9 @@ pub(crate) use fault::{Known, Lacking};
 
 pub use any::AnyArray;
 pub use atomics::{AtomicF32, AtomicF64, KernelAtomic, SharedAtomic};
-pub use blocks::{Block, BlockThread, BlockValue, Fetched, Private, Shared, SharedArray, blocks, sealed};
+pub use blocks::{
+    Block, BlockThread, BlockValue, Fetched, Private, Shared, SharedArray, blocks, blocks_together, sealed,
+};
 pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
 pub use dynamic::SharedSlice;
 pub use launch::indices;

@@ -6,7 +6,9 @@
 //! memory, and some rounds are done in one pass. Each thread does the same as alone, in the same order, so that
 //! its result has the same bits.
 
-use super::blocks::{Block, BlockThread, BlockValue};
+use std::rc::Rc;
+
+use super::blocks::{Block, BlockThread, BlockValue, Company};
 use super::native::Index;
 use super::replay;
 use super::running::Running;
@@ -149,10 +151,22 @@ impl<const D: usize> Block<D> {
                 others.push((rank, its_elements));
             }
         }
-        if others.is_empty() {
-            self.in_order::<S, K>(within, elements, &mut variables, &mut turn);
-        } else {
+        let first = K::first(self.thread(0));
+        if !others.is_empty() {
             self.one_by_one::<S, K>(elements, &others, &mut variables, &mut turn);
+        } else if let Some(company) = self.company_through::<K>(elements) {
+            let mut next = Some(first);
+            company.join(self, size_of::<S>(), &mut || {
+                if let Some(from) = next.filter(|&from| from < elements) {
+                    next = self.pass_apart::<S, K>(within, elements, from, &mut variables, &mut turn);
+                }
+                next.is_some_and(|from| from < elements)
+            });
+        } else {
+            let mut next = Some(first);
+            while let Some(from) = next.filter(|&from| from < elements) {
+                next = self.pass::<S, K>(within, elements, from, &mut variables, &mut turn);
+            }
         }
         for (rank, variables) in variables.into_iter().enumerate() {
             self.running.set(Some(rank));
@@ -160,29 +174,49 @@ impl<const D: usize> Block<D> {
         }
     }
 
-    /// All rounds. The threads have shares of the same elements.
-    #[inline(always)]
-    fn in_order<S: Copy, K: Share>(
+    /// Those that go through a loop over so many elements together with this block, if it is long.
+    fn company_through<K: Share>(&self, elements: usize) -> Option<&Rc<Company>> {
+        let step = K::step(self.thread(0));
+        let company = self.company.as_ref()?;
+        (step > self.threads && elements / step >= AT_ONCE && company.is_any()).then_some(company)
+    }
+
+    /// [`pass`](Self::pass) as a function of its own, by which compilers know that what it is handed is apart.
+    #[inline(never)]
+    fn pass_apart<S: Copy, K: Share>(
         &self,
         within: usize,
         elements: usize,
+        from: usize,
         variables: &mut [S],
         turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
-    ) {
-        let first = self.thread(0);
-        let (mut from, step) = (K::first(first), K::step(first));
+    ) -> Option<usize> {
+        self.pass::<S, K>(within, elements, from, variables, turn)
+    }
+
+    /// Some rounds, of which the first begins with the element `from`. The result is where the next one begins.
+    /// The threads have shares of the same elements.
+    #[inline(always)]
+    fn pass<S: Copy, K: Share>(
+        &self,
+        within: usize,
+        elements: usize,
+        from: usize,
+        variables: &mut [S],
+        turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
+    ) -> Option<usize> {
+        let step = K::step(self.thread(0));
+        // Where a round may begin at the latest such that its threads have elements.
+        let last = within.min(elements).checked_sub(variables.len());
         // Where rounds follow each other in memory, one at a time reads it in order.
-        let last = within.min(elements).checked_sub(variables.len()).filter(|_| step > variables.len());
-        let whole =
-            last.and_then(|last| last.checked_add(step)).map_or(0, |end| end.saturating_sub(from) / step);
-        for _ in 0..whole / AT_ONCE {
+        let are_far = step > variables.len();
+        if are_far && last.is_some_and(|last| from.saturating_add((AT_ONCE - 1) * step) <= last) {
             let mut lanes = Lanes { rank: 0, running: &self.running };
             for variables in &mut *variables {
                 let thread = self.thread(lanes.rank);
                 let (mut now, mut element) = (*variables, from + lanes.rank);
                 for _ in 0..AT_ONCE {
-                    // SAFETY: `last` is where a round may begin at the latest such that its threads have
-                    // elements, and `whole` is the number of those from the first `from` on.
+                    // SAFETY: the last of the rounds begins at `last` or before.
                     unsafe { std::hint::assert_unchecked(element < within && element < elements) };
                     now = turn(now, thread, K::at(element));
                     element = element.wrapping_add(step);
@@ -191,28 +225,25 @@ impl<const D: usize> Block<D> {
                 lanes.rank += 1;
             }
             drop(lanes);
-            from += AT_ONCE * step;
+            return from.checked_add(AT_ONCE * step);
         }
-        while from < elements {
-            let threads = variables.len().min(elements - from);
-            let inner = within.min(elements).saturating_sub(from).min(threads);
-            let (inside, others) = variables[..threads].split_at_mut(inner);
-            let mut lanes = Lanes { rank: 0, running: &self.running };
-            for variables in inside {
-                let element = from + lanes.rank;
-                // SAFETY: there are at most `within - from` and `elements - from` of these threads, counted
-                // from 0, and none if `from` is greater than one of the two.
-                unsafe { std::hint::assert_unchecked(element < within && element < elements) };
-                *variables = turn(*variables, self.thread(lanes.rank), K::at(element));
-                lanes.rank += 1;
-            }
-            drop(lanes);
-            if !others.is_empty() {
-                self.rest::<S, K>(from, inner, others, turn);
-            }
-            let Some(next) = from.checked_add(step) else { break };
-            from = next;
+        let threads = variables.len().min(elements.saturating_sub(from));
+        let inner = within.min(elements).saturating_sub(from).min(threads);
+        let (inside, others) = variables[..threads].split_at_mut(inner);
+        let mut lanes = Lanes { rank: 0, running: &self.running };
+        for variables in inside {
+            let element = from + lanes.rank;
+            // SAFETY: there are at most `within - from` and `elements - from` of these threads, counted
+            // from 0, and none if `from` is greater than one of the two.
+            unsafe { std::hint::assert_unchecked(element < within && element < elements) };
+            *variables = turn(*variables, self.thread(lanes.rank), K::at(element));
+            lanes.rank += 1;
         }
+        drop(lanes);
+        if !others.is_empty() {
+            self.rest::<S, K>(from, inner, others, turn);
+        }
+        from.checked_add(step)
     }
 
     /// The rest of a round: apart, so that the turns are compiled into one fast loop alone.

@@ -431,7 +431,7 @@ pub fn watched_blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl
         running.begin_block();
         let place = index_of(number, grid);
         let dynamic = Dynamic::new(of.shared);
-        let block = Block { place, grid, threads, dynamic, running: Rc::clone(&running) };
+        let block = Block { place, grid, threads, dynamic, running: Rc::clone(&running), company: None };
         if let Err(fault) = fault::in_block(&place[3 - D..], &running, || kernel(block)) {
             fault.resume();
         }

@@ -1,5 +1,6 @@
 //! The work of a launch on the simulated device: a host body, called for each position.
 
+use crate::base::serial;
 use crate::base::threads::{Grid, Thread};
 use crate::driver::HostBody;
 
@@ -18,6 +19,7 @@ pub trait Position: sealed::Sealed + Sized {
 impl Position for Thread {
     #[inline]
     fn for_each(Grid { grid_dim, block_dim, .. }: Grid, mut body: impl FnMut(Self)) {
+        serial::note();
         for z in 0..grid_dim[2] {
             for y in 0..grid_dim[1] {
                 for x in 0..grid_dim[0] {
@@ -61,4 +63,24 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for Thread {}
     impl Sealed for Grid {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::serial::notice;
+
+    #[test]
+    fn a_body_that_takes_a_thread_is_noticed() {
+        let of = Grid { grid_dim: [2, 1, 1], block_dim: [4, 1, 1], shared: 0 };
+        let mut calls = 0;
+        assert!(notice(|| for_each(of, |_: Thread| calls += 1)));
+        assert_eq!(calls, 8);
+        assert!(!notice(|| for_each(of, |_: Grid| calls += 1)));
+        assert!(!notice(|| ()));
+        assert!(notice(|| {
+            for_each(of, |_: Thread| ());
+            assert!(!notice(|| ()));
+        }));
+    }
 }

@@ -18,7 +18,7 @@ use crate::engine::pipeline::{Drained, Fault};
 use crate::engine::place::place_of;
 use crate::engine::targets::measured;
 use crate::observe::timeline::Timeline;
-use crate::observe::watch::RunWatch;
+use crate::observe::watch::{self, RunWatch, Serial};
 
 impl Over<'_, '_> {
     /// The outcome of the run.
@@ -51,6 +51,10 @@ impl Over<'_, '_> {
             watch.is_cut(chunking.chunks(), pipeline.depth);
         }
         self.totals.tell(&mut report);
+        if let Some((operation, time)) = pipeline.device.driver().tell_serial(pipeline.id) {
+            let kernel = plan.operations.get(operation).map_or("a kernel", |operation| operation.text);
+            watch::is_serial(&Serial { pipeline: plan.pipeline, kernel, time });
+        }
         pipeline.learn(&report);
         let mut timed = Vec::new();
         if let Some(profiler) = self.profiler {

@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use syn::{ExprForLoop, ExprLet, ExprMatch, ItemFn, Local, Pat};
 
 use super::super::signature::{ParameterKind, Signature};
-use super::words::Words;
+use super::super::words::Words;
 
 /// The names by which a kernel has atomics.
 pub(super) struct Atomics(HashSet<String>);
@@ -41,9 +41,14 @@ impl<'a> Visit<'a> for Atomics {
 }
 
 impl Atomics {
-    pub(super) fn of(item: &ItemFn, signature: &Signature) -> Self {
+    /// Those that threads of other blocks have, too, by the parameters' own names.
+    pub(super) fn of_parameters(signature: &Signature) -> Self {
         let atomics = signature.parameters.iter().filter(|of| matches!(of.kind, ParameterKind::Atomics(_)));
-        let mut atomics = Self(atomics.map(|parameter| parameter.name.to_string()).collect());
+        Self(atomics.map(|parameter| parameter.name.to_string()).collect())
+    }
+
+    pub(super) fn of(item: &ItemFn, signature: &Signature) -> Self {
+        let mut atomics = Self::of_parameters(signature);
         atomics.visit_block(&item.block);
         atomics
     }
@@ -58,10 +63,10 @@ impl Atomics {
         }
     }
 
-    /// Whether a phase does more with atomics than `x[i].fetch_add(by, order)` and its like.
+    /// Whether code does more with atomics than `x[i].fetch_add(by, order)` and its like.
     pub(super) fn show_the_order(&self, phase: TokenStream) -> bool {
         let names = Words::of(phase.clone()).names;
-        let waits = names.iter().any(|name| name == "while");
+        let waits = names.iter().any(|name| name == "while" || name == "loop");
         names.iter().any(|name| self.0.contains(name)) && (waits || !self.are_only_changed(phase))
     }
 

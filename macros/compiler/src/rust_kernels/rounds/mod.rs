@@ -7,7 +7,6 @@
 //! reference to another, and where two parts would borrow what one of them changes.
 
 mod atomics;
-mod words;
 
 use std::collections::HashSet;
 
@@ -18,15 +17,24 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprClosure, ExprForLoop, ExprMethodCall, ItemFn, Local, Pat, Stmt};
 
 use self::atomics::Atomics;
-use self::words::{Words, holds_no_reference, is_indexed, referred};
 use super::signature::{ParameterKind, Signature};
+use super::words::{Words, holds_no_reference, is_indexed, referred};
 use crate::codegen::many_arguments;
 use crate::groups::peel_expr;
+
+/// A kernel's function with such phases.
+pub(super) struct InRounds {
+    /// The function `in_rounds`.
+    pub(super) twin: TokenStream,
+    /// Whether the host may take several blocks through such a phase together: one has a share of the whole grid,
+    /// and no block waits for another.
+    pub(super) goes_together: bool,
+}
 
 /// The kernel's function with such phases; `None` if it has none.
 ///
 /// rustc has judged the function itself, so this one says nothing of the same code.
-pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStream) -> Option<TokenStream> {
+pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStream) -> Option<InRounds> {
     let ParameterKind::Block(_) = signature.parameters.first()?.kind else { return None };
     // `unsafe` promises something of each thread.
     if Words::of(item.to_token_stream()).names.iter().any(|name| name == "unsafe") {
@@ -34,11 +42,14 @@ pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStr
     }
     let mut twin = item.clone();
     let (changed, atomics) = (changed(item, signature), Atomics::of(item, signature));
-    let mut parts = TakesApart { private, signature, changed, atomics, is_any: false };
+    let mut parts = TakesApart { private, signature, changed, atomics, shares: Vec::new() };
     parts.visit_block_mut(&mut twin.block);
-    if !parts.is_any {
+    if parts.shares.is_empty() {
         return None;
     }
+    let is_of_grid = parts.shares.contains(&ShareOf::Grid);
+    let goes_together =
+        is_of_grid && !Atomics::of_parameters(signature).show_the_order(item.block.to_token_stream());
     let at = Span::mixed_site();
     let lengths = lengths(signature).map(|(name, length)| {
         let local = length_of(name);
@@ -46,7 +57,7 @@ pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStr
     });
     let (inputs, statements) = (&twin.sig.inputs, &twin.block.stmts);
     let many = many_arguments(inputs.len());
-    Some(quote_spanned! {at=>
+    let twin = quote_spanned! {at=>
         /// What one block does, with threads that take turns in loops.
         #[inline(always)]
         #[allow(
@@ -61,7 +72,8 @@ pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStr
             #(#lengths)*
             #(#statements)*
         }
-    })
+    };
+    Some(InRounds { twin, goes_together })
 }
 
 /// How many elements parameters have.
@@ -111,7 +123,15 @@ struct TakesApart<'a> {
     signature: &'a Signature,
     changed: HashSet<String>,
     atomics: Atomics,
-    is_any: bool,
+    /// Those of the phases that have been taken apart.
+    shares: Vec<ShareOf>,
+}
+
+/// The threads that share the elements of a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShareOf {
+    Grid,
+    Block,
 }
 
 impl VisitMut for TakesApart<'_> {
@@ -120,7 +140,6 @@ impl VisitMut for TakesApart<'_> {
             && let Some(apart) = self.taken_apart(call)
         {
             *expr = Expr::Verbatim(apart);
-            self.is_any = true;
             return;
         }
         visit_mut::visit_expr_mut(self, expr);
@@ -129,7 +148,7 @@ impl VisitMut for TakesApart<'_> {
 
 impl TakesApart<'_> {
     /// A phase in rounds, if it may be one.
-    fn taken_apart(&self, call: &ExprMethodCall) -> Option<TokenStream> {
+    fn taken_apart(&mut self, call: &ExprMethodCall) -> Option<TokenStream> {
         let (private, at) = (self.private, Span::mixed_site());
         let block = &self.signature.parameters.first()?.name;
         if !is_name(&call.receiver, block) || call.turbofish.is_some() {
@@ -158,7 +177,11 @@ impl TakesApart<'_> {
                 |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
             );
         let method = Ident::new(method, at);
-        let share = Ident::new(if share == "of_grid" { "OfGrid" } else { "OfBlock" }, at);
+        self.shares.push(*share);
+        let share = match share {
+            ShareOf::Grid => quote_spanned!(at=> OfGrid),
+            ShareOf::Block => quote_spanned!(at=> OfBlock),
+        };
         // The length of what a turn changes is read before.
         let (known, elements) = match phase.is_known_before() {
             true => (Some(quote_spanned!(at=> let elements = #elements;)), quote_spanned!(at=> elements)),
@@ -215,8 +238,7 @@ struct Phase<'a> {
     variables: Vec<(Option<syn::Token![mut]>, &'a Ident)>,
     before: &'a [Stmt],
     looped: &'a ExprForLoop,
-    /// `of_grid` or `of_block`.
-    share: String,
+    share: ShareOf,
     elements: &'a Expr,
     after: &'a [Stmt],
 }
@@ -244,10 +266,13 @@ impl<'a> Phase<'a> {
         let (before, rest) = statements.split_at(place);
         let [Stmt::Expr(Expr::ForLoop(looped), _), after @ ..] = rest else { return None };
         let Expr::MethodCall(share) = peel_expr(&looped.expr) else { return None };
-        let name = share.method.to_string();
-        let is_share = matches!(name.as_str(), "of_grid" | "of_block") && share.args.len() == 1;
+        let share_of = match share.method.to_string().as_str() {
+            "of_grid" => ShareOf::Grid,
+            "of_block" => ShareOf::Block,
+            _ => return None,
+        };
         let is_plain_pattern = matches!(&*looped.pat, Pat::Ident(_) | Pat::Wild(_));
-        if !is_share
+        if share.args.len() != 1
             || !is_name(&share.receiver, &thread.ident)
             || looped.label.is_some()
             || !is_plain_pattern
@@ -267,7 +292,7 @@ impl<'a> Phase<'a> {
         if !holds_no_reference(elements.to_token_stream()) {
             return None;
         }
-        Some(Self { thread: &thread.ident, variables, before, looped, share: name, elements, after })
+        Some(Self { thread: &thread.ident, variables, before, looped, share: share_of, elements, after })
     }
 }
 

@@ -18,6 +18,8 @@ pub struct SharedAtomic<T> {
     unwritten: Cell<Option<Element>>,
 }
 
+const _: () = assert!(size_of::<SharedAtomic<u32>>() == 8, "many of them stay in a near cache");
+
 #[cold]
 #[track_caller]
 fn is_unwritten(element: Element) -> ! {

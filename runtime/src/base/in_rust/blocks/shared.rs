@@ -57,33 +57,39 @@ pub mod sealed {
     //! What `#[device]` implements for structs, too.
 
     use std::fmt;
+    use std::num::NonZeroU16;
 
     use super::UNDEFINED;
 
-    /// The place of an element of a shared array or slice, which has at most 227 KiB.
+    /// The place of an element of a shared array or slice. Atomics have one each until they are written, so it is
+    /// small: they have at least four bytes, and a block at most 227 KiB, so that 16 bits hold every place.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Element {
-        /// If it is an array of arrays.
-        row: Option<u16>,
-        column: u16,
+        /// Counted from 1 on, row by row.
+        number: NonZeroU16,
+        /// How many a row has; 0 if there are no rows.
+        columns: u16,
     }
 
     impl Element {
         /// `[place]`
         pub(in crate::base::in_rust) fn of(place: usize) -> Self {
-            Self { row: None, column: place as u16 }
+            Self { number: NonZeroU16::MIN.saturating_add(place as u16), columns: 0 }
         }
 
-        /// `[row][column]`
-        pub(in crate::base::in_rust) fn of_row(row: usize, column: usize) -> Self {
-            Self { row: Some(row as u16), column: column as u16 }
+        /// `[row][column]`, where rows have so many columns.
+        pub(in crate::base::in_rust) fn of_row([row, column]: [usize; 2], columns: usize) -> Self {
+            Self { columns: columns as u16, ..Self::of(row * columns + column) }
         }
     }
 
     impl fmt::Display for Element {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.row.map_or(Ok(()), |row| write!(f, "[{row}]"))?;
-            write!(f, "[{}]", self.column)
+            let (place, columns) = (self.number.get() - 1, self.columns);
+            match columns {
+                0 => write!(f, "[{place}]"),
+                _ => write!(f, "[{}][{}]", place / columns, place % columns),
+            }
         }
     }
 
@@ -233,7 +239,8 @@ impl<T: sealed::SharedElement, const R: usize, const C: usize> SharedArray for [
 
     #[inline]
     fn undefined() -> Box<Self::Held> {
-        Box::new(array::from_fn(|row| array::from_fn(|column| T::undefined(Element::of_row(row, column)))))
+        let undefined = |at| T::undefined(Element::of_row(at, C));
+        Box::new(array::from_fn(|row| array::from_fn(|column| undefined([row, column]))))
     }
 
     #[inline]
