@@ -26,6 +26,7 @@ mod lent;
 mod little_memory;
 mod manual;
 mod neighbours;
+mod on_one_core;
 mod on_the_cpu;
 mod pinned_slice;
 mod properties;
