@@ -19,6 +19,11 @@ pub trait Element: Pod + Send + Sync + sealed::Sealed {
     fn widened(self) -> Self::Scale;
     #[doc(hidden)]
     fn rounded(value: Self::Scale) -> Self;
+    /// The elements themselves, if sums are taken in their type.
+    #[doc(hidden)]
+    fn as_scale(elements: &[Self]) -> Option<&[Self::Scale]>;
+    #[doc(hidden)]
+    fn as_scale_mut(elements: &mut [Self]) -> Option<&mut [Self::Scale]>;
 }
 
 /// A type in which sums are taken: `f32` or `f64`.
@@ -73,7 +78,7 @@ impl Product<f32> for f16 {}
 impl Product<f32> for bf16 {}
 
 macro_rules! elements {
-    ($($element:ty: $scale:ty, $type:ident, $widened:expr, $rounded:expr;)*) => {$(
+    ($($element:ty: $scale:ty, $type:ident, $widened:expr, $rounded:expr, $same:expr;)*) => {$(
         impl sealed::Sealed for $element {}
         impl Element for $element {
             type Scale = $scale;
@@ -88,14 +93,22 @@ macro_rules! elements {
             fn rounded(value: $scale) -> Self {
                 $rounded(value)
             }
+
+            fn as_scale(elements: &[Self]) -> Option<&[$scale]> {
+                $same(elements)
+            }
+
+            fn as_scale_mut(elements: &mut [Self]) -> Option<&mut [$scale]> {
+                $same(elements)
+            }
         }
     )*};
 }
 elements! {
-    f32: f32, CUDA_R_32F, std::convert::identity, std::convert::identity;
-    f64: f64, CUDA_R_64F, std::convert::identity, std::convert::identity;
-    f16: f32, CUDA_R_16F, f16::to_f32, f16::from_f32;
-    bf16: f32, CUDA_R_16BF, bf16::to_f32, bf16::from_f32;
+    f32: f32, CUDA_R_32F, std::convert::identity, std::convert::identity, Some;
+    f64: f64, CUDA_R_64F, std::convert::identity, std::convert::identity, Some;
+    f16: f32, CUDA_R_16F, f16::to_f32, f16::from_f32, |_| None;
+    bf16: f32, CUDA_R_16BF, bf16::to_f32, bf16::from_f32, |_| None;
 }
 
 macro_rules! scales {

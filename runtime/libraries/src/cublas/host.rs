@@ -1,5 +1,7 @@
 //! cuBLAS's routines on the CPU, for devices on the host.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use super::element::{Element, Scale};
@@ -36,10 +38,17 @@ pub(super) fn gemm<T: Element<Scale = C::Scale>, C: Element>(
             scale(c, beta, c_data);
             continue;
         }
+        let of_index = (&a_data[index * a.stride..], &b_data[index * b.stride..]);
+        let transpose = [transpose_a, transpose_b];
+        // A matrix of one row may have any leading dimension.
+        let ld = if m == 1 { n } else { c.ld };
+        if let Some(product) = C::as_scale_mut(&mut c_data[..(m - 1) * ld + n]) {
+            accumulate([a, b], transpose, [m, n, k], alpha, of_index, beta, (product, ld));
+            continue;
+        }
         let old = |i: usize, j: usize| if beta == zero { zero } else { c_data[i * c.ld + j].widened() };
         let mut product: Vec<_> = (0..m * n).map(|at| old(at / n, at % n)).collect();
-        let of_index = (&a_data[index * a.stride..], &b_data[index * b.stride..]);
-        accumulate([a, b], [transpose_a, transpose_b], [m, n, k], alpha, of_index, beta, &mut product);
+        accumulate([a, b], transpose, [m, n, k], alpha, of_index, beta, (&mut product, n));
         for (i, row) in product.chunks(n).enumerate() {
             for (c, &value) in c_data[i * c.ld..].iter_mut().zip(row) {
                 *c = C::rounded(value);
@@ -48,7 +57,17 @@ pub(super) fn gemm<T: Element<Scale = C::Scale>, C: Element>(
     }
 }
 
-/// `product <- alpha * op(a) * op(b) + beta * product`, of one matrix of `m` rows of `n` elements.
+/// The elements of a matrix in the type in which sums are taken.
+fn widened<'a, T: Element>(matrix: &Matrix, data: &'a [T]) -> Cow<'a, [T::Scale]> {
+    let data = &data[..(matrix.rows - 1) * matrix.ld + matrix.columns];
+    match T::as_scale(data) {
+        Some(data) => Cow::Borrowed(data),
+        None => Cow::Owned(data.par_iter().map(|x| x.widened()).collect()),
+    }
+}
+
+/// `product <- alpha * op(a) * op(b) + beta * product`, of one matrix of `m` rows of `n` elements. With `product`
+/// comes the number of elements from row to row.
 fn accumulate<T: Element>(
     [a, b]: [&Matrix; 2],
     [transpose_a, transpose_b]: [bool; 2],
@@ -56,29 +75,26 @@ fn accumulate<T: Element>(
     alpha: T::Scale,
     (a_data, b_data): (&[T], &[T]),
     beta: T::Scale,
-    product: &mut [T::Scale],
+    (product, ld): (&mut [T::Scale], usize),
 ) {
-    let wide = |matrix: &Matrix, data: &[T]| -> Vec<T::Scale> {
-        let used = (matrix.rows - 1) * matrix.ld + matrix.columns;
-        data[..used].iter().map(|x| x.widened()).collect()
-    };
-    let (wide_a, wide_b) = (wide(a, a_data), wide(b, b_data));
-    assert_eq!(product.len(), m * n);
+    let (wide_a, wide_b) = (widened(a, a_data), widened(b, b_data));
+    assert!(n <= ld && product.len() >= (m - 1) * ld + n);
     let rows = rows_at_once([m, n, k]);
     let ([a_row, a_column], of_b) = (strides(a, transpose_a), strides(b, transpose_b));
-    product.par_chunks_mut(rows * n).enumerate().for_each(|(part, product)| {
+    product[..(m - 1) * ld + n].par_chunks_mut(rows.saturating_mul(ld)).enumerate().for_each(|(part, product)| {
         let first = part * rows * a_row as usize;
         // SAFETY: `wide_a` and `wide_b` reach to the last elements of `a` and `b`, which have `m`, `k` and `n`
-        // rows and columns as they are read, and the rows of `a` from `part * rows` on begin at `first`;
-        // `product` has as many rows of `n` elements as are multiplied here.
+        // rows and columns as they are read, and the rows of `a` from `part * rows` on begin at `first`. Each row
+        // that is multiplied here has `n` elements in `product`: `ld` are not less, and the last one ends with
+        // it.
         unsafe {
             Scale::product(
-                [product.len() / n, n, k],
+                [product.len().div_ceil(ld), n, k],
                 alpha,
                 (wide_a.as_ptr().add(first), [a_row, a_column]),
                 (wide_b.as_ptr(), of_b),
                 beta,
-                (product.as_mut_ptr(), [n as isize, 1]),
+                (product.as_mut_ptr(), [ld as isize, 1]),
             );
         }
     });
@@ -113,7 +129,7 @@ pub(super) fn matmul<T: Element<Scale = f32>, C: Element<Scale = f32>>(
     }
     let k = if transpose_a { a.rows } else { a.columns };
     let mut product = vec![0.0; m * n];
-    accumulate([a, b], [transpose_a, transpose_b], [m, n, k], alpha, data, 0.0, &mut product);
+    accumulate([a, b], [transpose_a, transpose_b], [m, n, k], alpha, data, 0.0, (&mut product, n));
     for (at, (d, value)) in d_data.iter_mut().zip(product).enumerate() {
         let value = bias.map_or(value, |bias| value + bias[at % n].widened());
         *d = C::rounded(match activation {
@@ -158,7 +174,7 @@ mod tests {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         let (alpha, beta) = (number(0.7), number(0.3));
         let data = (&a_data[..], &b_data[..]);
-        pool.install(|| accumulate([&a, &b], transpose, [m, n, k], alpha, data, beta, &mut product));
+        pool.install(|| accumulate([&a, &b], transpose, [m, n, k], alpha, data, beta, (&mut product, n)));
         product
     }
 
