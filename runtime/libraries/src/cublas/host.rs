@@ -81,23 +81,25 @@ fn accumulate<T: Element>(
     assert!(n <= ld && product.len() >= (m - 1) * ld + n);
     let rows = rows_at_once([m, n, k]);
     let ([a_row, a_column], of_b) = (strides(a, transpose_a), strides(b, transpose_b));
-    product[..(m - 1) * ld + n].par_chunks_mut(rows.saturating_mul(ld)).enumerate().for_each(|(part, product)| {
-        let first = part * rows * a_row as usize;
-        // SAFETY: `wide_a` and `wide_b` reach to the last elements of `a` and `b`, which have `m`, `k` and `n`
-        // rows and columns as they are read, and the rows of `a` from `part * rows` on begin at `first`. Each row
-        // that is multiplied here has `n` elements in `product`: `ld` are not less, and the last one ends with
-        // it.
-        unsafe {
-            Scale::product(
-                [product.len().div_ceil(ld), n, k],
-                alpha,
-                (wide_a.as_ptr().add(first), [a_row, a_column]),
-                (wide_b.as_ptr(), of_b),
-                beta,
-                (product.as_mut_ptr(), [ld as isize, 1]),
-            );
-        }
-    });
+    product[..(m - 1) * ld + n].par_chunks_mut(rows.saturating_mul(ld)).enumerate().for_each(
+        |(part, product)| {
+            let first = part * rows * a_row as usize;
+            // SAFETY: `wide_a` and `wide_b` reach to the last elements of `a` and `b`, which have `m`, `k` and `n`
+            // rows and columns as they are read, and the rows of `a` from `part * rows` on begin at `first`. Each row
+            // that is multiplied here has `n` elements in `product`: `ld` are not less, and the last one ends with
+            // it.
+            unsafe {
+                Scale::product(
+                    [product.len().div_ceil(ld), n, k],
+                    alpha,
+                    (wide_a.as_ptr().add(first), [a_row, a_column]),
+                    (wide_b.as_ptr(), of_b),
+                    beta,
+                    (product.as_mut_ptr(), [ld as isize, 1]),
+                );
+            }
+        },
+    );
 }
 
 /// The rows of a product are computed in groups of a multiple of this: it is one of the rows that

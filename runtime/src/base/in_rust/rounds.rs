@@ -154,7 +154,7 @@ impl<const D: usize> Block<D> {
         let first = K::first(self.thread(0));
         if !others.is_empty() {
             self.one_by_one::<S, K>(elements, &others, &mut variables, &mut turn);
-        } else if let Some(company) = self.company_through::<K>(elements) {
+        } else if let Some(company) = self.company_through::<S, K>(elements) {
             let mut next = Some(first);
             company.join(self, size_of::<S>(), &mut || {
                 if let Some(from) = next.filter(|&from| from < elements) {
@@ -175,10 +175,11 @@ impl<const D: usize> Block<D> {
     }
 
     /// Those that go through a loop over so many elements together with this block, if it is long.
-    fn company_through<K: Share>(&self, elements: usize) -> Option<&Rc<Company>> {
+    fn company_through<S, K: Share>(&self, elements: usize) -> Option<&Rc<Company>> {
         let step = K::step(self.thread(0));
         let company = self.company.as_ref()?;
-        (step > self.threads && elements / step >= AT_ONCE && company.is_any()).then_some(company)
+        (step > self.threads && elements / step >= AT_ONCE && company.is_any(self, size_of::<S>()))
+            .then_some(company)
     }
 
     /// [`pass`](Self::pass) as a function of its own, by which compilers know that what it is handed is apart.

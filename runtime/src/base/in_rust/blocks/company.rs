@@ -60,6 +60,18 @@ struct Waiting {
     pass: *mut Pass<'static>,
 }
 
+/// The bytes of what a block keeps while it goes through a loop.
+struct Room {
+    variables: usize,
+    shared: usize,
+}
+
+impl Room {
+    fn of<const D: usize>(block: &Block<D>, bytes: usize) -> Self {
+        Self { variables: bytes.saturating_mul(block.threads()), shared: block.dynamic.on_host.get() }
+    }
+}
+
 impl Company {
     /// How many of a launch's blocks each thread of the host runs at once: such that all threads have as many.
     pub(super) fn size(blocks: usize, threads: usize) -> usize {
@@ -121,9 +133,10 @@ impl Company {
         }
     }
 
-    /// Whether a block that comes to a loop has others beside it.
-    pub(in super::super) fn is_any(&self) -> bool {
-        !self.is_gone.get() && (self.next.get() < self.end || !self.waiting.borrow().is_empty())
+    /// Whether a block that comes to a loop has others beside it. `bytes` are those of each thread's variables.
+    pub(in super::super) fn is_any<const D: usize>(&self, block: &Block<D>, bytes: usize) -> bool {
+        let is_waited_for = !self.is_gone.get() && !self.waiting.borrow().is_empty();
+        is_waited_for || (self.next.get() < self.end && self.has_room(&Room::of(block, bytes)))
     }
 
     /// Takes a block through its loop, and others with it, where each thread of the block has so many bytes of
@@ -153,8 +166,8 @@ impl Company {
         let over = Over(self);
         let (place, running) = (block.place()[3 - D..].to_vec(), Rc::clone(&block.running));
         self.waiting.borrow_mut().push(Waiting { number, place, running, pass });
-        let (variables, shared) = (bytes.saturating_mul(block.threads()), block.dynamic.on_host.get());
-        while self.has_room(variables, shared) && self.begin_next() {}
+        let room = Room::of(block, bytes);
+        while self.has_room(&room) && self.begin_next() {}
         if !self.is_gone.replace(true) {
             self.go();
         }
@@ -171,14 +184,14 @@ impl Company {
         }
     }
 
-    /// Whether another block may come to the loop, if each has so many bytes of variables and of shared memory.
-    fn has_room(&self, variables: usize, shared: usize) -> bool {
-        let (members, here) = (self.waiting.borrow().len() + 1, 0_u8);
+    /// Whether another block may come to the loop, beside those that wait there, if each takes so much.
+    fn has_room(&self, of_block: &Room) -> bool {
+        let (members, here) = (self.waiting.borrow().len().max(1) + 1, 0_u8);
         let stack = ptr::from_ref(&here).addr().abs_diff(self.stack.get());
         !self.is_gone.get()
             && members <= MOST
-            && variables.saturating_mul(members) <= VARIABLES
-            && shared.saturating_mul(members) <= SHARED
+            && of_block.variables.saturating_mul(members) <= VARIABLES
+            && of_block.shared.saturating_mul(members) <= SHARED
             && stack < STACK
             && self.fault.borrow().is_none()
     }
