@@ -1,5 +1,9 @@
 //! [`Faults`]: what threads of a kernel in Rust have left when they failed.
 
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::base::error::{Detail, Error};
 use crate::base::in_rust::{KernelFault, RustSource};
 use crate::driver::FaultWord;
 
@@ -30,5 +34,125 @@ impl Faults {
             (0, _) => None,
             (place, numbers) => Some(self.source.fault(place, numbers)),
         }
+    }
+}
+
+/// The faults of a kernel that streams by hand launch. The word does not say which of them has launched the thread that
+/// has failed. So whoever finds a fault is told, and so are all streams that have launched the kernel.
+#[derive(Debug)]
+pub(crate) struct SharedFaults {
+    faults: Faults,
+    found: Mutex<Found>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    count: u64,
+    last: Option<KernelFault>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code of the user's runs under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SharedFaults {
+    pub(crate) fn new(faults: Faults) -> Self {
+        Self { faults, found: Mutex::default() }
+    }
+
+    /// The fault of a thread since the last call.
+    pub(crate) fn take(&self) -> Option<Error> {
+        let mut found = locked(&self.found);
+        let fault = self.faults.take()?;
+        found.count += 1;
+        found.last = Some(fault.clone());
+        Some(self.error(fault))
+    }
+
+    fn error(&self, fault: KernelFault) -> Error {
+        Detail::KernelFault { kernel: self.faults.kernel, fault: Box::new(fault) }.into()
+    }
+}
+
+/// The kernels in Rust that a stream has launched since it was last waited for, and how many faults of each had been
+/// found before.
+#[derive(Debug, Default)]
+pub(crate) struct Launches(Mutex<Vec<(Arc<SharedFaults>, u64)>>);
+
+impl Launches {
+    /// The stream launches a kernel.
+    pub(crate) fn add(&self, faults: &Arc<SharedFaults>) {
+        let mut launches = locked(&self.0);
+        if !launches.iter().any(|(known, _)| Arc::ptr_eq(known, faults)) {
+            let before = locked(&faults.found).count;
+            launches.push((Arc::clone(faults), before));
+        }
+    }
+
+    /// All of them, which are over as soon as the stream was waited for.
+    pub(crate) fn take(&self) -> Self {
+        Self(Mutex::new(mem::take(&mut *locked(&self.0))))
+    }
+
+    /// A fault of one of them that was found since it was launched, be it by another stream.
+    pub(crate) fn fault(&self) -> Option<Error> {
+        locked(&self.0).iter().find_map(|(faults, before)| {
+            let found = locked(&faults.found);
+            let fault = found.last.clone().filter(|_| found.count > *before)?;
+            Some(faults.error(fault))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+
+    static SOURCE: RustSource = RustSource::none("k");
+
+    /// A kernel's faults, and its word.
+    fn kernel() -> (Arc<SharedFaults>, *mut u32) {
+        let word = Box::leak(Box::new([0_u32; 4]));
+        let word = word.as_mut_ptr();
+        let faults = Faults::new("k", &SOURCE, FaultWord::new(word.expose_provenance(), 0), false);
+        (Arc::new(SharedFaults::new(faults)), word)
+    }
+
+    /// A thread of the kernel fails.
+    fn fails(word: *mut u32) {
+        // SAFETY: the word is leaked, and no other thread accesses it.
+        unsafe { ptr::write_volatile(word, 7) };
+    }
+
+    #[test]
+    fn a_fault_that_another_stream_has_found_is_told_to_each_that_has_launched_the_kernel() {
+        let (one, word) = kernel();
+        let (other, _) = kernel();
+        let [before, first, second, third] = [(); 4].map(|()| Launches::default());
+        before.add(&one);
+        assert!(before.take().fault().is_none(), "nothing has failed");
+        first.add(&one);
+        first.add(&one);
+        second.add(&other);
+        second.add(&one);
+        third.add(&other);
+        fails(word);
+        // The stream that finds it has launched nothing.
+        assert!(one.take().is_some() && one.take().is_none() && other.take().is_none());
+        let told = |launches: &Launches| {
+            launches.take().fault().is_some_and(|error| error.to_string().contains("`k`"))
+        };
+        assert!(told(&first) && told(&second));
+        assert!(!told(&third) && !told(&before), "they have not launched it since then");
+        // It is told once, and what is launched later has not failed.
+        assert!(!told(&first));
+        first.add(&one);
+        assert!(!told(&first));
+        first.add(&one);
+        fails(word);
+        assert!(one.take().is_some() && told(&first));
     }
 }

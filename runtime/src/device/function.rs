@@ -1,14 +1,14 @@
 //! [`Function`]: a kernel on a device, and the limits of its launches.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::base::error::{Detail, Result};
 use crate::base::kernel::{KernelInfo, KernelSource};
 use crate::base::plan::Priority;
 use crate::base::threads::{Grid, volume};
 use crate::device::Device;
-use crate::device::faults::Faults;
+use crate::device::faults::{Faults, SharedFaults};
 use crate::device::release::release;
 use crate::device::stream::Stream;
 use crate::driver::{Loaded, RawFunction, RawModule, RawSymbol};
@@ -65,14 +65,15 @@ impl Function {
     }
 
     /// Notes that a stream by hand launches the kernel. Nobody knows when that is over, so the module and its
-    /// word stay until the device goes, and waits on the device report what the word holds.
-    pub(crate) fn launched_by_hand(&self) {
-        if let Some(own) = &self.own
-            && !own.by_hand.swap(true, Ordering::Relaxed)
-            && let Some(faults) = self.faults()
-        {
-            self.device.registry().watch_faults(faults);
-        }
+    /// word stay until the device goes, and waits on the device report what the word holds. The result is its faults,
+    /// if it leaves them in a word.
+    pub(crate) fn launched_by_hand(&self) -> Option<&Arc<SharedFaults>> {
+        let shared = self.own.as_ref()?.by_hand.get_or_init(|| {
+            let shared = Arc::new(SharedFaults::new(self.faults()?));
+            self.device.registry().watch_faults(Arc::clone(&shared));
+            Some(shared)
+        });
+        shared.as_ref()
     }
 
     /// The size in bytes of the variable behind a symbol: on the device, or in the source if the device has
@@ -96,8 +97,8 @@ pub(crate) struct OwnModule {
     pub(crate) stream: Option<Stream>,
     /// Whether a run has given the variables their values.
     claimed: AtomicBool,
-    /// Whether streams by hand have launched from it.
-    by_hand: AtomicBool,
+    /// Its faults, once streams by hand have launched from it.
+    by_hand: OnceLock<Option<Arc<SharedFaults>>>,
 }
 
 impl OwnModule {
@@ -108,7 +109,7 @@ impl OwnModule {
             raw,
             stream: None,
             claimed: AtomicBool::new(false),
-            by_hand: AtomicBool::new(false),
+            by_hand: OnceLock::new(),
         };
         if !module.symbols().is_empty() {
             module.stream = Some(Stream::new(device, Priority::Default)?);
@@ -134,7 +135,7 @@ impl OwnModule {
 
 impl Drop for OwnModule {
     fn drop(&mut self) {
-        if *self.by_hand.get_mut() {
+        if self.by_hand.get().is_some() {
             return;
         }
         let raw = std::mem::take(&mut self.raw);

@@ -67,7 +67,9 @@ impl LaunchTarget for Stream {
             if !function.symbols.is_empty() || !arguments.symbols.is_empty() {
                 return Err(Detail::SymbolsByHand { kernel: name }.into());
             }
-            function.launched_by_hand();
+            if let Some(faults) = function.launched_by_hand() {
+                self.core.launches.add(faults);
+            }
             let memory = arguments.accesses.iter().filter(|access| access.bytes > 0);
             let memory = memory.map(|access| {
                 let used = used(device, access.ptr.range(access.bytes), access.write)?;

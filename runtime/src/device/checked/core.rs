@@ -12,6 +12,7 @@ use crate::base::fork;
 use crate::base::plan::Priority;
 use crate::base::unwind::contain;
 use crate::device::Device;
+use crate::device::faults::Launches;
 use crate::device::pending::callbacks::Message;
 use crate::device::pending::progress::{Clock, Progress};
 use crate::device::pending::uses::{Refused, Use, Used, Uses};
@@ -30,6 +31,8 @@ pub(crate) struct StreamCore {
     /// The error that was kept while somebody else waited.
     unreported: Mutex<Option<Error>>,
     pub(crate) callbacks: Arc<Outstanding>,
+    /// The kernels in Rust that were launched since the last wait.
+    pub(crate) launches: Launches,
     /// Keeps a stream that somebody has lent.
     lent: Option<Keep>,
 }
@@ -93,6 +96,7 @@ impl StreamCore {
             state: Mutex::default(),
             unreported: Mutex::default(),
             callbacks: Arc::default(),
+            launches: Launches::default(),
             lent,
         });
         device.registry().add_stream(kind, Arc::downgrade(&core) as _);
@@ -249,9 +253,13 @@ impl StreamCore {
         };
         let waiting = self.progress.stream();
         let since = self.progress.completed();
+        let launches = self.launches.take();
         // Note 4: a device that fails is waited for twice.
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
-        let outcome = outcome.and_then(|()| self.device.registry().take_fault().map_or(Ok(()), Err));
+        let outcome = outcome.and_then(|()| {
+            let fault = launches.fault().or_else(|| self.device.registry().take_fault());
+            fault.map_or(Ok(()), Err)
+        });
         let is_over = match &outcome {
             Ok(()) => {
                 clock.reach();

@@ -10,8 +10,8 @@ use super::callbacks::{self, Callbacks};
 use super::callers::Callers;
 use super::stream::{Kind, Stream};
 use super::uses::{Memory, Used, Uses, is_same};
-use crate::base::error::{Detail, Error, Result};
-use crate::device::faults::Faults;
+use crate::base::error::{Error, Result};
+use crate::device::faults::SharedFaults;
 use crate::driver::DevicePtr;
 
 /// The registry of one device.
@@ -28,7 +28,7 @@ pub(crate) struct Registry {
     callers: Callers,
     callbacks: Mutex<Option<Callbacks>>,
     /// The kernels in Rust that streams by hand have launched.
-    faults: Mutex<Vec<Faults>>,
+    faults: Mutex<Vec<Arc<SharedFaults>>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -38,15 +38,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Registry {
     /// Has waits report the faults of a kernel.
-    pub(crate) fn watch_faults(&self, faults: Faults) {
+    pub(crate) fn watch_faults(&self, faults: Arc<SharedFaults>) {
         locked(&self.faults).push(faults);
     }
 
     /// The fault of a kernel that a stream by hand has launched. The next call tells of another one.
     pub(crate) fn take_fault(&self) -> Option<Error> {
-        let faults = locked(&self.faults);
-        let (kernel, fault) = faults.iter().find_map(|faults| Some((faults.kernel, faults.take()?)))?;
-        Some(Detail::KernelFault { kernel, fault: Box::new(fault) }.into())
+        locked(&self.faults).iter().find_map(|faults| faults.take())
     }
 
     pub(crate) fn add_stream(&self, kind: Kind, stream: Weak<dyn Stream>) {
