@@ -15,7 +15,13 @@ pub(crate) fn note() {
 
 /// Calls a body, and says whether it was one.
 pub(crate) fn notice(body: impl FnOnce()) -> bool {
-    let before = IS_SERIAL.replace(false);
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            IS_SERIAL.set(self.0);
+        }
+    }
+    let _before = Before(IS_SERIAL.replace(false));
     body();
-    IS_SERIAL.replace(before)
+    IS_SERIAL.get()
 }

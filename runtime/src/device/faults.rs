@@ -75,8 +75,8 @@ impl SharedFaults {
     }
 }
 
-/// The kernels in Rust that a stream has launched since it was last waited for, and how many faults of each had been
-/// found before.
+/// The kernels in Rust that a stream has launched since it was last waited for itself, and how many faults of each had
+/// been found before.
 #[derive(Debug, Default)]
 pub(crate) struct Launches(Mutex<Vec<(Arc<SharedFaults>, u64)>>);
 
@@ -95,12 +95,14 @@ impl Launches {
         Self(Mutex::new(mem::take(&mut *locked(&self.0))))
     }
 
-    /// A fault of one of them that was found since it was launched, be it by another stream.
+    /// A fault of one of them since it was launched, whoever has found it.
     pub(crate) fn fault(&self) -> Option<Error> {
         locked(&self.0).iter().find_map(|(faults, before)| {
+            let own = faults.take();
             let found = locked(&faults.found);
-            let fault = found.last.clone().filter(|_| found.count > *before)?;
-            Some(faults.error(fault))
+            let earlier =
+                || found.last.clone().filter(|_| found.count > *before).map(|fault| faults.error(fault));
+            own.or_else(earlier)
         })
     }
 }
@@ -154,5 +156,9 @@ mod tests {
         first.add(&one);
         fails(word);
         assert!(one.take().is_some() && told(&first));
+        // A stream finds its own by itself.
+        first.add(&one);
+        fails(word);
+        assert!(told(&first) && one.take().is_none());
     }
 }

@@ -67,9 +67,6 @@ impl LaunchTarget for Stream {
             if !function.symbols.is_empty() || !arguments.symbols.is_empty() {
                 return Err(Detail::SymbolsByHand { kernel: name }.into());
             }
-            if let Some(faults) = function.launched_by_hand() {
-                self.core.launches.add(faults);
-            }
             let memory = arguments.accesses.iter().filter(|access| access.bytes > 0);
             let memory = memory.map(|access| {
                 let used = used(device, access.ptr.range(access.bytes), access.write)?;
@@ -77,6 +74,10 @@ impl LaunchTarget for Stream {
             });
             let memory = memory.collect::<Result<Vec<Used>>>()?;
             let launch = arguments.launch(function, grid, bodies);
+            // Before it is enqueued, so that no wait misses it.
+            if let Some(faults) = function.launched_by_hand() {
+                self.core.launches.add(faults);
+            }
             // SAFETY: the memory was found among the device's; the rest is the caller's promise. The
             // function's module stays as long as the device: those without symbols do, or were told to above.
             unsafe { self.enqueue(at, &memory, Command::Launch(&launch)) }

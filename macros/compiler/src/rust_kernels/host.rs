@@ -141,12 +141,11 @@ impl Generator<'_> {
     ) -> TokenStream {
         let (private, at) = (&self.private, Span::mixed_site());
         let dimensions = Literal::usize_unsuffixed(signature.dimensions);
-        let (run, watched, position) = match (signature.is_in_blocks(), in_rounds) {
-            (true, Some(InRounds { goes_together: true, .. })) => {
-                ("blocks_together", "watched_blocks", "block")
-            }
-            (true, _) => ("blocks", "watched_blocks", "block"),
-            (false, _) => ("indices", "watched_indices", "index"),
+        let goes_together = in_rounds.is_some_and(|in_rounds| in_rounds.goes_together);
+        let (run, watched, position) = match signature.is_in_blocks() {
+            true if goes_together => ("blocks_together", "watched_blocks", "block"),
+            true => ("blocks", "watched_blocks", "block"),
+            false => ("indices", "watched_indices", "index"),
         };
         let [run, watched, position] = [run, watched, position].map(|name| Ident::new(name, at));
         if unchecked.may_race() {
@@ -167,8 +166,11 @@ impl Generator<'_> {
                 quote_spanned!(at=> (#within, #kernel))
             }
         };
+        // By atomics, threads may wait for each other.
+        let may_wait = signature.parameters.iter().any(|of| matches!(of.kind, ParameterKind::Atomics(_)));
+        let may_wait = (!goes_together).then(|| quote_spanned!(at=> #may_wait,));
         quote_spanned! {at=>
-            #private::#run::<#dimensions, _>(grid, || {
+            #private::#run::<#dimensions, _>(grid, #may_wait || {
                 #(#handles)*
                 #kernel
             });

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
+use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{ItemFn, Local};
 
@@ -39,20 +40,26 @@ struct Following(HashSet<String>);
 impl Following {
     fn of(item: &ItemFn, signature: &Signature) -> Self {
         let index = signature.parameters.iter().filter(|of| matches!(of.kind, ParameterKind::Index(_)));
-        let mut names = Self(index.map(|parameter| parameter.name.to_string()).collect());
+        let mut names = Self(index.map(|parameter| parameter.name.unraw().to_string()).collect());
         names.visit_block(&item.block);
         names
     }
 
-    /// Whether a number is one: it is made of one, and not what is left of it.
-    fn has(&self, number: &TokenStream) -> bool {
-        let has_rest = |tokens: &TokenStream| {
-            tokens
-                .clone()
-                .into_iter()
-                .any(|token| matches!(token, TokenTree::Punct(mark) if "%/&>".contains(mark.as_char())))
-        };
-        !has_rest(number) && Words::of(number.clone()).names.iter().any(|name| self.0.contains(name))
+    /// Whether a number is one: it is made of one, and neither what is left of it nor what a slice has there.
+    fn has(&self, number: TokenStream) -> bool {
+        let tokens: Vec<_> = number.into_iter().collect();
+        let is_rest =
+            |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if "%/&>".contains(mark.as_char()));
+        !tokens.iter().any(is_rest)
+            && tokens.iter().enumerate().any(|(place, token)| match token {
+                TokenTree::Ident(name) => self.0.contains(&name.unraw().to_string()),
+                TokenTree::Group(group) => {
+                    let before = place.checked_sub(1).map(|before| tokens[before].to_string());
+                    let is_read = group.delimiter() == Delimiter::Bracket || before.as_deref() == Some("get");
+                    (!is_read || before.is_none()) && self.has(group.stream())
+                }
+                _ => false,
+            })
     }
 
     /// Whether a slice is indexed, but by no number that grows with the index: it may be a table of a few elements,
@@ -60,14 +67,14 @@ impl Following {
     fn is_read_elsewhere(&self, item: &ItemFn, slice: &str) -> bool {
         let mut places = Vec::new();
         indices_of(slice, item.block.to_token_stream(), &mut places);
-        !places.is_empty() && !places.iter().any(|place| self.has(place))
+        !places.is_empty() && !places.into_iter().any(|place| self.has(place))
     }
 }
 
 impl<'a> Visit<'a> for Following {
     fn visit_local(&mut self, local: &'a Local) {
         if let Some(init) = &local.init
-            && self.has(&init.expr.to_token_stream())
+            && self.has(init.expr.to_token_stream())
         {
             self.0.extend(Words::of(local.pat.to_token_stream()).names);
         }

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::Pat;
+use syn::ext::IdentExt;
 
 /// Whether a value is made without references and closures: only by methods of which that is known.
 pub(super) fn holds_no_reference(tokens: TokenStream) -> bool {
@@ -91,7 +92,7 @@ impl Words {
     fn add(&mut self, tokens: TokenStream) {
         for token in tokens {
             match token {
-                TokenTree::Ident(name) => self.names.push(name.to_string()),
+                TokenTree::Ident(name) => self.names.push(name.unraw().to_string()),
                 TokenTree::Punct(mark) => self.has_marks |= matches!(mark.as_char(), '\'' | '?'),
                 TokenTree::Group(group) => self.add(group.stream()),
                 TokenTree::Literal(_) => {}

@@ -150,6 +150,18 @@ fn blocks_that_do_not_wait_for_each_other_go_together_through_all_of_the_data() 
         (counts, "block.each(|t| { while counts[0].fetch_add(0, Relaxed) < 3 {} });", false),
         (counts, "block.each(|t| { loop { if counts[0].fetch_add(0, Relaxed) > 3 { break; } } });", false),
         (counts, "block.each(|t| { assert!(counts[0].load(Relaxed) > 1); });", false),
+        (
+            counts,
+            "block.each(|t| { for _ in 0..n { if counts[0].fetch_add(0, Relaxed) > 3 { break; } } });",
+            false,
+        ),
+        (
+            counts,
+            "block.each(|t| { let mut k = 0; for _ in 0..n { k += counts[0].fetch_or(0, Relaxed); } });",
+            false,
+        ),
+        (counts, "block.each(|t| { if n > 3 { r#counts[0].fetch_sub(1, Relaxed); } });", true),
+        (counts, "block.each(|t| { assert!(r#counts[0].load(Relaxed) < 3); });", false),
         (counts, "let mine = &counts[..4]; block.each(|t| { waits(mine); });", false),
     ] {
         assert_eq!(goes_together(parameters, &format!("{before} {all}")), together, "{before}");

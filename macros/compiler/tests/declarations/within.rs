@@ -45,6 +45,9 @@ fn a_table_does_not_end_the_loop() {
         "table[i.get() % 3]",
         "{ let c = i.get() % n; table[c] }",
         "{ let c = i.get() / n; table[c + 1] }",
+        "table[x[i] as usize]",
+        "{ let v = x[i]; table[v as usize] }",
+        "if let Some(v) = x.get(i) { table[*v as usize] } else { 0.0 }",
         "{ let mut sum = 0.0; for k in 0..n { sum += table[k]; } sum }",
     ] {
         assert!(

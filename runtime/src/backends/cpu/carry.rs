@@ -1,7 +1,7 @@
 //! Carrying out work: copies, fills, host bodies and functions.
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -110,11 +110,18 @@ impl Hands {
 
     /// Calls a body of which nothing is known, and notices whether it runs on one core.
     fn noticed(&self, body: HostBody, tag: Tag) -> DriverResult<Option<Duration>> {
-        let is_serial = Arc::new(AtomicBool::new(false));
-        let (noticed, since) = (Arc::clone(&is_serial), Instant::now());
-        let body = move || noticed.store(serial::notice(body), Ordering::Relaxed);
+        // Nanoseconds, from when the body begins.
+        let serial = Arc::new(AtomicU64::new(0));
+        let noticed = Arc::clone(&serial);
+        let body = move || {
+            let since = Instant::now();
+            if serial::notice(body) {
+                noticed.store(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+            }
+        };
         self.call(Box::new(body), Code::Any, tag)?;
-        Ok(is_serial.load(Ordering::Relaxed).then(|| since.elapsed()))
+        let time = serial.load(Ordering::Relaxed);
+        Ok((time > 0).then(|| Duration::from_nanos(time)))
     }
 
     /// # Safety

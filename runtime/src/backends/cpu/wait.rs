@@ -129,7 +129,9 @@ impl Cpu {
         // access the memory before it has waited.
         let result = unsafe { self.hands.carry_out(action, tag) };
         let mut state = self.state();
-        if let Ok(Some(time)) = result {
+        if let Ok(Some(time)) = result
+            && !tag.is_by_hand()
+        {
             state.note_serial(tag, time);
         }
         state.finish(stream, result.map(drop));

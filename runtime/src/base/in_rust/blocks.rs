@@ -331,11 +331,11 @@ impl<T> fmt::Debug for Private<T> {
 
 /// Calls a kernel for each block of a grid, along x first. Each thread of the host that takes part has its kernel
 /// from `kernel`. If the kernel panics, the first block in which it does is the outcome: the panic goes on as a
-/// [`KernelFault`](super::KernelFault).
+/// [`KernelFault`](super::KernelFault). Where blocks `may_wait` for each other, they are taken in order.
 #[doc(hidden)]
 #[inline]
-pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() -> K + Sync) {
-    launch::in_order(blocks_of(of), |number| run(of, number, None, &kernel));
+pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, may_wait: bool, kernel: impl Fn() -> K + Sync) {
+    launch::in_order(blocks_of(of), may_wait, |number| run(of, number, None, &kernel));
 }
 
 /// The same for a kernel that goes through all of the data in loops, and whose blocks do not wait for each other:
@@ -345,11 +345,11 @@ pub fn blocks<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() ->
 pub fn blocks_together<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: impl Fn() -> K + Sync) {
     if replay::is_searching() {
         // A search goes on after a block that has failed elsewhere.
-        return blocks(of, kernel);
+        return blocks(of, false, kernel);
     }
     let count = blocks_of(of);
     let each = Company::size(count, launch::threads_of_host());
-    launch::in_order(count.div_ceil(each), |task| {
+    launch::in_order(count.div_ceil(each), false, |task| {
         let range = task * each..count.min((task + 1) * each);
         Company::run(range, &|number, company| run(of, number, Some(company), &kernel))
     });
@@ -370,10 +370,9 @@ fn run<const D: usize, K: FnMut(Block<D>)>(
 ) -> Result<(), KernelFault> {
     let grid = [2, 1, 0].map(|axis| of.grid_dim[axis] as usize);
     let threads = of.block_dim[0] as usize;
-    let mut kernel = kernel();
     let place = index_of(number, grid);
     let running = Rc::new(Running::of_blocks(grid, D, threads));
     let (dynamic, company) = (Dynamic::new(of.shared), company.cloned());
     let block = Block { place, grid, threads, dynamic, running: Rc::clone(&running), company };
-    fault::in_block(&place[3 - D..], &running, || kernel(block))
+    fault::in_block(&place[3 - D..], &running, || kernel()(block))
 }

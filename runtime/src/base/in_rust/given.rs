@@ -10,7 +10,7 @@ pub(super) struct Dynamic {
     pub(super) given: u32,
     /// The end of the slice that was made last, of those that there are.
     used: Cell<u32>,
-    /// The bytes on the host of all shared arrays and slices.
+    /// The bytes on the host of all shared arrays and slices that were made so far.
     pub(super) on_host: Cell<usize>,
 }
 

@@ -22,17 +22,23 @@ const TASK: usize = 1 << 13;
 /// from `kernel`, for some indices in order along x. If the kernel panics, the first index that does is the
 /// outcome: the panic goes on as a [`KernelFault`].
 ///
+/// Where threads `may_wait` for each other, they are taken in order.
+///
 /// Beside the kernel stands a number of indices along x within which its checks hold, if they ever do: the
 /// loop over these is one that compilers vectorise.
 #[doc(hidden)]
 #[inline]
-pub fn indices<const D: usize, K: FnMut(Index<D>)>(grid: Grid, kernel: impl Fn() -> (usize, K) + Sync) {
+pub fn indices<const D: usize, K: FnMut(Index<D>)>(
+    grid: Grid,
+    may_wait: bool,
+    kernel: impl Fn() -> (usize, K) + Sync,
+) {
     let extents = axes(grid);
     let threads: usize = extents.iter().product();
     // A search goes on after a thread that has failed elsewhere.
     let each = if replay::is_searching() { 1 } else { TASK };
     let range = |task: usize| task * each..threads.min((task + 1) * each);
-    in_order(threads.div_ceil(each), |task| run(extents, grid.block_dim, range(task), &kernel));
+    in_order(threads.div_ceil(each), may_wait, |task| run(extents, grid.block_dim, range(task), &kernel));
 }
 
 /// The threads of a grid along each axis, x last.
@@ -79,7 +85,8 @@ pub(super) fn threads_of_host() -> usize {
 
 /// Runs the tasks of a launch on all threads of the host. If some of them fail, the fault of the first in
 /// order goes on as a panic, so that the outcome does not depend on which is faster.
-pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFault> + Sync) {
+/// Where tasks `may_wait` for those before them, they are taken in order.
+pub(super) fn in_order(tasks: usize, may_wait: bool, run: impl Fn(usize) -> Result<(), KernelFault> + Sync) {
     let fault = match (replay::search(), tasks) {
         (Some(search), _) => search.first(tasks, run),
         // Starting a single task on another thread would cost more than it gives.
@@ -87,7 +94,7 @@ pub(super) fn in_order(tasks: usize, run: impl Fn(usize) -> Result<(), KernelFau
         (None, _) => match HANDS.get() {
             Hands::Alone => (0..tasks).find_map(|task| run(task).err()),
             Hands::Pool => (0..tasks).into_par_iter().find_map_first(|task| run(task).err()),
-            Hands::Team(team) => by_team(team, tasks, run),
+            Hands::Team(team) => by_team(team, tasks, may_wait, run),
         },
     };
     if let Some(fault) = fault {
@@ -106,22 +113,25 @@ struct Part {
 /// Runs the tasks. Each thread takes those of a part of its own in order, and then those that are left of the
 /// others. The result is the fault of the first task that fails: all before it are run to their end.
 ///
-/// A task may wait for those before it: the calling thread takes no task before all of these have been taken.
+/// Where tasks `may_wait` for those before them, there is one part: no thread takes a task before all of these have been
+/// taken.
 fn by_team(
     team: &Team,
     tasks: usize,
+    may_wait: bool,
     run: impl Fn(usize) -> Result<(), KernelFault> + Sync,
 ) -> Option<KernelFault> {
     let threads = team.threads().min(tasks).max(1);
-    let start = |part: usize| (part as u128 * tasks as u128 / threads as u128) as usize;
+    let count = if may_wait { 1 } else { threads };
+    let start = |part: usize| (part as u128 * tasks as u128 / count as u128) as usize;
     let part = |of: usize| Part { next: AtomicUsize::new(start(of)), end: start(of + 1) };
-    let parts: Vec<_> = (0..threads).map(part).collect();
+    let parts: Vec<_> = (0..count).map(part).collect();
     let (arrived, end) = (AtomicUsize::new(1), AtomicUsize::new(tasks));
     let first = Mutex::new(None::<(usize, KernelFault)>);
     let caller = thread::current().id();
     team.run(threads - 1, &|| {
         let mine = if thread::current().id() == caller { 0 } else { arrived.fetch_add(1, Ordering::Relaxed) };
-        let (before, from_mine) = parts.split_at(mine.min(threads));
+        let (before, from_mine) = parts.split_at(mine % count);
         for part in from_mine.iter().chain(before) {
             loop {
                 let task = part.next.fetch_add(1, Ordering::Relaxed);
@@ -243,7 +253,7 @@ mod tests {
         let mut data = [0; 6];
         let address = data.as_mut_ptr().expose_provenance();
         let outside = AtomicUsize::new(0);
-        indices::<2, _>(grid, || {
+        indices::<2, _>(grid, false, || {
             let data = std::ptr::with_exposed_provenance_mut::<i32>(address);
             // SAFETY: the shape is that of the data, which is borrowed for the launch.
             let mut own = unsafe { Own::<[i32]>::new(data, [1, 2, 3]) };
@@ -266,7 +276,7 @@ mod tests {
         for hands in ALL_HANDS {
             let seen: Vec<AtomicUsize> = (0..z * y * x).map(|_| AtomicUsize::new(0)).collect();
             let launch = || {
-                indices::<3, _>(grid, || {
+                indices::<3, _>(grid, false, || {
                     let seen = &seen;
                     // Lines that have a part between their ends, and such a part that goes to the end.
                     (1050, move |index| {
@@ -283,7 +293,23 @@ mod tests {
     #[test]
     fn a_launch_without_tasks_does_nothing() {
         for hands in ALL_HANDS {
-            with_hands(hands, || in_order(0, |_| unreachable!("there is none")));
+            with_hands(hands, || in_order(0, false, |_| unreachable!("there is none")));
+        }
+    }
+
+    #[test]
+    fn tasks_may_wait_for_those_before_them() {
+        for hands in [Hands::Team(&TEAM), Hands::Alone] {
+            let done = AtomicUsize::new(0);
+            let run = |task| {
+                while done.load(Ordering::Acquire) < task {
+                    thread::yield_now();
+                }
+                done.store(task + 1, Ordering::Release);
+                Ok(())
+            };
+            with_hands(hands, || in_order(1000, true, run));
+            assert_eq!(done.into_inner(), 1000);
         }
     }
 
@@ -294,7 +320,7 @@ mod tests {
         let cases =
             [usize::MAX, 100_002, 100_001, 100_000, 0].map(|within| ALL_HANDS.map(|hands| (within, hands)));
         for (within, hands) in cases.into_iter().flatten().cycle().take(60) {
-            let launch = || indices::<1, _>(grid, || (within, |index| assert!(index.get() < 100_000)));
+            let launch = || indices::<1, _>(grid, false, || (within, |index| assert!(index.get() < 100_000)));
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| with_hands(hands, launch)));
             let payload = outcome.expect_err("it panicked");
             let fault = payload.downcast_ref::<KernelFault>().expect("a kernel's fault");

@@ -192,7 +192,7 @@ mod tests {
     fn launch(
         thread: impl Fn(usize) + Send + Sync + 'static,
     ) -> impl FnOnce(&Copies) -> Option<HostRun> + Send {
-        |_| Some(Box::new(move || indices::<1, _>(GRID, || (usize::MAX, |index| thread(index.get())))))
+        |_| Some(Box::new(move || indices::<1, _>(GRID, false, || (usize::MAX, |index| thread(index.get())))))
     }
 
     #[test]

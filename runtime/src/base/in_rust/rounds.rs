@@ -182,7 +182,7 @@ impl<const D: usize> Block<D> {
             .then_some(company)
     }
 
-    /// [`pass`](Self::pass) as a function of its own, by which compilers know that what it is handed is apart.
+    /// [`pass`](Self::pass) as a function of its own, so that compilers know that its arguments do not alias.
     #[inline(never)]
     fn pass_apart<S: Copy, K: Share>(
         &self,
@@ -320,7 +320,7 @@ mod tests {
     fn phase(of_second: usize, seen: &Mutex<Vec<(usize, Option<usize>)>>) {
         let see =
             |thread: BlockThread, element| seen.lock().expect("no panic").push((thread.rank(), element));
-        blocks::<1, _>(GRID, || {
+        blocks::<1, _>(GRID, false, || {
             let see = &see;
             move |block: Block| {
                 let sum = block.reduce_in_rounds(
@@ -371,7 +371,7 @@ mod tests {
         for elements in [0_usize, 1, 5, 6, 23, 24, 25, 27, 28, 48, 49, 59] {
             for within in [0, 4, elements.saturating_sub(7), elements, usize::MAX] {
                 let seen = Mutex::new(vec![Vec::new(); 6]);
-                blocks::<1, _>(TWO_BLOCKS, || {
+                blocks::<1, _>(TWO_BLOCKS, false, || {
                     let seen = &seen;
                     move |block: Block| {
                         block.each_in_rounds(

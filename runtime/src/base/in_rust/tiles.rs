@@ -372,7 +372,7 @@ mod tests {
         let touched: Vec<AtomicU32> = (0..shape.iter().product()).map(|_| AtomicU32::new(0)).collect();
         let mut data = vec![0; touched.len()];
         let address = data.as_mut_ptr().expose_provenance();
-        blocks::<3, _>(grid, || {
+        blocks::<3, _>(grid, false, || {
             let data = std::ptr::with_exposed_provenance_mut::<u32>(address);
             // SAFETY: the shape is that of the data, which is borrowed for the launch.
             let mut own = unsafe { Own::<[u32]>::new(data, shape) };

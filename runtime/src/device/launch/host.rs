@@ -1,7 +1,7 @@
 //! The work of a launch on the simulated device: a host body, called for each position.
 
 use crate::base::serial;
-use crate::base::threads::{Grid, Thread};
+use crate::base::threads::{Grid, Thread, volume};
 use crate::driver::HostBody;
 
 /// The first parameter of a host body: a [`Thread`] (called once a thread) or a [`Grid`] (called once a
@@ -19,7 +19,9 @@ pub trait Position: sealed::Sealed + Sized {
 impl Position for Thread {
     #[inline]
     fn for_each(Grid { grid_dim, block_dim, .. }: Grid, mut body: impl FnMut(Self)) {
-        serial::note();
+        if volume(grid_dim) > 1 || volume(block_dim) > 1 {
+            serial::note();
+        }
         for z in 0..grid_dim[2] {
             for y in 0..grid_dim[1] {
                 for x in 0..grid_dim[0] {
@@ -78,6 +80,8 @@ mod tests {
         assert_eq!(calls, 8);
         assert!(!notice(|| for_each(of, |_: Grid| calls += 1)));
         assert!(!notice(|| ()));
+        let one = Grid { grid_dim: [1; 3], block_dim: [1; 3], shared: 0 };
+        assert!(!notice(|| for_each(one, |_: Thread| calls += 1)), "nothing can be shared");
         assert!(notice(|| {
             for_each(of, |_: Thread| ());
             assert!(!notice(|| ()));

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{ExprForLoop, ExprLet, ExprMatch, ItemFn, Local, Pat};
 
@@ -44,7 +45,7 @@ impl Atomics {
     /// Those that threads of other blocks have, too, by the parameters' own names.
     pub(super) fn of_parameters(signature: &Signature) -> Self {
         let atomics = signature.parameters.iter().filter(|of| matches!(of.kind, ParameterKind::Atomics(_)));
-        Self(atomics.map(|parameter| parameter.name.to_string()).collect())
+        Self(atomics.map(|parameter| parameter.name.unraw().to_string()).collect())
     }
 
     pub(super) fn of(item: &ItemFn, signature: &Signature) -> Self {
@@ -70,17 +71,43 @@ impl Atomics {
         names.iter().any(|name| self.0.contains(name)) && (waits || !self.are_only_changed(phase))
     }
 
+    /// Whether code does nothing with atomics but `x[i].fetch_add(by, order);` and its like, as statements: nothing
+    /// depends on what they give.
+    pub(super) fn are_only_added_to(&self, code: TokenStream) -> bool {
+        let tokens: Vec<_> = code.into_iter().collect();
+        let ends = |token: &TokenTree| match token {
+            TokenTree::Punct(mark) => mark.as_char() == ';',
+            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+            _ => false,
+        };
+        tokens.iter().enumerate().all(|(place, token)| match token {
+            TokenTree::Ident(name) if self.0.contains(&name.unraw().to_string()) => {
+                let begins = place.checked_sub(1).is_none_or(|before| ends(&tokens[before]));
+                let TokenTree::Punct(semicolon) = tokens.get(place + 5).unwrap_or(token) else {
+                    return false;
+                };
+                begins
+                    && semicolon.as_char() == ';'
+                    && self.are_only_changed(tokens[place..place + 5].iter().cloned().collect())
+            }
+            TokenTree::Group(group) => self.are_only_added_to(group.stream()),
+            _ => true,
+        })
+    }
+
     fn are_only_changed(&self, tokens: TokenStream) -> bool {
         let tokens: Vec<_> = tokens.into_iter().collect();
         tokens.iter().enumerate().all(|(place, token)| match token {
-            TokenTree::Ident(name) if self.0.contains(&name.to_string()) => match &tokens[place + 1..] {
-                [TokenTree::Group(at), TokenTree::Punct(dot), TokenTree::Ident(method), ..] => {
-                    at.delimiter() == Delimiter::Bracket
-                        && dot.as_char() == '.'
-                        && method.to_string().starts_with("fetch_")
+            TokenTree::Ident(name) if self.0.contains(&name.unraw().to_string()) => {
+                match &tokens[place + 1..] {
+                    [TokenTree::Group(at), TokenTree::Punct(dot), TokenTree::Ident(method), ..] => {
+                        at.delimiter() == Delimiter::Bracket
+                            && dot.as_char() == '.'
+                            && method.to_string().starts_with("fetch_")
+                    }
+                    _ => false,
                 }
-                _ => false,
-            },
+            }
             TokenTree::Group(group) => self.are_only_changed(group.stream()),
             _ => true,
         })

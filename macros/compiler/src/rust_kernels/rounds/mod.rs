@@ -12,6 +12,7 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprClosure, ExprForLoop, ExprMethodCall, ItemFn, Local, Pat, Stmt};
@@ -49,7 +50,7 @@ pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStr
     }
     let is_of_grid = parts.shares.contains(&ShareOf::Grid);
     let goes_together =
-        is_of_grid && !Atomics::of_parameters(signature).show_the_order(item.block.to_token_stream());
+        is_of_grid && Atomics::of_parameters(signature).are_only_added_to(item.block.to_token_stream());
     let at = Span::mixed_site();
     let lengths = lengths(signature).map(|(name, length)| {
         let local = length_of(name);
@@ -113,7 +114,7 @@ fn changed(item: &ItemFn, signature: &Signature) -> HashSet<String> {
     let own = signature.parameters.iter().filter(|parameter| {
         parameter.mutable || matches!(parameter.kind, ParameterKind::Own(_) | ParameterKind::Out(_))
     });
-    let mut changed = Changed(own.map(|parameter| parameter.name.to_string()).collect());
+    let mut changed = Changed(own.map(|parameter| parameter.name.unraw().to_string()).collect());
     changed.visit_block(&item.block);
     changed.0
 }
@@ -217,7 +218,7 @@ impl TakesApart<'_> {
             let mut names: HashSet<String> = Words::of(tokens).names.into_iter().collect();
             names.retain(|name| self.changed.contains(name));
             for (_, name) in &phase.variables {
-                names.remove(&name.to_string());
+                names.remove(&name.unraw().to_string());
             }
             names
         };
