@@ -7,6 +7,8 @@
 //! the kernel for the next block, which comes to the loop in turn, and the last of them takes all through it. Then
 //! the calls return, the last one first.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use std::arch::asm;
 use std::cell::{Cell, RefCell};
 use std::mem;
 use std::ops::Range;
@@ -40,7 +42,7 @@ pub(in super::super) struct Company {
     waiting: RefCell<Vec<Waiting>>,
     /// Whether those that have begun have gone through the loop.
     is_gone: Cell<bool>,
-    /// The address of a variable of the first call.
+    /// Where the stack ended before the first call.
     stack: Cell<usize>,
     /// Of those that have failed, the first in the order of their numbers.
     fault: RefCell<Option<(usize, KernelFault)>>,
@@ -92,14 +94,13 @@ impl Company {
         let call: *const Call<'_> = ptr::from_ref(call);
         // SAFETY: the two types differ in a lifetime alone, which says nothing of a pointer.
         let call = unsafe { mem::transmute::<*const Call<'_>, *const Call<'static>>(call) };
-        let here = 0_u8;
         let company = Rc::new(Self {
             next: Cell::new(blocks.start),
             end: blocks.end,
             call: Cell::new(Some(call)),
             waiting: RefCell::new(Vec::new()),
             is_gone: Cell::new(false),
-            stack: Cell::new(ptr::from_ref(&here).addr()),
+            stack: Cell::new(stack_pointer()),
             fault: RefCell::new(None),
         });
         let _over = Over(&company);
@@ -186,8 +187,8 @@ impl Company {
 
     /// Whether another block may come to the loop, beside those that wait there, if each takes so much.
     fn has_room(&self, of_block: &Room) -> bool {
-        let (members, here) = (self.waiting.borrow().len().max(1) + 1, 0_u8);
-        let stack = ptr::from_ref(&here).addr().abs_diff(self.stack.get());
+        let members = self.waiting.borrow().len().max(1) + 1;
+        let stack = stack_pointer().abs_diff(self.stack.get());
         !self.is_gone.get()
             && members <= MOST
             && of_block.variables.saturating_mul(members) <= VARIABLES
@@ -219,6 +220,30 @@ impl Company {
             }
             members.truncate(at.get());
         }
+    }
+}
+
+/// About where the stack ends. The address of a variable would do, but AddressSanitizer has variables elsewhere.
+#[inline(always)]
+fn stack_pointer() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let pointer: usize;
+        // SAFETY: it reads a register, and nothing else.
+        unsafe { asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+        pointer
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let pointer: usize;
+        // SAFETY: it reads a register, and nothing else.
+        unsafe { asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+        pointer
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        let here = 0_u8;
+        ptr::from_ref(&here).addr()
     }
 }
 
