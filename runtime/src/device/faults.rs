@@ -109,30 +109,38 @@ impl Launches {
 
 #[cfg(test)]
 mod tests {
-    use std::ptr;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
 
     static SOURCE: RustSource = RustSource::none("k");
 
-    /// A kernel's faults, and its word.
-    fn kernel() -> (Arc<SharedFaults>, *mut u32) {
-        let word = Box::leak(Box::new([0_u32; 4]));
-        let word = word.as_mut_ptr();
-        let faults = Faults::new("k", &SOURCE, FaultWord::new(word.expose_provenance(), 0), false);
-        (Arc::new(SharedFaults::new(faults)), word)
+    /// The word for faults of a kernel, and what is behind it.
+    struct Words([AtomicU32; 4]);
+
+    impl Words {
+        const fn new() -> Self {
+            Self([const { AtomicU32::new(0) }; 4])
+        }
+
+        /// A kernel whose threads leave their faults there.
+        fn kernel(&'static self) -> Arc<SharedFaults> {
+            let word = FaultWord::new(self.0.as_ptr().expose_provenance(), 0);
+            Arc::new(SharedFaults::new(Faults::new("k", &SOURCE, word, false)))
+        }
+
+        /// A thread of the kernel fails.
+        fn fail(&self) {
+            self.0[0].store(7, Ordering::Relaxed);
+        }
     }
 
-    /// A thread of the kernel fails.
-    fn fails(word: *mut u32) {
-        // SAFETY: the word is leaked, and no other thread accesses it.
-        unsafe { ptr::write_volatile(word, 7) };
-    }
+    static ONE: Words = Words::new();
+    static OTHER: Words = Words::new();
 
     #[test]
     fn a_fault_that_another_stream_has_found_is_told_to_each_that_has_launched_the_kernel() {
-        let (one, word) = kernel();
-        let (other, _) = kernel();
+        let (one, other) = (ONE.kernel(), OTHER.kernel());
         let [before, first, second, third] = [(); 4].map(|()| Launches::default());
         before.add(&one);
         assert!(before.take().fault().is_none(), "nothing has failed");
@@ -141,7 +149,7 @@ mod tests {
         second.add(&other);
         second.add(&one);
         third.add(&other);
-        fails(word);
+        ONE.fail();
         // The stream that finds it has launched nothing.
         assert!(one.take().is_some() && one.take().is_none() && other.take().is_none());
         let told = |launches: &Launches| {
@@ -154,11 +162,11 @@ mod tests {
         first.add(&one);
         assert!(!told(&first));
         first.add(&one);
-        fails(word);
+        ONE.fail();
         assert!(one.take().is_some() && told(&first));
         // A stream finds its own by itself.
         first.add(&one);
-        fails(word);
+        ONE.fail();
         assert!(told(&first) && one.take().is_none());
     }
 }
