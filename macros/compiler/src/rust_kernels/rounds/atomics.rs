@@ -64,10 +64,10 @@ impl Atomics {
         }
     }
 
-    /// Whether code does more with atomics than `x[i].fetch_add(by, order)` and its like.
+    /// Whether a phase does more with atomics than `x[i].fetch_add(by, order)` and its like.
     pub(super) fn show_the_order(&self, phase: TokenStream) -> bool {
         let names = Words::of(phase.clone()).names;
-        let waits = names.iter().any(|name| name == "while" || name == "loop");
+        let waits = names.iter().any(|name| name == "while");
         names.iter().any(|name| self.0.contains(name)) && (waits || !self.are_only_changed(phase))
     }
 

@@ -43,7 +43,7 @@ pub(in super::super) struct Company {
     /// Whether those that have begun have gone through the loop.
     is_gone: Cell<bool>,
     /// Where the stack ended before the first call.
-    stack: Cell<usize>,
+    stack: usize,
     /// Of those that have failed, the first in the order of their numbers.
     fault: RefCell<Option<(usize, KernelFault)>>,
 }
@@ -100,7 +100,7 @@ impl Company {
             call: Cell::new(Some(call)),
             waiting: RefCell::new(Vec::new()),
             is_gone: Cell::new(false),
-            stack: Cell::new(stack_pointer()),
+            stack: stack_pointer(),
             fault: RefCell::new(None),
         });
         let _over = Over(&company);
@@ -188,7 +188,7 @@ impl Company {
     /// Whether another block may come to the loop, beside those that wait there, if each takes so much.
     fn has_room(&self, of_block: &Room) -> bool {
         let members = self.waiting.borrow().len().max(1) + 1;
-        let stack = stack_pointer().abs_diff(self.stack.get());
+        let stack = stack_pointer().abs_diff(self.stack);
         !self.is_gone.get()
             && members <= MOST
             && of_block.variables.saturating_mul(members) <= VARIABLES
