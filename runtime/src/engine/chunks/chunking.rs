@@ -11,6 +11,13 @@ const STEPS: u32 = 3;
 /// The number of whole chunks from which a run is worth ramps.
 const ENOUGH: usize = 16;
 
+/// The number of smaller chunks at each end of a run whose first and last chunk are to be small: a sixteenth of a whole
+/// one.
+const STEPS_TO_SMALL: u32 = 4;
+
+/// The number of whole chunks of such a run, at least.
+const FEW: usize = 4;
+
 // Note 25: an auto chunk follows from the length of the run.
 /// The items of an auto chunk are a multiple of this, even in the smallest chunk: the threads of a usual
 /// block.
@@ -50,14 +57,21 @@ impl Chunking {
 
     /// Chunks that grow at the beginning and shrink at the end, if there are enough items for that.
     pub(crate) fn ramped(items: usize, chunk: usize) -> Self {
-        let grain = GRAIN << STEPS;
-        let whole = chunk - chunk % grain;
         // Ramps add four chunks, which is too much for a short run.
-        if whole == 0 || items / whole < ENOUGH {
-            Self::equal(items, chunk)
-        } else {
-            Self { items, chunk: whole, steps: STEPS, found: None }
-        }
+        Self::in_steps(items, chunk, STEPS, ENOUGH).unwrap_or_else(|| Self::equal(items, chunk))
+    }
+
+    /// The same for chunks of which the first and the last cost more than others: these are small, even if there are
+    /// few chunks in all.
+    pub(crate) fn small_at_ends(items: usize, chunk: usize) -> Self {
+        let whole = chunk.min(items / FEW);
+        Self::in_steps(items, whole, STEPS_TO_SMALL, FEW).unwrap_or_else(|| Self::equal(items, chunk))
+    }
+
+    /// Chunks that grow and shrink in so many steps, if there are items for so many whole ones.
+    fn in_steps(items: usize, chunk: usize, steps: u32, enough: usize) -> Option<Self> {
+        let whole = chunk - chunk % (GRAIN << steps);
+        (whole > 0 && items / whole >= enough).then_some(Self { items, chunk: whole, steps, found: None })
     }
 
     /// Items of the largest chunk.
@@ -129,6 +143,23 @@ mod tests {
             assert_eq!(chunking.at(chunking.chunks() + behind).len, 0, "{chunking:?}");
         }
         chunks.iter().map(|c| c.len).collect()
+    }
+
+    #[test]
+    fn ends_are_small_where_there_are_few_chunks() {
+        let whole = 64 * GRAIN;
+        let up = [4, 8, 16, 32].map(|n| n * GRAIN);
+        let small = lengths(Chunking::small_at_ends(5 * whole, whole));
+        assert_eq!(small[..4], up);
+        assert_eq!(small[4..small.len() - 4], [whole, whole, whole, 8 * GRAIN]);
+        assert_eq!(small.iter().rev().take(4).copied().collect::<Vec<_>>(), up);
+        // Larger chunks than a quarter of the run are not whole ones.
+        let all = lengths(Chunking::small_at_ends(4 * whole, usize::MAX));
+        assert_eq!((all[0], all.iter().max()), (4 * GRAIN, Some(&whole)));
+        for items in [0, 1, 1000, 4 * 16 * GRAIN - 1] {
+            assert_eq!(lengths(Chunking::small_at_ends(items, usize::MAX)).iter().sum::<usize>(), items);
+        }
+        assert_eq!(lengths(Chunking::small_at_ends(1000, 1000)).len(), 1);
     }
 
     #[test]

@@ -145,7 +145,7 @@ impl Call<'_, '_> {
         };
         if buffers.iter().any(|buffer| is_within(buffer.place)) {
             // The chunks at both ends are copied, and so had better be small.
-            Chunking::ramped(items, chunk)
+            Chunking::small_at_ends(items, chunk)
         } else {
             Chunking::equal(items, chunk)
         }
