@@ -7,11 +7,11 @@ pub use crate::base::chunk::Chunk;
 pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
-    AtomicF32, AtomicF64, Block, BlockValue, Callee, Copies, Define, DeviceFunction, FieldConstant,
-    ForOneType, ForTypes, Index, KernelArray, KernelAtomic, KernelConstant, KernelFault, KernelNumber,
-    KernelType, OfBlock, OfGrid, Orders, Out, Own, RustSource, RustText, RustType, StructLayout, Unchecked,
-    Watched, array, blocks, blocks_together, constant, for_one_type, indices, number, sealed, size_of_part,
-    struct_value, watched_blocks, watched_indices,
+    Alone, AtomicF32, AtomicF64, Block, BlockValue, ByCopy, Callee, Copies, Define, DeviceFunction,
+    FieldConstant, ForOneType, ForTypes, Index, KernelArray, KernelAtomic, KernelConstant, KernelFault,
+    KernelNumber, KernelType, OfBlock, OfGrid, Orders, Out, Own, RowColumn, RustSource, RustText, RustType,
+    StructLayout, Turn, Unchecked, Watched, array, blocks, blocks_together, constant, for_one_type, indices,
+    indices_divided, number, sealed, size_of_part, struct_value, watched_blocks, watched_indices,
 };
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};

@@ -5,6 +5,7 @@ mod both;
 mod complex;
 #[allow(clippy::all, reason = "odd programs are what is tried")]
 mod corners;
+mod divided;
 mod dynamic;
 mod elements;
 mod faults;

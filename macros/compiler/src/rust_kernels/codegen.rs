@@ -7,6 +7,7 @@ use syn::{Attribute, ItemFn, Safety, Token};
 use super::attribute::{self, Arguments};
 use super::definition::{self, generics};
 use super::device::{self, Calls};
+use super::divided;
 use super::emit::Text;
 use super::instances::Instance;
 use super::ir::{Function, LocalId};
@@ -274,8 +275,14 @@ impl Generator<'_> {
             Some(_) => None,
             None => rounds::in_rounds(self.item, signature, private),
         };
-        let host = self.host(signature, unchecked, in_rounds.as_ref(), &accesses);
-        let twin = watched.or(in_rounds.map(|in_rounds| in_rounds.twin));
+        let divided = match watched {
+            Some(_) => None,
+            None => divided::divided(self.item, signature, private),
+        };
+        let host = self.host(signature, unchecked, in_rounds.as_ref(), divided.as_ref(), &accesses);
+        // A kernel in blocks has no index.
+        let twin = watched.or(in_rounds.map(|of| of.twin));
+        let in_rows = divided.map(|of| of.twin);
         let thread = self.thread(twin.is_some());
         let bounds = self.arguments.threads.map(|threads| quote_spanned!(at=> .launch_bounds(#threads)));
         let options: &[&str] = if self.arguments.fast { &["--use_fast_math"] } else { &["--fmad=false"] };
@@ -344,6 +351,7 @@ impl Generator<'_> {
 
                 #thread
                 #twin
+                #in_rows
             }
 
             #fits

@@ -5,6 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::FnArg;
 
 use super::codegen::Generator;
+use super::divided::Divided;
 use super::ir::{LocalId, Unchecked};
 use super::rounds::InRounds;
 use super::signature::{ParameterKind, Signature};
@@ -51,6 +52,7 @@ impl Generator<'_> {
         signature: &Signature,
         unchecked: &Unchecked,
         in_rounds: Option<&InRounds>,
+        divided: Option<&Divided>,
         accesses: &[TokenStream],
     ) -> TokenStream {
         let (private, at) = (&self.private, Span::mixed_site());
@@ -101,7 +103,7 @@ impl Generator<'_> {
                 ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
             }
         }
-        let run = self.run(signature, unchecked, in_rounds, &handles, &arguments);
+        let run = self.run(signature, unchecked, in_rounds, divided, &handles, &arguments);
         let body = quote_spanned! {at=>
             move || {
                 #(#slices)*
@@ -136,6 +138,7 @@ impl Generator<'_> {
         signature: &Signature,
         unchecked: &Unchecked,
         in_rounds: Option<&InRounds>,
+        divided: Option<&Divided>,
         handles: &[TokenStream],
         arguments: &[TokenStream],
     ) -> TokenStream {
@@ -168,12 +171,27 @@ impl Generator<'_> {
         };
         // By atomics, threads may wait for each other.
         let may_wait = signature.parameters.iter().any(|of| matches!(of.kind, ParameterKind::Atomics(_)));
-        let may_wait = (!goes_together).then(|| quote_spanned!(at=> #may_wait,));
-        quote_spanned! {at=>
-            #private::#run::<#dimensions, _>(grid, #may_wait || {
+        let order = (!goes_together).then(|| quote_spanned!(at=> #may_wait,));
+        let one_by_one = quote_spanned! {at=>
+            #private::#run::<#dimensions, _>(grid, #order || {
                 #(#handles)*
                 #kernel
             });
+        };
+        let Some(divided) = divided else { return one_by_one };
+        let (length, within, places) =
+            (&divided.length, within(self.item, signature), divided.within(private));
+        // By 0 each thread fails where it divides.
+        quote_spanned! {at=>
+            let length: ::core::primitive::usize = #length;
+            if length == 0 {
+                #one_by_one
+            } else {
+                #private::indices_divided(grid, length, #may_wait, || {
+                    #(#handles)*
+                    (#within, #places, move |index, place| Self::in_rows(place, #(#arguments),*))
+                });
+            }
         }
     }
 }

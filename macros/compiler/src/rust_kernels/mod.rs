@@ -9,6 +9,7 @@ mod attribute;
 mod codegen;
 mod definition;
 mod device;
+mod divided;
 mod emit;
 mod errors;
 mod host;

@@ -5,6 +5,7 @@ mod branches;
 mod compared;
 #[path = "../common/declared.rs"]
 mod declared;
+mod divided;
 #[allow(dead_code, reason = "kernels have no warnings")]
 #[path = "../common/emitted.rs"]
 mod emitted;

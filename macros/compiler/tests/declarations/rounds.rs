@@ -175,3 +175,60 @@ fn a_kernel_with_unsafe_stays_whole() {
     let phase = "block.each(|t| { for i in t.of_grid(x.len()) { unsafe { *y.any_mut(x[i]) = 1.0 }; } });";
     assert_eq!(of_kernel(&format!("fn k(block: Block, x: &[usize], y: &mut Out<[f32]>) {{ {phase} }}")), 0);
 }
+
+/// Whether the turns of a kernel's only phase in rounds have copies of what they take.
+#[track_caller]
+fn is_copied(body: &str) -> bool {
+    let parameters =
+        "block: Block, n: usize, scale: f32, x: &[f32], y: &mut Own<[f32]>, counts: &[AtomicU32]";
+    let kernel = format!("fn k({parameters}) {{ {body} }}");
+    assert_eq!(of_kernel(&kernel), 1, "{kernel}");
+    let text = expand(Role::Kernel, tokens(""), tokens(&kernel)).to_string();
+    let (copied, lent) = (text.contains("ByCopy"), text.contains("Alone"));
+    assert!(copied != lent, "{kernel}");
+    copied
+}
+
+#[test]
+fn turns_have_copies_of_numbers_and_slices() {
+    let held = "let mut held = block.shared_slice::<AtomicU32>(n); block.fill(&mut held, |_| 0);";
+    let array = "let held = block.shared::<[AtomicU32; 8]>();";
+    for (before, turn, copied) in [
+        ("", "assert!(x[i] * scale > 0.5);", true),
+        ("let half = scale / 2.0;", "assert!(x[i] * half > 0.5);", true),
+        (held, "held[i.get() % n].fetch_add(1, Relaxed);", true),
+        (array, "held[i.get() % 8].fetch_add(1, Relaxed);", true),
+        ("", "counts[i.get() % n].fetch_add(1, Relaxed);", true),
+        // What is written, and what may be changed or hold a reference.
+        ("", "if let Some(y) = y.get_mut(i) { *y = x[i]; }", false),
+        ("let mut half = scale; half /= 2.0;", "assert!(x[i] * half > 0.5);", false),
+        ("let part = &x[1..];", "assert!(part[i.get()] > 0.5);", false),
+        // Two of one name.
+        ("let half = scale / 2.0; let half = half + 1.0;", "assert!(x[i] * half > 0.5);", false),
+        ("let x = &x[1..];", "assert!(x[i] > 0.5);", false),
+    ] {
+        let body = format!("{before} block.each(|t| {{ for i in t.of_grid(x.len()) {{ {turn} }} }});");
+        assert_eq!(is_copied(&body), copied, "{before} {turn}");
+    }
+}
+
+#[test]
+fn turns_know_that_elements_exist_by_the_names_of_parameters_alone() {
+    let known = |body: &str| {
+        let kernel = format!("fn k(block: Block, x: &[f32], z: &[f32]) {{ {body} }}");
+        assert_eq!(of_kernel(&kernel), 1, "{kernel}");
+        let text: String = expand(Role::Kernel, tokens(""), tokens(&kernel)).to_string();
+        let text: String = text.split_whitespace().collect();
+        ["x", "z"].map(|name| text.contains(&format!("turn.is_within({name}.len())")))
+    };
+    let phase = |turn: &str| format!("block.each(|t| {{ for i in t.of_grid(x.len()) {{ {turn} }} }});");
+    assert_eq!(known(&phase("assert!(x[i] > z[i]);")), [true, true]);
+    assert_eq!(known(&phase("assert!(x[i] > z[0]);")), [true, false]);
+    // The name may stand for something shorter.
+    assert_eq!(known(&format!("let z = &z[..3]; {}", phase("assert!(x[i] > z[i]);"))), [true, false]);
+    assert_eq!(known(&phase("let z = &z[..3]; assert!(x[i] > z[i]);")), [true, false]);
+    assert_eq!(
+        known(&phase("assert!({ let z = &z[1..]; z.len() > 1 }); assert!(x[i] > z[i]);")),
+        [true, false]
+    );
+}

@@ -33,6 +33,19 @@ pub fn indices<const D: usize, K: FnMut(Index<D>)>(
     may_wait: bool,
     kernel: impl Fn() -> (usize, K) + Sync,
 ) {
+    lines(grid, may_wait, || {
+        let (within, kernel) = kernel();
+        (within, OneByOne(kernel))
+    });
+}
+
+/// Goes through the lines of a grid's threads along x, each of which stands in one of the tasks.
+#[inline]
+pub(super) fn lines<const D: usize, L: Line<D>>(
+    grid: Grid,
+    may_wait: bool,
+    kernel: impl Fn() -> (usize, L) + Sync,
+) {
     let extents = axes(grid);
     let threads: usize = extents.iter().product();
     // A search goes on after a thread that has failed elsewhere.
@@ -157,11 +170,11 @@ fn by_team(
 /// The kernels are made where they are called, so that their slices are in registers. The first thread of a line
 /// and the last have another kernel than those between them: between them, neighbours are within the line, too.
 #[inline]
-fn run<const D: usize, K: FnMut(Index<D>)>(
+fn run<const D: usize, L: Line<D>>(
     [_, y, x]: [usize; 3],
     block_dim: [u32; 3],
     range: Range<usize>,
-    kernel: &impl Fn() -> (usize, K),
+    kernel: &impl Fn() -> (usize, L),
 ) -> Result<(), KernelFault> {
     fault::running(block_dim, |current| {
         let (within, mut between) = kernel();
@@ -173,12 +186,12 @@ fn run<const D: usize, K: FnMut(Index<D>)>(
             let mut index = index_of([row / y, row % y, first]);
             let inner = end.min(within);
             if first + 2 < inner {
-                ends(index, first + 1, current, &mut at_ends);
+                at_ends.ends(index, first + 1, current);
                 index[D - 1] = first + 1;
-                line(index, inner - 1, current, &mut between);
+                between.fast(&mut at_ends, index, inner - 1, current);
                 index[D - 1] = inner - 1;
             }
-            ends(index, end, current, &mut at_ends);
+            at_ends.ends(index, end, current);
             next += end - first;
         }
     })
@@ -195,17 +208,29 @@ fn index_of<const D: usize>(at: [usize; 3]) -> [usize; D] {
     index
 }
 
-/// The threads of a line. Where it ends, also by a panic, is where the index is noted: a note for each thread
-/// would keep compilers from vectorising the loop.
-struct Line<'a, const D: usize> {
-    index: [usize; D],
-    current: &'a mut [usize; D],
+/// A kernel that is called for the threads of a line along x.
+pub(super) trait Line<const D: usize> {
+    /// Calls it for those from `index` to `end`: in a loop that compilers vectorise. `at_ends` is the same kernel, for
+    /// those for which it cannot be called in such a loop: this one stays in registers.
+    fn fast(&mut self, at_ends: &mut Self, index: [usize; D], end: usize, current: &mut [usize; D]);
+
+    /// The same for the ends of a line, and for what is beyond the data: apart, so that the kernel is compiled into
+    /// one fast loop alone.
+    fn ends(&mut self, index: [usize; D], end: usize, current: &mut [usize; D]);
 }
 
-impl<const D: usize> Drop for Line<'_, D> {
+/// A kernel that is called with the index alone.
+struct OneByOne<K>(K);
+
+impl<const D: usize, K: FnMut(Index<D>)> Line<D> for OneByOne<K> {
     #[inline(always)]
-    fn drop(&mut self) {
-        *self.current = self.index;
+    fn fast(&mut self, _: &mut Self, index: [usize; D], end: usize, current: &mut [usize; D]) {
+        line(index, end, current, &mut self.0);
+    }
+
+    #[inline(never)]
+    fn ends(&mut self, index: [usize; D], end: usize, current: &mut [usize; D]) {
+        line(index, end, current, &mut self.0);
     }
 }
 
@@ -217,23 +242,25 @@ fn line<const D: usize>(
     current: &mut [usize; D],
     kernel: &mut impl FnMut(Index<D>),
 ) {
-    let mut line = Line { index, current };
-    while line.index[D - 1] < end {
-        kernel(Index(line.index));
-        line.index[D - 1] += 1;
+    let mut noted = Noted { index, current };
+    while noted.index[D - 1] < end {
+        kernel(Index(noted.index));
+        noted.index[D - 1] += 1;
     }
 }
 
-/// The same for the ends of a line, and for what is beyond the data: apart, so that the kernel is compiled into
-/// one fast loop alone.
-#[inline(never)]
-fn ends<const D: usize>(
-    index: [usize; D],
-    end: usize,
-    current: &mut [usize; D],
-    kernel: &mut impl FnMut(Index<D>),
-) {
-    line(index, end, current, kernel);
+/// The index of the thread that runs. Where a loop ends, also by a panic, is where it is noted: a note for each thread
+/// would keep compilers from vectorising the loop.
+pub(super) struct Noted<'a, const D: usize> {
+    pub(super) index: [usize; D],
+    pub(super) current: &'a mut [usize; D],
+}
+
+impl<const D: usize> Drop for Noted<'_, D> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        *self.current = self.index;
+    }
 }
 
 #[cfg(test)]

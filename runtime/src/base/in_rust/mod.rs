@@ -11,6 +11,7 @@ mod blocks;
 #[cfg(feature = "complex")]
 mod complex;
 mod constant;
+mod divided;
 mod dynamic;
 mod fault;
 mod given;
@@ -36,13 +37,14 @@ pub use blocks::{
     Block, BlockThread, BlockValue, Fetched, Private, Shared, SharedArray, blocks, blocks_together, sealed,
 };
 pub use constant::{FieldConstant, KernelConstant, constant, struct_value};
+pub use divided::{RowColumn, indices_divided};
 pub use dynamic::SharedSlice;
 pub use launch::indices;
 pub(crate) use launch::{Hands, with_hands};
 pub use native::{BlockIndex, Index, Out, Own};
 pub use replay::Copies;
 pub(crate) use replay::again;
-pub use rounds::{OfBlock, OfGrid};
+pub use rounds::{Alone, ByCopy, OfBlock, OfGrid, Turn};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{
     Callee, Define, DeviceFunction, ForOneType, ForTypes, Orders, RustSource, RustText, for_one_type,

@@ -81,6 +81,112 @@ impl Share for OfBlock {
     }
 }
 
+/// One of a thread's elements.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn<At> {
+    /// What the loop gives.
+    pub at: At,
+    element: usize,
+    /// Whether it is before the number that the phase was told to be within.
+    is_within: bool,
+}
+
+impl<At> Turn<At> {
+    #[inline(always)]
+    fn of<K: Share<At = At>>(element: usize, is_within: bool) -> Self {
+        Self { at: K::at(element), element, is_within }
+    }
+
+    /// Tells the compiler that there is the element, if it is known. It does not know a length again that it reads
+    /// twice.
+    ///
+    /// # Safety
+    /// `length` is no less than the number that the phase was told to be within.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn is_within(&self, length: usize) {
+        if self.is_within {
+            // SAFETY: the element is before the number that the phase was told, and that is `length` at most.
+            unsafe { std::hint::assert_unchecked(self.element < length) };
+        }
+    }
+}
+
+/// What a phase does in a turn. It is in registers as long as its address is given to nobody.
+pub trait Turns<S, At> {
+    #[doc(hidden)]
+    fn take(&mut self, variables: S, thread: BlockThread, turn: Turn<At>) -> S;
+
+    /// Calls a function with its address, or with that of a copy.
+    #[doc(hidden)]
+    fn lend<R>(&mut self, to: impl FnOnce(&mut Self) -> R) -> R;
+}
+
+/// How a phase has its closure for turns: one of type `F`.
+pub trait Takes<F> {
+    #[doc(hidden)]
+    type Turns;
+    #[doc(hidden)]
+    fn turns(self, closure: F) -> Self::Turns;
+}
+
+/// As a copy.
+#[derive(Debug, Clone, Copy)]
+pub struct ByCopy;
+
+/// As the one that there is.
+#[derive(Debug, Clone, Copy)]
+pub struct Alone;
+
+impl<F: Copy> Takes<F> for ByCopy {
+    type Turns = Copied<F>;
+
+    #[inline(always)]
+    fn turns(self, closure: F) -> Copied<F> {
+        Copied(closure)
+    }
+}
+
+impl<F> Takes<F> for Alone {
+    type Turns = Lent<F>;
+
+    #[inline(always)]
+    fn turns(self, closure: F) -> Lent<F> {
+        Lent(closure)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Copied<F>(F);
+
+#[derive(Debug)]
+pub struct Lent<F>(F);
+
+impl<S, At, F: FnMut(S, BlockThread, Turn<At>) -> S + Copy> Turns<S, At> for Copied<F> {
+    #[inline(always)]
+    fn take(&mut self, variables: S, thread: BlockThread, turn: Turn<At>) -> S {
+        self.0(variables, thread, turn)
+    }
+
+    #[inline(always)]
+    fn lend<R>(&mut self, to: impl FnOnce(&mut Self) -> R) -> R {
+        let mut copy = Self(self.0);
+        to(&mut copy)
+    }
+}
+
+impl<S, At, F: FnMut(S, BlockThread, Turn<At>) -> S> Turns<S, At> for Lent<F> {
+    #[inline(always)]
+    fn take(&mut self, variables: S, thread: BlockThread, turn: Turn<At>) -> S {
+        self.0(variables, thread, turn)
+    }
+
+    #[inline(always)]
+    fn lend<R>(&mut self, to: impl FnOnce(&mut Self) -> R) -> R {
+        to(self)
+    }
+}
+
 // Note 65: rounds of all threads, each in order.
 impl<const D: usize> Block<D> {
     /// [`each`](Self::each), of a phase in three parts: what a thread does before its loop over a share of so
@@ -89,32 +195,37 @@ impl<const D: usize> Block<D> {
     /// accesses, if any is.
     #[doc(hidden)]
     #[inline]
-    pub fn each_in_rounds<S: Copy, K: Share>(
+    pub fn each_in_rounds<S: Copy, K: Share, F: FnMut(S, BlockThread, Turn<K::At>) -> S>(
         &self,
         share: K,
+        takes: impl Takes<F, Turns: Turns<S, K::At>>,
         within: usize,
         begin: impl FnMut(BlockThread) -> (S, usize),
-        turn: impl FnMut(S, BlockThread, K::At) -> S,
+        turn: F,
         end: impl FnMut(S, BlockThread),
     ) {
-        self.rounds(share, within, begin, turn, end);
+        self.rounds(share, within, begin, takes.turns(turn), end);
         self.end_phase();
     }
 
     /// [`reduce`](Self::reduce), of a phase in three parts.
     #[doc(hidden)]
     #[inline]
-    pub fn reduce_in_rounds<T: BlockValue, S: Copy, K: Share>(
+    #[allow(clippy::too_many_arguments, reason = "each is another part of the phase")]
+    pub fn reduce_in_rounds<T: BlockValue, S: Copy, K: Share, F: FnMut(S, BlockThread, Turn<K::At>) -> S>(
         &self,
         share: K,
+        takes: impl Takes<F, Turns: Turns<S, K::At>>,
         within: usize,
         begin: impl FnMut(BlockThread) -> (S, usize),
-        turn: impl FnMut(S, BlockThread, K::At) -> S,
+        turn: F,
         mut end: impl FnMut(S, BlockThread) -> T,
         combine: impl FnMut(T, T) -> T,
     ) -> T {
         let mut values = Vec::with_capacity(self.threads);
-        self.rounds(share, within, begin, turn, |variables, thread| values.push(end(variables, thread)));
+        self.rounds(share, within, begin, takes.turns(turn), |variables, thread| {
+            values.push(end(variables, thread))
+        });
         self.combined(&values, combine)
     }
 
@@ -125,7 +236,7 @@ impl<const D: usize> Block<D> {
         _: K,
         within: usize,
         mut begin: impl FnMut(BlockThread) -> (S, usize),
-        mut turn: impl FnMut(S, BlockThread, K::At) -> S,
+        mut turn: impl Turns<S, K::At>,
         mut end: impl FnMut(S, BlockThread),
     ) {
         // A search looks for the first thread that fails, and not for the first element.
@@ -133,7 +244,7 @@ impl<const D: usize> Block<D> {
             return self.all(|thread| {
                 let (mut variables, elements) = begin(thread);
                 for element in (K::first(thread)..elements).step_by(K::step(thread)) {
-                    variables = turn(variables, thread, K::at(element));
+                    variables = turn.take(variables, thread, Turn::of::<K>(element, false));
                 }
                 end(variables, thread);
             });
@@ -153,14 +264,16 @@ impl<const D: usize> Block<D> {
         }
         let first = K::first(self.thread(0));
         if !others.is_empty() {
-            self.one_by_one::<S, K>(elements, &others, &mut variables, &mut turn);
+            turn.lend(|turn| self.one_by_one::<S, K>(elements, &others, &mut variables, turn));
         } else if let Some(company) = self.company_through::<S, K>(elements) {
             let mut next = Some(first);
-            company.join(self, size_of::<S>(), &mut || {
-                if let Some(from) = next.filter(|&from| from < elements) {
-                    next = self.pass_apart::<S, K>(within, elements, from, &mut variables, &mut turn);
-                }
-                next.is_some_and(|from| from < elements)
+            turn.lend(|turn| {
+                company.join(self, size_of::<S>(), &mut || {
+                    if let Some(from) = next.filter(|&from| from < elements) {
+                        next = self.pass_apart::<S, K>(within, elements, from, &mut variables, turn);
+                    }
+                    next.is_some_and(|from| from < elements)
+                });
             });
         } else {
             let mut next = Some(first);
@@ -190,7 +303,7 @@ impl<const D: usize> Block<D> {
         elements: usize,
         from: usize,
         variables: &mut [S],
-        turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
+        turn: &mut impl Turns<S, K::At>,
     ) -> Option<usize> {
         self.pass::<S, K>(within, elements, from, variables, turn)
     }
@@ -204,7 +317,7 @@ impl<const D: usize> Block<D> {
         elements: usize,
         from: usize,
         variables: &mut [S],
-        turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
+        turn: &mut impl Turns<S, K::At>,
     ) -> Option<usize> {
         let step = K::step(self.thread(0));
         // Where a round may begin at the latest such that its threads have elements.
@@ -219,7 +332,7 @@ impl<const D: usize> Block<D> {
                 for _ in 0..AT_ONCE {
                     // SAFETY: the last of the rounds begins at `last` or before.
                     unsafe { std::hint::assert_unchecked(element < within && element < elements) };
-                    now = turn(now, thread, K::at(element));
+                    now = turn.take(now, thread, Turn::of::<K>(element, true));
                     element = element.wrapping_add(step);
                 }
                 *variables = now;
@@ -237,12 +350,12 @@ impl<const D: usize> Block<D> {
             // SAFETY: there are at most `within - from` and `elements - from` of these threads, counted
             // from 0, and none if `from` is greater than one of the two.
             unsafe { std::hint::assert_unchecked(element < within && element < elements) };
-            *variables = turn(*variables, self.thread(lanes.rank), K::at(element));
+            *variables = turn.take(*variables, self.thread(lanes.rank), Turn::of::<K>(element, true));
             lanes.rank += 1;
         }
         drop(lanes);
         if !others.is_empty() {
-            self.rest::<S, K>(from, inner, others, turn);
+            turn.lend(|turn| self.rest::<S, K>(from, inner, others, turn));
         }
         from.checked_add(step)
     }
@@ -254,11 +367,12 @@ impl<const D: usize> Block<D> {
         from: usize,
         rank: usize,
         variables: &mut [S],
-        turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
+        turn: &mut impl Turns<S, K::At>,
     ) {
         let mut lanes = Lanes { rank, running: &self.running };
         for variables in variables {
-            *variables = turn(*variables, self.thread(lanes.rank), K::at(from + lanes.rank));
+            let turn_of = Turn::of::<K>(from + lanes.rank, false);
+            *variables = turn.take(*variables, self.thread(lanes.rank), turn_of);
             lanes.rank += 1;
         }
     }
@@ -271,7 +385,7 @@ impl<const D: usize> Block<D> {
         elements: usize,
         others: &[(usize, usize)],
         variables: &mut [S],
-        turn: &mut impl FnMut(S, BlockThread, K::At) -> S,
+        turn: &mut impl Turns<S, K::At>,
     ) {
         let mut others = others.iter().peekable();
         for (rank, variables) in variables.iter_mut().enumerate() {
@@ -282,7 +396,7 @@ impl<const D: usize> Block<D> {
                 None => elements,
             };
             for element in (K::first(thread)..elements).step_by(K::step(thread)) {
-                *variables = turn(*variables, thread, K::at(element));
+                *variables = turn.take(*variables, thread, Turn::of::<K>(element, false));
             }
         }
     }
@@ -325,14 +439,15 @@ mod tests {
             move |block: Block| {
                 let sum = block.reduce_in_rounds(
                     OfBlock,
+                    Alone,
                     4,
                     |thread| {
                         see(thread, None);
                         (0, if thread.rank() == 1 { of_second } else { 7 })
                     },
-                    |sum, thread, element| {
-                        see(thread, Some(element));
-                        sum + element
+                    |sum, thread, turn| {
+                        see(thread, Some(turn.at));
+                        sum + turn.at
                     },
                     |sum, thread| {
                         see(thread, None);
@@ -376,11 +491,12 @@ mod tests {
                     move |block: Block| {
                         block.each_in_rounds(
                             OfGrid,
+                            ByCopy,
                             within,
                             |_| (0, elements),
-                            |turns, thread, at: Index| {
+                            |turns, thread, turn| {
                                 let of_thread = &mut seen.lock().expect("no panic")[thread.index().get()];
-                                of_thread.push(at.get());
+                                of_thread.push(turn.at.get());
                                 turns + 1
                             },
                             |turns, thread| {

@@ -7,6 +7,7 @@
 //! reference to another, and where two parts would borrow what one of them changes.
 
 mod atomics;
+mod captured;
 
 use std::collections::HashSet;
 
@@ -18,6 +19,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprClosure, ExprForLoop, ExprMethodCall, ItemFn, Local, Pat, Stmt};
 
 use self::atomics::Atomics;
+use self::captured::Captured;
 use super::signature::{ParameterKind, Signature};
 use super::words::{Words, holds_no_reference, is_indexed, referred};
 use crate::codegen::many_arguments;
@@ -43,7 +45,8 @@ pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStr
     }
     let mut twin = item.clone();
     let (changed, atomics) = (changed(item, signature), Atomics::of(item, signature));
-    let mut parts = TakesApart { private, signature, changed, atomics, shares: Vec::new() };
+    let captured = Captured::of(item, signature);
+    let mut parts = TakesApart { private, signature, changed, atomics, captured, shares: Vec::new() };
     parts.visit_block_mut(&mut twin.block);
     if parts.shares.is_empty() {
         return None;
@@ -124,6 +127,7 @@ struct TakesApart<'a> {
     signature: &'a Signature,
     changed: HashSet<String>,
     atomics: Atomics,
+    captured: Captured,
     /// Those of the phases that have been taken apart.
     shares: Vec<ShareOf>,
 }
@@ -170,13 +174,27 @@ impl TakesApart<'_> {
         let taken = variables.iter().map(|(mutable, name)| quote!(#mutable #name));
         let taken = quote_spanned!(at=> (#(#taken,)*));
         let (pattern, body) = (&looped.pat, &looped.body);
-        let within = lengths(self.signature)
-            .filter(|(name, _)| is_indexed(body.to_token_stream(), name, pattern))
-            .map(|(name, _)| length_of(name))
-            .fold(
-                quote_spanned!(at=> ::core::primitive::usize::MAX),
-                |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
-            );
+        let indexed =
+            || lengths(self.signature).filter(|(name, _)| is_indexed(body.to_token_stream(), name, pattern));
+        let within = indexed().map(|(name, _)| length_of(name)).fold(
+            quote_spanned!(at=> ::core::primitive::usize::MAX),
+            |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
+        );
+        let known = indexed().filter(|(name, _)| self.captured.is_only(name));
+        // SAFETY of the generated call: `within` is the least of these lengths and others.
+        let known = known.map(|(_, length)| quote_spanned!(at=> unsafe { turn.is_within(#length) };));
+        let turn = quote_spanned! {at=>
+            |#taken, #thread, turn: #private::Turn<_>| {
+                #(#known)*
+                let #pattern = turn.at;
+                #body
+                (#(#names,)*)
+            }
+        };
+        let (takes, turn) = match self.captured.copied(&body.to_token_stream(), &turn) {
+            Some(copied) => (quote_spanned!(at=> ByCopy), copied),
+            None => (quote_spanned!(at=> Alone), turn),
+        };
         let method = Ident::new(method, at);
         self.shares.push(*share);
         let share = match share {
@@ -194,15 +212,13 @@ impl TakesApart<'_> {
                 #known
                 #block.#method(
                     #private::#share,
+                    #private::#takes,
                     #within,
                     |#thread| {
                         #(#before)*
                         ((#(#names,)*), #elements)
                     },
-                    |#taken, #thread, #pattern| {
-                        #body
-                        (#(#names,)*)
-                    },
+                    #turn,
                     |#taken, #thread| {
                         #(#after)*
                     }

@@ -7,8 +7,6 @@
 //! the kernel for the next block, which comes to the loop in turn, and the last of them takes all through it. Then
 //! the calls return, the last one first.
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use std::arch::asm;
 use std::cell::{Cell, RefCell};
 use std::mem;
 use std::ops::Range;
@@ -19,17 +17,18 @@ use super::super::fault::{self, KernelFault};
 use super::super::running::Running;
 use super::Block;
 
-/// The most blocks that go together: a round of them is long enough to be read in order.
-const MOST: usize = 32;
+/// The most blocks that go together.
+const MOST: usize = 256;
 
-/// The bytes of variables that they hand on at most, in order, so that they stay in a near cache.
-const VARIABLES: usize = 64 << 10;
+/// The bytes of variables that they hand on at most, in order, so that they stay in a core's second cache.
+const VARIABLES: usize = 512 << 10;
 
 /// The bytes of shared memory that they have at most, in any order, so that they stay in the nearest cache.
 const SHARED: usize = 16 << 10;
 
-/// The bytes of the stack that the calls take at most: a kernel may have large variables, and a thread a small stack.
-const STACK: usize = 64 << 10;
+/// The bytes of the stack that the calls take at most, and the part of what is left of it.
+const STACK: usize = 512 << 10;
+const PART_OF_STACK: usize = 4;
 
 /// Blocks of a launch that may go together.
 pub(in super::super) struct Company {
@@ -42,8 +41,10 @@ pub(in super::super) struct Company {
     waiting: RefCell<Vec<Waiting>>,
     /// Whether those that have begun have gone through the loop.
     is_gone: Cell<bool>,
-    /// Where the stack ended before the first call.
+    /// The bytes of the stack that were left before the first call, and those of them that the calls may take: none where
+    /// this is not known, so that blocks go alone there.
     stack: usize,
+    stack_of_calls: usize,
     /// Of those that have failed, the first in the order of their numbers.
     fault: RefCell<Option<(usize, KernelFault)>>,
 }
@@ -94,13 +95,15 @@ impl Company {
         let call: *const Call<'_> = ptr::from_ref(call);
         // SAFETY: the two types differ in a lifetime alone, which says nothing of a pointer.
         let call = unsafe { mem::transmute::<*const Call<'_>, *const Call<'static>>(call) };
+        let stack = stacker::remaining_stack().unwrap_or(0);
         let company = Rc::new(Self {
             next: Cell::new(blocks.start),
             end: blocks.end,
             call: Cell::new(Some(call)),
             waiting: RefCell::new(Vec::new()),
             is_gone: Cell::new(false),
-            stack: stack_pointer(),
+            stack,
+            stack_of_calls: STACK.min(stack / PART_OF_STACK),
             fault: RefCell::new(None),
         });
         let _over = Over(&company);
@@ -188,12 +191,12 @@ impl Company {
     /// Whether another block may come to the loop, beside those that wait there, if each takes so much.
     fn has_room(&self, of_block: &Room) -> bool {
         let members = self.waiting.borrow().len().max(1) + 1;
-        let stack = stack_pointer().abs_diff(self.stack);
+        let taken = self.stack.saturating_sub(stacker::remaining_stack().unwrap_or(0));
         !self.is_gone.get()
             && members <= MOST
             && of_block.variables.saturating_mul(members) <= VARIABLES
             && of_block.shared.saturating_mul(members) <= SHARED
-            && stack + stack / (members - 1) < STACK
+            && taken + taken / (members - 1) < self.stack_of_calls
             && self.fault.borrow().is_none()
     }
 
@@ -223,49 +226,25 @@ impl Company {
     }
 }
 
-/// About where the stack ends. The address of a variable would do, but AddressSanitizer has variables elsewhere.
-#[inline(always)]
-fn stack_pointer() -> usize {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let pointer: usize;
-        // SAFETY: it reads a register, and nothing else.
-        unsafe { asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
-        pointer
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        let pointer: usize;
-        // SAFETY: it reads a register, and nothing else.
-        unsafe { asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
-        pointer
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        let here = 0_u8;
-        ptr::from_ref(&here).addr()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
-    use super::super::super::rounds::OfGrid;
+    use super::super::super::rounds::{ByCopy, OfGrid};
     use super::super::*;
     use super::*;
 
     #[test]
     fn all_threads_have_as_many_blocks() {
         for (blocks, threads, size) in [
-            (264, 2, 27),
+            (264, 2, 132),
             (264, 16, 17),
-            (264, 1, 30),
+            (264, 1, 132),
             (1, 8, 1),
             (0, 8, 1),
             (7, 8, 1),
-            (64, 2, 32),
-            (65, 2, 17),
+            (512, 2, 256),
+            (513, 2, 129),
         ] {
             assert_eq!(Company::size(blocks, threads), size, "{blocks} blocks, {threads} threads");
         }
@@ -293,11 +272,12 @@ mod tests {
                     see(number, "begins".to_owned());
                     let sum = block.reduce_in_rounds(
                         OfGrid,
+                        ByCopy,
                         elements,
                         |_| (0, elements),
-                        |sum, _, i| {
-                            see(number, i.get().to_string());
-                            sum + i.get()
+                        |sum, _, turn| {
+                            see(number, turn.at.get().to_string());
+                            sum + turn.at.get()
                         },
                         |sum, _| sum,
                         |a, b| a + b,
@@ -337,13 +317,13 @@ mod tests {
 
     #[test]
     fn more_blocks_than_may_go_together_go_in_parts() {
-        let (seen, fault) = launch(40, 2 * 40 * 5, &[]);
+        let (seen, fault) = launch(600, 2 * 600 * 5, &[]);
         let mut ends = numbers(&seen, "ends");
         let parts: Vec<_> = ends.chunk_by(|earlier, later| earlier > later).map(<[usize]>::len).collect();
         // How many there are depends on the stack that a call takes.
         assert!(parts.len() > 1 && parts[0] > 4 && parts.iter().all(|part| *part <= MOST), "{parts:?}");
         ends.sort_unstable();
-        assert_eq!((ends, fault), (Vec::from_iter(0..40), None));
+        assert_eq!((ends, fault), (Vec::from_iter(0..600), None));
     }
 
     #[test]
