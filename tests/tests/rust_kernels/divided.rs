@@ -4,6 +4,7 @@
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::on_each_device;
+use thalweg_tests::on_host::Argument;
 
 use crate::both::{assert_same, run, simulated, slice};
 
@@ -131,13 +132,9 @@ fn constants_and_lengths_divide(device: &Device) {
 #[test]
 fn cpp_computes_the_same() {
     let (x, len): (Vec<u32>, _) = ((0..17).map(|i| i * 7919 % 97).collect(), 1000);
-    for mut width in [1_usize, 3, 40] {
+    for width in [1_usize, 3, 40] {
         let (mut x, mut y): (_, Vec<u32>) = (x.clone(), (0..len as u32).collect());
-        let arguments = [
-            vec![thalweg_tests::on_host::Argument::value(&mut width)],
-            slice(&mut x).to_vec(),
-            slice(&mut y).to_vec(),
-        ];
+        let arguments = [vec![Argument::value(&width)], slice(&mut x).to_vec(), slice(&mut y).to_vec()];
         run::<nested>(len, &arguments.concat());
         assert_same(&by_nested(width, &x, len), &y);
     }

@@ -3,7 +3,7 @@
 //! A closure that borrows numbers makes the host read them anew in each turn, since a write to any memory may have
 //! changed them. So a turn has copies, where all that it takes can be copied.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
@@ -54,21 +54,18 @@ impl Captured {
         Self { outside: names.outside, given: names.given }
     }
 
-    /// The closure that takes copies, and what stands before it; `None` if it cannot.
-    pub(super) fn copied(&self, body: &TokenStream, closure: &TokenStream) -> Option<TokenStream> {
-        let words = Words::of(body.clone()).names;
+    /// What stands before a phase such that its turns can have copies of what they take; `None` if they cannot.
+    pub(super) fn before_copies(&self, turn: &TokenStream) -> Option<TokenStream> {
         let taken = |word: &String| self.outside.get(word).copied();
-        if words.iter().any(|word| taken(word) == Some(Taken::Borrowed)) {
+        if Words::of(turn.clone()).names.iter().any(|word| taken(word) == Some(Taken::Borrowed)) {
             return None;
         }
-        let at = Span::mixed_site();
-        let shared: HashSet<_> = identifiers(body.clone())
-            .into_iter()
-            .filter(|name| taken(&name.unraw().to_string()) == Some(Taken::Shared))
-            .collect();
-        let mut shared: Vec<_> = shared.into_iter().collect();
-        shared.sort();
-        Some(quote_spanned!(at=> { #(let #shared = &*#shared;)* move #closure }))
+        let shared = identifiers(turn.clone());
+        let shared =
+            shared.into_iter().filter(|name| taken(&name.unraw().to_string()) == Some(Taken::Shared));
+        let shared: BTreeSet<_> = shared.collect();
+        let shared = shared.iter();
+        Some(quote_spanned!(Span::mixed_site()=> #(let #shared = &*#shared;)*))
     }
 
     /// Whether a parameter's name stands for the parameter wherever it stands.

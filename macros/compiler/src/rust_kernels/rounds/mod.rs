@@ -180,20 +180,13 @@ impl TakesApart<'_> {
             quote_spanned!(at=> ::core::primitive::usize::MAX),
             |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
         );
-        let known = indexed().filter(|(name, _)| self.captured.is_only(name));
+        let exists = indexed().filter(|(name, _)| self.captured.is_only(name));
         // SAFETY of the generated call: `within` is the least of these lengths and others.
-        let known = known.map(|(_, length)| quote_spanned!(at=> unsafe { turn.is_within(#length) };));
-        let turn = quote_spanned! {at=>
-            |#taken, #thread, turn: #private::Turn<_>| {
-                #(#known)*
-                let #pattern = turn.at;
-                #body
-                (#(#names,)*)
-            }
-        };
-        let (takes, turn) = match self.captured.copied(&body.to_token_stream(), &turn) {
-            Some(copied) => (quote_spanned!(at=> ByCopy), copied),
-            None => (quote_spanned!(at=> Alone), turn),
+        let exists = exists.map(|(_, length)| quote_spanned!(at=> unsafe { turn.is_within(#length) };));
+        let before_copies = self.captured.before_copies(&body.to_token_stream());
+        let (takes, moved) = match before_copies {
+            Some(_) => (quote_spanned!(at=> ByCopy), Some(quote_spanned!(at=> move))),
+            None => (quote_spanned!(at=> Alone), None),
         };
         let method = Ident::new(method, at);
         self.shares.push(*share);
@@ -209,6 +202,7 @@ impl TakesApart<'_> {
         let combine = combine.map(|combine| quote_spanned!(at=> , #combine));
         Some(quote_spanned! {at=>
             {
+                #before_copies
                 #known
                 #block.#method(
                     #private::#share,
@@ -218,7 +212,12 @@ impl TakesApart<'_> {
                         #(#before)*
                         ((#(#names,)*), #elements)
                     },
-                    #turn,
+                    #moved |#taken, #thread, turn: #private::Turn<_>| {
+                        #(#exists)*
+                        let #pattern = turn.at;
+                        #body
+                        (#(#names,)*)
+                    },
                     |#taken, #thread| {
                         #(#after)*
                     }
