@@ -7,7 +7,7 @@ pub use crate::base::chunk::Chunk;
 pub use crate::base::error::{Detail, Result};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
-    Alone, AtomicF32, AtomicF64, Block, BlockValue, ByCopy, Callee, Copies, Define, DeviceFunction,
+    AtomicF32, AtomicF64, Block, BlockValue, ByCopy, ByReference, Callee, Copies, Define, DeviceFunction,
     FieldConstant, ForOneType, ForTypes, Index, KernelArray, KernelAtomic, KernelConstant, KernelFault,
     KernelNumber, KernelType, OfBlock, OfGrid, Orders, Out, Own, RowColumn, RustSource, RustText, RustType,
     StructLayout, Turn, Unchecked, Watched, array, blocks, blocks_together, constant, for_one_type, indices,

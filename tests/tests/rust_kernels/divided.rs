@@ -62,6 +62,43 @@ fn perhaps(i: Index, width: usize, from: usize, y: &mut Out<[u32]>) {
     }
 }
 
+/// Which number divides, where several have the name.
+#[kernel]
+fn hidden(i: Index, y: &mut Out<[u32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    let by_three = (i.get() % WIDTH) as u32;
+    {
+        const WIDTH: usize = 5;
+        *y = (i.get() % WIDTH) as u32 * 10 + by_three;
+    }
+}
+
+macro_rules! with_its_own_name {
+    ($n:ident) => {
+        #[kernel]
+        fn of_macro(i: Index, $n: usize, y: &mut Out<[u32]>) {
+            let Some(y) = y.get_mut(i) else { return };
+            let n = 3_usize;
+            *y = (i.get() % $n) as u32 + n as u32;
+        }
+    };
+}
+with_its_own_name!(n);
+
+#[device]
+fn raised(n: &mut usize) -> usize {
+    *n += 1;
+    *n
+}
+
+/// A quotient is a value of its own, and lints are allowed as they are for the function.
+#[kernel]
+#[allow(overflowing_literals, clippy::unnecessary_cast, reason = "it is what is tried")]
+fn changed(i: Index, n: usize, y: &mut Out<[u32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = raised(&mut (i.get() / n)) as u32 + (300 as u8) as u32;
+}
+
 const WIDTHS: [usize; 9] = [1, 2, 3, 4, 5, 8, 31, 300, 100_000];
 const LENGTHS: [usize; 7] = [1, 2, 3, 11, 300, 9000, 30_001];
 
@@ -69,6 +106,7 @@ on_each_device! {
     rows_and_columns_are_those_of_the_index;
     names_stand_for_what_they_stand_for;
     constants_and_lengths_divide;
+    names_and_values_are_those_of_the_kernel;
 }
 
 fn rows_and_columns_are_those_of_the_index(device: &Device) {
@@ -126,6 +164,43 @@ fn constants_and_lengths_divide(device: &Device) {
             let expected: Vec<f32> = x.iter().enumerate().map(|(i, x)| x + bias[i % width]).collect();
             assert_eq!(y.to_vec().unwrap(), expected, "{len} in rows of {width}");
         }
+    }
+}
+
+fn names_and_values_are_those_of_the_kernel(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 1000).unwrap();
+    let config = || stream.config(blocks(1000, 128), 128, 0);
+    hidden::load(device).unwrap().launch(config(), &mut y).unwrap();
+    assert_eq!(y.to_vec().unwrap(), Vec::from_iter((0..1000).map(|i| i % 5 * 10 + i % 3)));
+    of_macro::load(device).unwrap().launch(config(), 7, &mut y).unwrap();
+    assert_eq!(y.to_vec().unwrap(), Vec::from_iter((0..1000).map(|i| i % 7 + 3)));
+    changed::load(device).unwrap().launch(config(), 7, &mut y).unwrap();
+    assert_eq!(y.to_vec().unwrap(), Vec::from_iter((0..1000).map(|i| i / 7 + 1 + 44)));
+}
+
+/// Fails where something begins with a division.
+#[kernel]
+fn less(i: Index, n: usize, y: &mut Out<[u32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    // The line of the next statement is told.
+    *y = (i.get() / n - 5) as u32;
+}
+
+#[test]
+fn a_fault_in_what_begins_with_a_division_names_its_line() {
+    let (device, stream) = simulated();
+    let mut y = DeviceBuf::<u32>::zeroed(&device, 300).unwrap();
+    let fails = |line: &str| line.trim() == "*y = (i.get() / n - 5) as u32;";
+    let line = include_str!("divided.rs").lines().position(fails).unwrap() + 1;
+    less::load(&device).unwrap().launch(stream.config(blocks(300, 64), 64, 0), 3, &mut y).unwrap();
+    let outcome = stream.synchronize();
+    if cfg!(debug_assertions) {
+        let found = outcome.unwrap_err().to_string();
+        assert!(found.contains(&format!("divided.rs:{line}")), "{found}");
+        assert!(found.contains("the thread of index 0"), "{found}");
+    } else {
+        outcome.unwrap();
     }
 }
 

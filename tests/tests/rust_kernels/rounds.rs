@@ -1,6 +1,9 @@
 //! Phases whose threads share a loop: on the host each thread computes what it would compute alone, and its
 //! faults are its own.
 
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 use thalweg_tests::on_each_device;
@@ -126,6 +129,124 @@ fn picked(block: Block, before: usize, after: usize, places: &[u32], x: &[u8], y
         }
         assert!(t.rank() != after || sum == 0);
     });
+}
+
+/// A slice that is made shorter, and one whose name hides another.
+#[kernel]
+fn shortened(block: Block, n: usize, mut x: &[f32], found: &mut Out<[f32]>) {
+    x = &x[..n / 100];
+    let sum = block.reduce(
+        |t| {
+            let mut sum = 0.0;
+            for i in t.of_grid(n) {
+                sum += x[i];
+            }
+            sum
+        },
+        |a, b| a + b,
+    );
+    found.put(block.index(), sum);
+}
+
+#[kernel]
+#[allow(non_upper_case_globals, reason = "it is the name of a parameter")]
+fn hidden(block: Block, n: usize, x: &[f32], found: &mut Out<[f32]>) {
+    let mut sum = x[0];
+    for _ in 0..1 {
+        const x: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
+        sum = block.reduce(
+            |t| {
+                let mut sum = 0.0;
+                for i in t.of_grid(n) {
+                    sum += x[i.get()];
+                }
+                sum
+            },
+            |a, b| a + b,
+        );
+    }
+    found.put(block.index(), sum);
+}
+
+/// Shared memory that no `fill` has written, variables of threads, and names that are a field's, a method's and a
+/// variable's before they are those of arrays.
+#[kernel]
+fn taken(block: Block, n: u32, x: &[f32], found: &mut Out<[f32]>) {
+    let counts = block.shared_slice::<AtomicU32>(n as usize);
+    block.each(|t| {
+        for i in t.of_block(n as usize) {
+            counts[i].store(0, Relaxed);
+        }
+    });
+    let few = block.shared::<[AtomicU32; 8]>();
+    let of_thread = block.private::<f32>(0.5);
+    block.each(|t| {
+        for i in t.of_block(8) {
+            few[i].store(1, Relaxed);
+        }
+    });
+    block.each(|t| {
+        for i in t.of_grid(x.len()) {
+            counts[i.get() % n as usize].fetch_add(if x[i] > of_thread[t] { 1 } else { 0 }, Relaxed);
+        }
+    });
+    let greatest = block.reduce(
+        |t| {
+            let mut greatest = 0.0_f32;
+            for i in t.of_grid(x.len()) {
+                let first = x[i];
+                greatest = first.max(greatest);
+            }
+            greatest
+        },
+        |a, b| a + b,
+    );
+    let mut max = block.shared::<[f32; 8]>();
+    block.fill(&mut max, |_| greatest);
+    let first = block.shared::<[AtomicU32; 1]>();
+    block.each(|t| {
+        if t.rank() == 0 {
+            first[0].store(0, Relaxed);
+        }
+    });
+    let sum = block.reduce(
+        |t| {
+            let mut sum = 0;
+            for i in t.of_block(n as usize) {
+                sum += counts[i].load(Relaxed) + few[i % 8].load(Relaxed) + first[0].load(Relaxed);
+            }
+            if t.rank() == 0 { sum + max[3] as u32 } else { sum }
+        },
+        |a, b| a + b,
+    );
+    found.put(block.index(), sum as f32);
+}
+
+#[test]
+fn what_turns_take_may_have_any_name() {
+    for device in [Device::cpu().unwrap(), simulated().0] {
+        let (stream, kernel) = (Stream::new(&device).unwrap(), taken::load(&device).unwrap());
+        let x: Vec<f32> = (0..1000).map(|i| (i % 10) as f32).collect();
+        let on_device = DeviceBuf::from_slice(&device, &x).unwrap();
+        let mut found = DeviceBuf::<f32>::zeroed(&device, 1).unwrap();
+        kernel.launch(stream.config(1, 10, 4 * 6), 6, &on_device, &mut found).unwrap();
+        // The greatest numbers of ten threads, 900 numbers above a half, and a one for each of six places.
+        assert_eq!(found.to_vec().unwrap(), [(0..10).sum::<i32>() as f32 + 900.0 + 6.0]);
+    }
+}
+
+#[test]
+fn a_slice_has_the_length_that_its_name_stands_for() {
+    let (device, stream) = simulated();
+    let x = DeviceBuf::from_slice(&device, &[1.0_f32; 4000]).unwrap();
+    let mut found = DeviceBuf::<f32>::zeroed(&device, 4).unwrap();
+    let config = || stream.config(4, 32, 0);
+    shortened::load(&device).unwrap().launch(config(), 4000, &x, &mut found).unwrap();
+    let error = stream.synchronize().unwrap_err().to_string();
+    assert!(error.contains("the len is 40 but the index is 128"), "{error}");
+    hidden::load(&device).unwrap().launch(config(), 4000, &x, &mut found).unwrap();
+    let error = stream.synchronize().unwrap_err().to_string();
+    assert!(error.contains("the len is 4 but the index is 128"), "{error}");
 }
 
 /// What the threads of a block give, combined as `reduce` does.

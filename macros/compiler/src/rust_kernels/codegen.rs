@@ -280,7 +280,7 @@ impl Generator<'_> {
             None => divided::divided(self.item, signature, private),
         };
         let host = self.host(signature, unchecked, in_rounds.as_ref(), divided.as_ref(), &accesses);
-        // A kernel in blocks has no index.
+        // A kernel has an index, which may be divided, or a block, which may have rounds.
         let twin = watched.or(in_rounds.map(|of| of.twin));
         let in_rows = divided.map(|of| of.twin);
         let thread = self.thread(twin.is_some());

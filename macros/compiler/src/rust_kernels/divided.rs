@@ -9,13 +9,18 @@ use std::collections::HashMap;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Arm, BinOp, Block, Expr, ExprClosure, ExprForLoop, ExprIf, ExprIndex, ExprWhile, ItemFn, Lit, Local, Pat,
-    PatIdent, Safety, Stmt, Type, parse_quote, parse_quote_spanned,
+    Arm, BinOp, Block, Expr, ExprClosure, ExprForLoop, ExprIf, ExprIndex, ExprParen, ExprWhile, ItemFn, Lit,
+    Local, Pat, PatIdent, Safety, Type, parse_quote, parse_quote_spanned, token,
 };
 
+use super::hygiene::is_same_name;
+use super::parts::allowed;
 use super::signature::{ParameterKind, Signature};
+use super::words::has_items;
 use crate::codegen::many_arguments;
 use crate::groups::peel_expr;
 
@@ -40,7 +45,7 @@ impl Divided {
         )
     }
 
-    /// The rows and the columns within which the kernel's checks hold.
+    /// The rows and the columns that tables have which are indexed by them: up to there loops can be fast.
     pub(super) fn within(&self, private: &TokenStream) -> TokenStream {
         let (row, column) = (Self::least(&self.by_row), Self::least(&self.by_column));
         quote_spanned!(Span::mixed_site()=> #private::RowColumn { row: #row, column: #column })
@@ -52,8 +57,8 @@ impl Divided {
 /// rustc has judged the function itself, so this one says nothing of the same code.
 pub(super) fn divided(item: &ItemFn, signature: &Signature, private: &TokenStream) -> Option<Divided> {
     let ParameterKind::Index(1) = signature.parameters.first()?.kind else { return None };
-    let declares = item.block.stmts.iter().any(|statement| matches!(statement, Stmt::Item(_)));
-    if declares || matches!(item.sig.safety, Safety::Unsafe(_)) {
+    // An item may hide any name.
+    if has_items(&item.block) || matches!(item.sig.safety, Safety::Unsafe(_)) {
         return None;
     }
     let mut twin = item.clone();
@@ -63,32 +68,27 @@ pub(super) fn divided(item: &ItemFn, signature: &Signature, private: &TokenStrea
             _ if parameter.mutable => Meaning::Other,
             ParameterKind::Index(_) => Meaning::Index,
             ParameterKind::Slice(_) => Meaning::Slice(name.clone()),
-            ParameterKind::Value(ty) if is_integer(ty) => Meaning::Number(parse_quote!(#name)),
+            ParameterKind::Value(ty) if is_integer(ty) => Meaning::Uniform(parse_quote!(#name)),
             _ => Meaning::Other,
         };
-        (name.unraw().to_string(), meaning)
+        (name.unraw().to_string(), (name.clone(), meaning))
     });
     let at = Span::mixed_site();
-    let place = Ident::new("place", at);
+    let position = Ident::new("row_and_column", at);
     let mut divides =
-        Divides { names: names.collect(), place, length: None, by_row: Vec::new(), by_column: Vec::new() };
+        Divides { names: names.collect(), position, length: None, by_row: Vec::new(), by_column: Vec::new() };
     divides.visit_block_mut(&mut twin.block);
-    let Divides { place, length, by_row, by_column, .. } = divides;
+    let Divides { position, length, by_row, by_column, .. } = divides;
     let length = length?;
     let (inputs, statements) = (&twin.sig.inputs, &twin.block.stmts);
-    let many = many_arguments(inputs.len() + 1);
+    let (many, allowed) = (many_arguments(inputs.len() + 1), allowed(item));
     let twin = quote_spanned! {at=>
         /// What one thread does, with the quotient and the remainder of its index.
         #[inline(always)]
-        #[allow(
-            warnings,
-            clippy::all,
-            arithmetic_overflow,
-            unconditional_panic,
-            reason = "rustc judges the function itself"
-        )]
+        #[allow(warnings, clippy::all, reason = "rustc judges the function itself")]
+        #(#allowed)*
         #many
-        fn in_rows(#place: #private::RowColumn, #inputs) {
+        fn in_rows(#position: #private::RowColumn, #inputs) {
             #(#statements)*
         }
     };
@@ -101,25 +101,27 @@ enum Meaning {
     /// The thread's `Index`.
     Index,
     /// The index as a number.
-    Place,
+    Number,
     /// Its quotient.
     Row,
     /// Its remainder.
     Column,
     /// A number that is the same for all threads, as an expression of the kernel's parameters and of constants.
-    Number(Expr),
+    Uniform(Expr),
     /// A slice that is a parameter.
     Slice(Ident),
     Other,
 }
 
+/// Puts a row and a column in place of divisions.
 struct Divides {
-    /// The names of parameters and variables at this place of the function.
-    names: HashMap<String, Meaning>,
+    /// The names of parameters and variables at this place of the function, as they were declared.
+    names: HashMap<String, (Ident, Meaning)>,
     /// The parameter of the twin that has the quotient and the remainder.
-    place: Ident,
-    /// The number that the index is divided by.
+    position: Ident,
+    /// The first number that the index is divided by: the length of a row.
     length: Option<Expr>,
+    /// The slices that are indexed by the row, and by the column.
     by_row: Vec<Ident>,
     by_column: Vec<Ident>,
 }
@@ -129,42 +131,42 @@ impl Divides {
     fn meaning(&self, expr: &Expr) -> Meaning {
         match peel_expr(expr) {
             Expr::Lit(number) if matches!(number.lit, Lit::Int(_)) => {
-                Meaning::Number(peel_expr(expr).clone())
+                Meaning::Uniform(peel_expr(expr).clone())
             }
             Expr::Path(path) if path.qself.is_none() => match path.path.get_ident() {
                 Some(name) => match self.names.get(&name.unraw().to_string()) {
-                    Some(known) => known.clone(),
-                    None => Meaning::Number(peel_expr(expr).clone()),
+                    Some((declared, meaning)) if is_same_name(declared, name) => meaning.clone(),
+                    // Of a macro's names and others that are written alike, the last one alone is known.
+                    Some(_) => Meaning::Other,
+                    None => Meaning::Uniform(peel_expr(expr).clone()),
                 },
-                None => Meaning::Number(peel_expr(expr).clone()),
+                None => Meaning::Uniform(peel_expr(expr).clone()),
+            },
+            Expr::MethodCall(call) if is_path(&call.receiver, &self.position) => match call.method == "row" {
+                true => Meaning::Row,
+                false => Meaning::Column,
             },
             Expr::MethodCall(call) if call.args.is_empty() => {
                 match (self.meaning(&call.receiver), call.method.to_string().as_str()) {
-                    (Meaning::Index, "get") => Meaning::Place,
-                    (Meaning::Slice(slice), "len") => Meaning::Number(parse_quote!(#slice.len())),
+                    (Meaning::Index, "get") => Meaning::Number,
+                    (Meaning::Slice(slice), "len") => Meaning::Uniform(parse_quote!(#slice.len())),
                     _ => Meaning::Other,
                 }
             }
             Expr::Cast(cast) if is_integer(&cast.ty) => match self.meaning(&cast.expr) {
-                Meaning::Number(number) => {
+                Meaning::Uniform(number) => {
                     let ty = &cast.ty;
-                    Meaning::Number(parse_quote!((#number as #ty)))
+                    Meaning::Uniform(parse_quote!((#number as #ty)))
                 }
                 _ => Meaning::Other,
             },
-            Expr::Field(field) if matches!(&*field.base, Expr::Path(base) if base.path.is_ident(&self.place)) => {
-                match &field.member {
-                    syn::Member::Named(name) if name == "row" => Meaning::Row,
-                    _ => Meaning::Column,
-                }
-            }
             _ => Meaning::Other,
         }
     }
 
     /// The number that an index is divided by, if all threads have the same.
     fn divisor(&self, divided: &Expr, by: &Expr) -> Option<Expr> {
-        let (Meaning::Place, Meaning::Number(by)) = (self.meaning(divided), self.meaning(by)) else {
+        let (Meaning::Number, Meaning::Uniform(by)) = (self.meaning(divided), self.meaning(by)) else {
             return None;
         };
         // By a power of two a compiler divides in a vector.
@@ -180,14 +182,10 @@ impl Divides {
 
     /// The names of a pattern stand for other things from here on.
     fn bind(&mut self, pattern: &Pat) {
-        struct Names<'a>(&'a mut HashMap<String, Meaning>);
-        impl<'a> syn::visit::Visit<'a> for Names<'_> {
-            fn visit_pat_ident(&mut self, pattern: &'a PatIdent) {
-                self.0.insert(pattern.ident.unraw().to_string(), Meaning::Other);
-                syn::visit::visit_pat_ident(self, pattern);
-            }
-        }
-        syn::visit::Visit::visit_pat(&mut Names(&mut self.names), pattern);
+        let mut names = Names(Vec::new());
+        names.visit_pat(pattern);
+        let other = |name: Ident| (name.unraw().to_string(), (name, Meaning::Other));
+        self.names.extend(names.0.into_iter().map(other));
     }
 
     /// A variable's pattern stands for its value. Those of a tuple have their own.
@@ -217,7 +215,7 @@ impl Divides {
             && name.by_ref.is_none()
             && name.subpat.is_none()
         {
-            self.names.insert(name.ident.unraw().to_string(), meaning);
+            self.names.insert(name.ident.unraw().to_string(), (name.ident.clone(), meaning));
         }
     }
 
@@ -239,8 +237,14 @@ impl VisitMut for Divides {
             _ => return,
         };
         if let Some(by) = self.divisor(&binary.left, &binary.right) {
-            let (place, part) = (&self.place, Ident::new(part, Span::mixed_site()));
-            *expr = parse_quote_spanned!(Span::mixed_site()=> #place.#part);
+            let (position, part) = (&self.position, Ident::new(part, Span::mixed_site()));
+            // A division is a value. What follows from it fails at its line, which parentheses have.
+            let value = parse_quote_spanned!(Span::mixed_site()=> #position.#part());
+            *expr = Expr::Paren(ExprParen {
+                attrs: Vec::new(),
+                paren_token: token::Paren(binary.span()),
+                expr: Box::new(value),
+            });
             self.length = Some(by);
         }
     }
@@ -302,6 +306,20 @@ impl VisitMut for Divides {
         visit_mut::visit_expr_let_mut(self, condition);
         self.bind(&condition.pat);
     }
+}
+
+/// The names that a pattern declares.
+struct Names(Vec<Ident>);
+
+impl<'a> Visit<'a> for Names {
+    fn visit_pat_ident(&mut self, pattern: &'a PatIdent) {
+        self.0.push(pattern.ident.clone());
+        visit::visit_pat_ident(self, pattern);
+    }
+}
+
+fn is_path(expr: &Expr, name: &Ident) -> bool {
+    matches!(expr, Expr::Path(path) if path.path.is_ident(name))
 }
 
 fn is_integer(ty: &Type) -> bool {

@@ -162,12 +162,10 @@ impl Generator<'_> {
         }
         let thread = Ident::new(if in_rounds.is_some() { "in_rounds" } else { "thread" }, at);
         let kernel = quote_spanned!(at=> move |#position| Self::#thread(#(#arguments),*));
+        let within = within(self.item, signature);
         let kernel = match signature.is_in_blocks() {
             true => kernel,
-            false => {
-                let within = within(self.item, signature);
-                quote_spanned!(at=> (#within, #kernel))
-            }
+            false => quote_spanned!(at=> (#within, #kernel)),
         };
         // By atomics, threads may wait for each other.
         let may_wait = signature.parameters.iter().any(|of| matches!(of.kind, ParameterKind::Atomics(_)));
@@ -179,17 +177,16 @@ impl Generator<'_> {
             });
         };
         let Some(divided) = divided else { return one_by_one };
-        let (length, within, places) =
-            (&divided.length, within(self.item, signature), divided.within(private));
+        let (length, limits) = (&divided.length, divided.within(private));
         // By 0 each thread fails where it divides.
         quote_spanned! {at=>
-            let length: ::core::primitive::usize = #length;
-            if length == 0 {
+            let length_of_row: ::core::primitive::usize = #length;
+            if length_of_row == 0 {
                 #one_by_one
             } else {
-                #private::indices_divided(grid, length, #may_wait, || {
+                #private::indices_divided(grid, length_of_row, #may_wait, || {
                     #(#handles)*
-                    (#within, #places, move |index, place| Self::in_rows(place, #(#arguments),*))
+                    (#within, #limits, move |index, position| Self::in_rows(position, #(#arguments),*))
                 });
             }
         }

@@ -19,6 +19,11 @@ pub(super) fn conditions(item: &ItemFn) -> Vec<&Attribute> {
     item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
 }
 
+/// The lints that the function allows, which its twins do as well.
+pub(super) fn allowed(item: &ItemFn) -> Vec<&Attribute> {
+    item.attrs.iter().filter(|attribute| attribute.path().is_ident("allow")).collect()
+}
+
 /// The function without the attributes that only this macro knows.
 pub(super) fn without_ours(item: &ItemFn) -> ItemFn {
     let mut item = item.clone();

@@ -1,8 +1,9 @@
 //! What kernels say, as tokens.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
-use syn::Pat;
 use syn::ext::IdentExt;
+use syn::visit::Visit;
+use syn::{Block, Item, Pat};
 
 /// Whether a value is made without references and closures: only by methods of which that is known.
 pub(super) fn holds_no_reference(tokens: TokenStream) -> bool {
@@ -72,6 +73,19 @@ pub(super) fn is_indexed(tokens: TokenStream, elements: &Ident, pattern: &Pat) -
             TokenTree::Group(group) => is_indexed(group.stream(), elements, pattern),
             _ => false,
         })
+}
+
+/// Whether a function's body has items, such as constants and imports, in whatever block.
+pub(super) fn has_items(block: &Block) -> bool {
+    struct Found(bool);
+    impl<'a> Visit<'a> for Found {
+        fn visit_item(&mut self, _: &'a Item) {
+            self.0 = true;
+        }
+    }
+    let mut found = Found(false);
+    found.visit_block(block);
+    found.0
 }
 
 /// The words of some code, also within macros.

@@ -20,7 +20,7 @@ fn of_kernel(kernel: &str) -> Option<(String, String)> {
     assert!(errors.is_empty(), "{kernel}: {errors:?}");
     let text: String = expanded.to_string().split_whitespace().collect();
     assert_eq!(text.contains("fnin_rows"), text.contains("indices_divided"), "{kernel}");
-    let (_, rows) = text.split_once("letlength:::core::primitive::usize=")?;
+    let (_, rows) = text.split_once("letlength_of_row:::core::primitive::usize=")?;
     let (length, rest) = rows.split_once(';').expect("the end of a statement");
     let (_, limits) = rest.split_once("RowColumn{").expect("the limits");
     let (limits, _) = limits.split_once('}').expect("their end");
@@ -76,6 +76,9 @@ fn what_threads_have_of_their_own_divides_no_rows() {
         "if let Some(m) = x.get(m) { *y = (i.get() % *m as usize) as f32; } else { *y = 0.0; }",
         "*y = 0.0; for i in 0..m { *y += (i % m) as f32; }",
         "let (m, w) = (x[i] as usize, m); *y = (i.get() % m) as f32 + w as f32;",
+        // An item may hide any name.
+        "{ const m: usize = 5; *y = (i.get() % m) as f32; }",
+        "*y = 0.0; for _ in 0..2 { use widths::m; *y = (i.get() % m) as f32; }",
     ] {
         assert_eq!(rows(&format!("{ELEMENT} {body}")), None, "{body}");
     }

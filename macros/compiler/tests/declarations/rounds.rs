@@ -176,6 +176,16 @@ fn a_kernel_with_unsafe_stays_whole() {
     assert_eq!(of_kernel(&format!("fn k(block: Block, x: &[usize], y: &mut Out<[f32]>) {{ {phase} }}")), 0);
 }
 
+#[test]
+fn a_parameter_that_is_changed_is_not_known_to_have_elements() {
+    let kernel = "fn k(block: Block, n: usize, mut x: &[f32]) {
+        x = &x[..n];
+        block.each(|t| { for i in t.of_grid(n) { assert!(x[i] > 0.5); } });
+    }";
+    assert_eq!(of_kernel(kernel), 1);
+    assert!(!expand(Role::Kernel, tokens(""), tokens(kernel)).to_string().contains("assume_within"));
+}
+
 /// Whether the turns of a kernel's only phase in rounds have copies of what they take.
 #[track_caller]
 fn is_copied(body: &str) -> bool {
@@ -184,7 +194,7 @@ fn is_copied(body: &str) -> bool {
     let kernel = format!("fn k({parameters}) {{ {body} }}");
     assert_eq!(of_kernel(&kernel), 1, "{kernel}");
     let text = expand(Role::Kernel, tokens(""), tokens(&kernel)).to_string();
-    let (copied, lent) = (text.contains("ByCopy"), text.contains("Alone"));
+    let (copied, lent) = (text.contains("ByCopy"), text.contains("ByReference"));
     assert!(copied != lent, "{kernel}");
     copied
 }
@@ -203,7 +213,10 @@ fn turns_have_copies_of_numbers_and_slices() {
         ("", "if let Some(y) = y.get_mut(i) { *y = x[i]; }", false),
         ("let mut half = scale; half /= 2.0;", "assert!(x[i] * half > 0.5);", false),
         ("let part = &x[1..];", "assert!(part[i.get()] > 0.5);", false),
-        // Two of one name.
+        ("let part = block.private::<f32>(1.0);", "assert!(part[t] > x[i]);", false),
+        ("let held = block.shared_padded::<[[f32; 8]; 4], 1>();", "assert!(held[0][0] > x[i]);", false),
+        // Two of one name, and an item that hides any.
+        ("{ const x: [f32; 4] = [0.0; 4]; }", "assert!(x[i] > 0.5);", false),
         ("let half = scale / 2.0; let half = half + 1.0;", "assert!(x[i] * half > 0.5);", false),
         ("let x = &x[1..];", "assert!(x[i] > 0.5);", false),
     ] {
@@ -219,12 +232,13 @@ fn turns_know_that_elements_exist_by_the_names_of_parameters_alone() {
         assert_eq!(of_kernel(&kernel), 1, "{kernel}");
         let text: String = expand(Role::Kernel, tokens(""), tokens(&kernel)).to_string();
         let text: String = text.split_whitespace().collect();
-        ["x", "z"].map(|name| text.contains(&format!("turn.is_within({name}.len())")))
+        ["x", "z"].map(|name| text.contains(&format!("turn_of_thread.assume_within({name}.len())")))
     };
     let phase = |turn: &str| format!("block.each(|t| {{ for i in t.of_grid(x.len()) {{ {turn} }} }});");
     assert_eq!(known(&phase("assert!(x[i] > z[i]);")), [true, true]);
     assert_eq!(known(&phase("assert!(x[i] > z[0]);")), [true, false]);
     // The name may stand for something shorter.
+    assert_eq!(known(&format!("{{ use tables::x; }} {}", phase("assert!(x[i] > z[i]);"))), [false, false]);
     assert_eq!(known(&format!("let z = &z[..3]; {}", phase("assert!(x[i] > z[i]);"))), [true, false]);
     assert_eq!(known(&phase("let z = &z[..3]; assert!(x[i] > z[i]);")), [true, false]);
     assert_eq!(

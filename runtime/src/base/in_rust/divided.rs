@@ -4,20 +4,34 @@ use super::launch::{Line, Noted, lines};
 use super::native::Index;
 use crate::base::threads::Grid;
 
-/// An index as a row and a column: what it gives, and what it leaves, when it is divided by the length of a row.
+/// An index as a row and a column, or as many rows and columns.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowColumn {
+    /// The index divided by the length of a row.
     pub row: usize,
+    /// The remainder.
     pub column: usize,
+}
+
+impl RowColumn {
+    #[inline(always)]
+    pub fn row(self) -> usize {
+        self.row
+    }
+
+    #[inline(always)]
+    pub fn column(self) -> usize {
+        self.column
+    }
 }
 
 // Note 70: on the host, threads that divide their index by one number are rows.
 /// [`indices`](super::indices) for a kernel that takes its index also as a row and a column of rows with `length` elements
 /// each, which is not 0: the host divides once a row.
 ///
-/// Beside the kernel stand the number of indices within which its checks hold, and those of rows and of columns: the
-/// loops over these are such that compilers vectorise them.
+/// Beside the kernel stand the number of indices within which its checks hold, and the limits of rows and columns up to
+/// which its tables go: the loops over these are such that compilers vectorise them. No soundness rests on the numbers.
 #[doc(hidden)]
 #[inline]
 pub fn indices_divided<K: FnMut(Index, RowColumn)>(
@@ -27,16 +41,16 @@ pub fn indices_divided<K: FnMut(Index, RowColumn)>(
     kernel: impl Fn() -> (usize, RowColumn, K) + Sync,
 ) {
     lines(grid, may_wait, || {
-        let (within, places, kernel) = kernel();
-        (within, Divided { length, places, kernel })
+        let (within, limits, kernel) = kernel();
+        (within, Divided { length, limits, kernel })
     });
 }
 
 struct Divided<K> {
     /// The elements of a row.
     length: usize,
-    /// The rows and the columns in which the kernel's checks hold.
-    places: RowColumn,
+    /// The rows and the columns that the kernel's tables have.
+    limits: RowColumn,
     kernel: K,
 }
 
@@ -55,14 +69,14 @@ impl<K: FnMut(Index, RowColumn)> Line<1> for Divided<K> {
 
     #[inline(never)]
     fn ends(&mut self, index: [usize; 1], end: usize, current: &mut [usize; 1]) {
-        let mut place = self.place(index[0]);
+        let mut position = self.position(index[0]);
         let mut noted = Noted { index, current };
         while noted.index[0] < end {
-            (self.kernel)(Index(noted.index), place);
+            (self.kernel)(Index(noted.index), position);
             noted.index[0] += 1;
-            place.column += 1;
-            if place.column == self.length {
-                place = RowColumn { row: place.row + 1, column: 0 };
+            position.column += 1;
+            if position.column == self.length {
+                position = RowColumn { row: position.row + 1, column: 0 };
             }
         }
     }
@@ -70,7 +84,7 @@ impl<K: FnMut(Index, RowColumn)> Line<1> for Divided<K> {
 
 impl<K: FnMut(Index, RowColumn)> Divided<K> {
     #[inline]
-    fn place(&self, index: usize) -> RowColumn {
+    fn position(&self, index: usize) -> RowColumn {
         RowColumn { row: index / self.length, column: index % self.length }
     }
 
@@ -84,8 +98,8 @@ impl<K: FnMut(Index, RowColumn)> Divided<K> {
         current: &mut [usize; 1],
     ) {
         let first_row = index[0].div_ceil(N);
-        let end_of_rows = (end / N).min(self.places.row);
-        if first_row >= end_of_rows || self.places.column < N {
+        let end_of_rows = (end / N).min(self.limits.row);
+        if first_row >= end_of_rows || self.limits.column < N {
             return at_ends.ends(index, end, current);
         }
         at_ends.ends(index, first_row * N, current);
@@ -111,10 +125,10 @@ impl<K: FnMut(Index, RowColumn)> Divided<K> {
     fn rows(&mut self, at_ends: &mut Self, index: [usize; 1], end: usize, current: &mut [usize; 1]) {
         let mut next = index[0];
         while next < end {
-            let RowColumn { row, column } = self.place(next);
+            let RowColumn { row, column } = self.position(next);
             let first = next - column;
             let end_of_row = end.min(first.saturating_add(self.length));
-            let within = if row < self.places.row { self.places.column } else { 0 };
+            let within = if row < self.limits.row { self.limits.column } else { 0 };
             let inner = end_of_row.min(first.saturating_add(within));
             if next < inner {
                 let mut column = column;
@@ -148,7 +162,7 @@ mod tests {
     const THREADS: usize = 9100;
 
     /// What the threads of a launch see, or what the first that fails says: the one of index `fails`.
-    fn launch(length: usize, within: usize, places: RowColumn, fails: usize) -> Result<(), String> {
+    fn launch(length: usize, within: usize, limits: RowColumn, fails: usize) -> Result<(), String> {
         let seen = Mutex::new(vec![None; THREADS]);
         let launch = || {
             indices_divided(GRID, length, false, || {
@@ -159,7 +173,7 @@ mod tests {
                     assert_eq!(before, None, "each index comes once");
                     assert!(index != fails, "as the test wants");
                 };
-                (within, places, kernel)
+                (within, limits, kernel)
             });
         };
         let outcome = std::panic::catch_unwind(AssertUnwindSafe(launch));
@@ -170,7 +184,7 @@ mod tests {
         let seen = seen.into_inner().expect("no panic holds it");
         for (index, place) in seen.into_iter().enumerate() {
             let expected = RowColumn { row: index / length, column: index % length };
-            assert_eq!(place, Some(expected), "{index} of rows of {length}, {within}, {places:?}");
+            assert_eq!(place, Some(expected), "{index} of rows of {length}, {within}, {limits:?}");
         }
         Ok(())
     }
@@ -190,10 +204,10 @@ mod tests {
 
     #[test]
     fn the_thread_that_fails_is_named() {
-        let places = RowColumn { row: usize::MAX, column: usize::MAX };
+        let limits = RowColumn { row: usize::MAX, column: usize::MAX };
         for length in [1, 2, 3, 4, 5, 1000] {
             for fails in [0, 1, 2, 3, 4000, 4001, 4002, 4003, 4004, 8191, 8192, 8193, 9099] {
-                let fault = launch(length, THREADS, places, fails).expect_err("it fails");
+                let fault = launch(length, THREADS, limits, fails).expect_err("it fails");
                 let (block, thread) = (fails / 7, fails % 7);
                 let named = format!("the thread of index {fails}, thread {thread} of block {block}");
                 assert!(fault.ends_with(&named), "{length}, {fails}: {fault}");

@@ -39,7 +39,7 @@ pub fn indices<const D: usize, K: FnMut(Index<D>)>(
     });
 }
 
-/// Goes through the lines of a grid's threads along x, each of which stands in one of the tasks.
+/// Goes through the lines of a grid's threads along x, parts of which are tasks.
 #[inline]
 pub(super) fn lines<const D: usize, L: Line<D>>(
     grid: Grid,
@@ -210,8 +210,8 @@ fn index_of<const D: usize>(at: [usize; 3]) -> [usize; D] {
 
 /// A kernel that is called for the threads of a line along x.
 pub(super) trait Line<const D: usize> {
-    /// Calls it for those from `index` to `end`: in a loop that compilers vectorise. `at_ends` is the same kernel, for
-    /// those for which it cannot be called in such a loop: this one stays in registers.
+    /// Calls it for those from `index` to `end`: in a loop that compilers vectorise. Threads for which it cannot be called
+    /// in such a loop have `at_ends`, which is the same kernel once more, so that the loop's own one stays in registers.
     fn fast(&mut self, at_ends: &mut Self, index: [usize; D], end: usize, current: &mut [usize; D]);
 
     /// The same for the ends of a line, and for what is beyond the data: apart, so that the kernel is compiled into

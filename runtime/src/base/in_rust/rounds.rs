@@ -104,7 +104,7 @@ impl<At> Turn<At> {
     /// `length` is no less than the number that the phase was told to be within.
     #[doc(hidden)]
     #[inline(always)]
-    pub unsafe fn is_within(&self, length: usize) {
+    pub unsafe fn assume_within(&self, length: usize) {
         if self.is_within {
             // SAFETY: the element is before the number that the phase was told, and that is `length` at most.
             unsafe { std::hint::assert_unchecked(self.element < length) };
@@ -122,7 +122,7 @@ pub trait Turns<S, At> {
     fn lend<R>(&mut self, to: impl FnOnce(&mut Self) -> R) -> R;
 }
 
-/// How a phase has its closure for turns: one of type `F`.
+/// Whether a phase may copy the closure for its turns, which is of the type `F`.
 pub trait Takes<F> {
     #[doc(hidden)]
     type Turns;
@@ -130,13 +130,13 @@ pub trait Takes<F> {
     fn turns(self, closure: F) -> Self::Turns;
 }
 
-/// As a copy.
+/// It may: whom it hands the closure to has a copy of it.
 #[derive(Debug, Clone, Copy)]
 pub struct ByCopy;
 
-/// As the one that there is.
+/// It may not: whom it hands the closure to has a reference to it.
 #[derive(Debug, Clone, Copy)]
-pub struct Alone;
+pub struct ByReference;
 
 impl<F: Copy> Takes<F> for ByCopy {
     type Turns = Copied<F>;
@@ -147,7 +147,7 @@ impl<F: Copy> Takes<F> for ByCopy {
     }
 }
 
-impl<F> Takes<F> for Alone {
+impl<F> Takes<F> for ByReference {
     type Turns = Lent<F>;
 
     #[inline(always)]
@@ -156,9 +156,11 @@ impl<F> Takes<F> for Alone {
     }
 }
 
+/// The turns of a closure that may be copied.
 #[derive(Debug, Clone, Copy)]
 pub struct Copied<F>(F);
 
+/// The turns of any closure.
 #[derive(Debug)]
 pub struct Lent<F>(F);
 
@@ -439,7 +441,7 @@ mod tests {
             move |block: Block| {
                 let sum = block.reduce_in_rounds(
                     OfBlock,
-                    Alone,
+                    ByReference,
                     4,
                     |thread| {
                         see(thread, None);

@@ -11,12 +11,14 @@ const STEPS: u32 = 3;
 /// The number of whole chunks from which a run is worth ramps.
 const ENOUGH: usize = 16;
 
-/// The number of smaller chunks at each end of a run whose first and last chunk are to be small: a sixteenth of a whole
-/// one.
-const STEPS_TO_SMALL: u32 = 4;
+/// How often the first and the last chunk of a run are halved if they alone are to be small.
+const HALVINGS: u32 = 5;
 
-/// The number of whole chunks of such a run, at least.
+/// The number of whole chunks for which such a run has items, at least.
 const FEW: usize = 4;
+
+/// The items of such a whole chunk, at least: copying fewer costs less than more chunks do.
+const WORTH_IT: usize = 1 << 17;
 
 // Note 25: an auto chunk follows from the length of the run.
 /// The items of an auto chunk are a multiple of this, even in the smallest chunk: the threads of a usual
@@ -29,9 +31,10 @@ pub(crate) struct Chunking {
     items: usize,
     /// Items of the largest chunk.
     chunk: usize,
-    /// The number of chunks at the beginning, each twice as long as the one before, and of shrinking ones at
-    /// the end.
+    /// The number of chunks at the beginning, each longer than the one before, and of shrinking ones at the end.
     steps: u32,
+    /// How often a chunk of these is halved to have the length of the next smaller one.
+    halvings: u32,
     /// The number of chunks if they came one by one, some of them perhaps shorter. Otherwise the fields above
     /// determine it.
     found: Option<usize>,
@@ -40,12 +43,12 @@ pub(crate) struct Chunking {
 impl Chunking {
     /// Chunks of `chunk` items, at least 1; the last one has the rest.
     pub(crate) fn even(items: usize, chunk: usize) -> Self {
-        Self { items, chunk, steps: 0, found: None }
+        Self { items, chunk, steps: 0, halvings: 0, found: None }
     }
 
     /// `chunks` chunks of at most `chunk` items, as they came. Where each of them began is not known.
     pub(crate) fn found(items: usize, chunk: usize, chunks: usize) -> Self {
-        Self { items, chunk, steps: 0, found: Some(chunks) }
+        Self { items, chunk, steps: 0, halvings: 0, found: Some(chunks) }
     }
 
     /// There are as few chunks as in [`even`](Self::even), all of about the same size: the last one, too, is
@@ -58,20 +61,22 @@ impl Chunking {
     /// Chunks that grow at the beginning and shrink at the end, if there are enough items for that.
     pub(crate) fn ramped(items: usize, chunk: usize) -> Self {
         // Ramps add four chunks, which is too much for a short run.
-        Self::in_steps(items, chunk, STEPS, ENOUGH).unwrap_or_else(|| Self::equal(items, chunk))
+        Self::in_steps(items, chunk, [STEPS, 1], ENOUGH).unwrap_or_else(|| Self::equal(items, chunk))
     }
 
     /// The same for chunks of which the first and the last cost more than others: these are small, even if there are
     /// few chunks in all.
     pub(crate) fn small_at_ends(items: usize, chunk: usize) -> Self {
         let whole = chunk.min(items / FEW);
-        Self::in_steps(items, whole, STEPS_TO_SMALL, FEW).unwrap_or_else(|| Self::equal(items, chunk))
+        let chunks = Self::in_steps(items, whole, [1, HALVINGS], FEW).filter(|_| whole >= WORTH_IT);
+        chunks.unwrap_or_else(|| Self::equal(items, chunk))
     }
 
-    /// Chunks that grow and shrink in so many steps, if there are items for so many whole ones.
-    fn in_steps(items: usize, chunk: usize, steps: u32, enough: usize) -> Option<Self> {
-        let whole = chunk - chunk % (GRAIN << steps);
-        (whole > 0 && items / whole >= enough).then_some(Self { items, chunk: whole, steps, found: None })
+    /// Chunks that grow and shrink in so many steps of so many halvings, if there are items for so many whole ones.
+    fn in_steps(items: usize, chunk: usize, [steps, halvings]: [u32; 2], enough: usize) -> Option<Self> {
+        let whole = chunk - chunk % (GRAIN << (steps * halvings));
+        let chunks = Self { items, chunk: whole, steps, halvings, found: None };
+        (whole > 0 && items / whole >= enough).then_some(chunks)
     }
 
     /// Items of the largest chunk.
@@ -96,7 +101,14 @@ impl Chunking {
 
     /// The items of a ramp.
     fn ramp(self) -> usize {
-        self.chunk - (self.chunk >> self.steps)
+        self.of_ramp(self.steps as usize)
+    }
+
+    /// The items of so many chunks of a ramp, the smallest first.
+    fn of_ramp(self, chunks: usize) -> usize {
+        let halvings = self.halvings as usize;
+        let length = |chunk| self.chunk >> (halvings * (self.steps as usize - chunk));
+        (0..chunks).map(length).sum()
     }
 
     /// The first item of a chunk; for an index after the last chunk, the end.
@@ -105,13 +117,12 @@ impl Chunking {
             return index.saturating_mul(self.chunk).min(self.items);
         }
         let steps = self.steps as usize;
-        let smallest = self.chunk >> self.steps;
         let left = self.chunks().saturating_sub(index);
         if index <= steps {
-            return smallest * ((1 << index) - 1);
+            return self.of_ramp(index);
         }
         if left <= steps {
-            return self.items - smallest * ((1 << left) - 1);
+            return self.items - self.of_ramp(left);
         }
         self.ramp() + (index - steps) * self.chunk
     }
@@ -147,17 +158,17 @@ mod tests {
 
     #[test]
     fn ends_are_small_where_there_are_few_chunks() {
-        let whole = 64 * GRAIN;
-        let up = [4, 8, 16, 32].map(|n| n * GRAIN);
-        let small = lengths(Chunking::small_at_ends(5 * whole, whole));
-        assert_eq!(small[..4], up);
-        assert_eq!(small[4..small.len() - 4], [whole, whole, whole, 8 * GRAIN]);
-        assert_eq!(small.iter().rev().take(4).copied().collect::<Vec<_>>(), up);
-        // Larger chunks than a quarter of the run are not whole ones.
+        let (whole, end) = (1024 * GRAIN, 32 * GRAIN);
+        assert_eq!(
+            lengths(Chunking::small_at_ends(4 * whole + 5, whole)),
+            [end, whole, whole, whole, whole - 2 * end + 5, end]
+        );
+        // Chunks are not larger than a quarter of the run.
         let all = lengths(Chunking::small_at_ends(4 * whole, usize::MAX));
-        assert_eq!((all[0], all.iter().max()), (4 * GRAIN, Some(&whole)));
-        for items in [0, 1, 1000, 4 * 16 * GRAIN - 1] {
-            assert_eq!(lengths(Chunking::small_at_ends(items, usize::MAX)).iter().sum::<usize>(), items);
+        assert_eq!((all[0], all.iter().max(), all.len()), (end, Some(&whole), 6));
+        for items in [0, 1, 1000, 4 * WORTH_IT - 1] {
+            let chunks = lengths(Chunking::small_at_ends(items, usize::MAX));
+            assert_eq!(chunks, if items == 0 { vec![] } else { vec![items] });
         }
         assert_eq!(lengths(Chunking::small_at_ends(1000, 1000)).len(), 1);
     }

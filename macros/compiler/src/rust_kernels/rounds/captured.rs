@@ -3,25 +3,27 @@
 //! A closure that borrows numbers makes the host read them anew in each turn, since a write to any memory may have
 //! changed them. So a turn has copies, where all that it takes can be copied.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprClosure, ItemFn, Local, Macro, Pat, PatIdent, Token};
+use syn::{Expr, ExprClosure, ExprMethodCall, ItemFn, Local, Macro, Pat, PatIdent, Token};
 
 use super::super::signature::{ParameterKind, Signature};
-use super::super::words::Words;
+use super::super::words::{Words, has_items};
 use super::{is_name, variable};
 use crate::groups::peel_expr;
 
 /// The names of a kernel that phases may take.
 pub(super) struct Captured {
     outside: HashMap<String, Taken>,
-    /// The names that something in the kernel is given beside its parameters.
-    given: HashSet<String>,
+    /// Names that the kernel declares beside its parameters, and parameters that it changes.
+    declared: HashSet<String>,
+    /// Whether it has items, such as constants, whose names may hide any other.
+    has_items: bool,
 }
 
 /// How a name outside of all phases is taken.
@@ -35,6 +37,16 @@ enum Taken {
     Borrowed,
 }
 
+/// How a phase has its closure for turns.
+pub(super) struct Captures {
+    /// What stands before the phase.
+    pub(super) before: TokenStream,
+    /// The name of what tells the runtime so.
+    pub(super) takes: TokenStream,
+    /// `move`, if the closure has copies.
+    pub(super) moved: TokenStream,
+}
+
 impl Captured {
     pub(super) fn of(item: &ItemFn, signature: &Signature) -> Self {
         let parameters = signature.parameters.iter().map(|parameter| {
@@ -45,43 +57,70 @@ impl Captured {
             let taken = if is_copied && !parameter.mutable { Taken::Copied } else { Taken::Borrowed };
             (parameter.name.unraw().to_string(), taken)
         });
+        let changed = signature.parameters.iter().filter(|parameter| parameter.mutable);
         let mut names = Names {
             block: signature.parameters.first().map(|parameter| &parameter.name),
             outside: parameters.collect(),
-            ..Names::default()
+            declared: changed.map(|parameter| parameter.name.unraw().to_string()).collect(),
+            closures: 0,
         };
         names.visit_block(&item.block);
-        Self { outside: names.outside, given: names.given }
+        Self { outside: names.outside, declared: names.declared, has_items: has_items(&item.block) }
     }
 
-    /// What stands before a phase such that its turns can have copies of what they take; `None` if they cannot.
-    pub(super) fn before_copies(&self, turn: &TokenStream) -> Option<TokenStream> {
-        let taken = |word: &String| self.outside.get(word).copied();
-        if Words::of(turn.clone()).names.iter().any(|word| taken(word) == Some(Taken::Borrowed)) {
-            return None;
+    /// How a phase has this turn, if variables of these names are in scope before it.
+    pub(super) fn captures(&self, turn: TokenStream, in_scope: &HashSet<String>) -> Captures {
+        let at = Span::mixed_site();
+        let by_reference = Captures {
+            before: TokenStream::new(),
+            takes: quote_spanned!(at=> ByReference),
+            moved: TokenStream::new(),
+        };
+        if self.has_items {
+            return by_reference;
         }
-        let shared = identifiers(turn.clone());
-        let shared =
-            shared.into_iter().filter(|name| taken(&name.unraw().to_string()) == Some(Taken::Shared));
-        let shared: BTreeSet<_> = shared.collect();
-        let shared = shared.iter();
-        Some(quote_spanned!(Span::mixed_site()=> #(let #shared = &*#shared;)*))
+        let mut shared = BTreeMap::new();
+        for name in paths(turn) {
+            let said = name.unraw().to_string();
+            match self.outside.get(&said) {
+                Some(Taken::Borrowed) => return by_reference,
+                Some(Taken::Shared) if in_scope.contains(&said) => drop(shared.insert(said, name)),
+                _ => {}
+            }
+        }
+        let shared = shared.values();
+        Captures {
+            before: quote_spanned!(at=> #(let #shared = &*#shared;)*),
+            takes: quote_spanned!(at=> ByCopy),
+            moved: quote_spanned!(at=> move),
+        }
     }
 
-    /// Whether a parameter's name stands for the parameter wherever it stands.
+    /// Whether a parameter's name stands for what the launch has passed, wherever it stands.
     pub(super) fn is_only(&self, parameter: &Ident) -> bool {
-        !self.given.contains(&parameter.unraw().to_string())
+        !self.has_items && !self.declared.contains(&parameter.unraw().to_string())
     }
 }
 
-fn identifiers(tokens: TokenStream) -> Vec<Ident> {
-    let mut found = Vec::new();
+/// The names in some code, but for those of fields and methods.
+fn paths(tokens: TokenStream) -> Vec<Ident> {
+    let (mut found, mut dots) = (Vec::new(), 0);
     for token in tokens {
-        match token {
-            proc_macro2::TokenTree::Ident(name) => found.push(name),
-            proc_macro2::TokenTree::Group(group) => found.extend(identifiers(group.stream())),
-            _ => {}
-        }
+        dots = match token {
+            TokenTree::Punct(mark) if mark.as_char() == '.' => dots + 1,
+            TokenTree::Ident(name) => {
+                // Two dots are a range.
+                if dots != 1 {
+                    found.push(name);
+                }
+                0
+            }
+            TokenTree::Group(group) => {
+                found.extend(paths(group.stream()));
+                0
+            }
+            _ => 0,
+        };
     }
     found
 }
@@ -90,7 +129,7 @@ fn identifiers(tokens: TokenStream) -> Vec<Ident> {
 struct Names<'a> {
     block: Option<&'a Ident>,
     outside: HashMap<String, Taken>,
-    given: HashSet<String>,
+    declared: HashSet<String>,
     /// How many closures are around.
     closures: usize,
 }
@@ -98,9 +137,6 @@ struct Names<'a> {
 impl Names<'_> {
     /// How a variable is taken, by the one statement that declares it.
     fn of_local(&self, local: &Local) -> Taken {
-        if variable(local).is_some_and(|(mutable, _)| mutable.is_none()) {
-            return Taken::Copied;
-        }
         let Some(init) = &local.init else { return Taken::Borrowed };
         match peel_expr(&init.expr) {
             Expr::MethodCall(call)
@@ -109,18 +145,23 @@ impl Names<'_> {
             {
                 Taken::Shared
             }
-            _ => Taken::Borrowed,
+            // What a method of the block gives may be no number: `block.private::<f32>(0.0)`.
+            init if has_turbofish(init) => Taken::Borrowed,
+            _ => match variable(local) {
+                Some((None, _)) => Taken::Copied,
+                _ => Taken::Borrowed,
+            },
         }
     }
 
-    fn give(&mut self, name: &Ident, taken: Taken) {
+    fn declare(&mut self, name: &Ident, taken: Taken) {
         let name = name.unraw().to_string();
         if self.closures == 0 {
             // Two of one name are told apart by their places, which is not done here.
             let taken = if self.outside.contains_key(&name) { Taken::Borrowed } else { taken };
             self.outside.insert(name.clone(), taken);
         }
-        self.given.insert(name);
+        self.declared.insert(name);
     }
 }
 
@@ -132,7 +173,7 @@ impl<'a> Visit<'a> for Names<'_> {
         };
         match pattern {
             Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-                self.give(&name.ident, self.of_local(local));
+                self.declare(&name.ident, self.of_local(local));
                 local.init.iter().for_each(|init| visit::visit_local_init(self, init));
             }
             _ => visit::visit_local(self, local),
@@ -140,7 +181,7 @@ impl<'a> Visit<'a> for Names<'_> {
     }
 
     fn visit_pat_ident(&mut self, pattern: &'a PatIdent) {
-        self.give(&pattern.ident, Taken::Borrowed);
+        self.declare(&pattern.ident, Taken::Borrowed);
         visit::visit_pat_ident(self, pattern);
     }
 
@@ -157,12 +198,22 @@ impl<'a> Visit<'a> for Names<'_> {
             Ok(arguments) => {
                 let mut inside = Names { closures: 1, ..Names::default() };
                 arguments.iter().for_each(|argument| inside.visit_expr(argument));
-                self.given.extend(inside.given);
+                self.declared.extend(inside.declared);
             }
-            Err(_) => {
-                self.given
-                    .extend(identifiers(call.tokens.clone()).iter().map(|name| name.unraw().to_string()));
-            }
+            Err(_) => self.declared.extend(Words::of(call.tokens.clone()).names),
         }
     }
+}
+
+fn has_turbofish(expr: &Expr) -> bool {
+    struct Found(bool);
+    impl<'a> Visit<'a> for Found {
+        fn visit_expr_method_call(&mut self, call: &'a ExprMethodCall) {
+            self.0 |= call.turbofish.is_some();
+            visit::visit_expr_method_call(self, call);
+        }
+    }
+    let mut found = Found(false);
+    found.visit_expr(expr);
+    found.0
 }

@@ -16,10 +16,11 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, ExprClosure, ExprForLoop, ExprMethodCall, ItemFn, Local, Pat, Stmt};
+use syn::{Block, Expr, ExprClosure, ExprForLoop, ExprMethodCall, ItemFn, Local, Pat, Stmt};
 
 use self::atomics::Atomics;
-use self::captured::Captured;
+use self::captured::{Captured, Captures};
+use super::parts::allowed;
 use super::signature::{ParameterKind, Signature};
 use super::words::{Words, holds_no_reference, is_indexed, referred};
 use crate::codegen::many_arguments;
@@ -46,7 +47,16 @@ pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStr
     let mut twin = item.clone();
     let (changed, atomics) = (changed(item, signature), Atomics::of(item, signature));
     let captured = Captured::of(item, signature);
-    let mut parts = TakesApart { private, signature, changed, atomics, captured, shares: Vec::new() };
+    let mut parts = TakesApart {
+        private,
+        signature,
+        changed,
+        atomics,
+        captured,
+        depth: 0,
+        in_scope: HashSet::new(),
+        shares: Vec::new(),
+    };
     parts.visit_block_mut(&mut twin.block);
     if parts.shares.is_empty() {
         return None;
@@ -60,17 +70,12 @@ pub(super) fn in_rounds(item: &ItemFn, signature: &Signature, private: &TokenStr
         quote_spanned!(at=> let #local = #length;)
     });
     let (inputs, statements) = (&twin.sig.inputs, &twin.block.stmts);
-    let many = many_arguments(inputs.len());
+    let (many, allowed) = (many_arguments(inputs.len()), allowed(item));
     let twin = quote_spanned! {at=>
         /// What one block does, with threads that take turns in loops.
         #[inline(always)]
-        #[allow(
-            warnings,
-            clippy::all,
-            arithmetic_overflow,
-            unconditional_panic,
-            reason = "rustc judges the function itself"
-        )]
+        #[allow(warnings, clippy::all, reason = "rustc judges the function itself")]
+        #(#allowed)*
         #many
         fn in_rounds(#inputs) {
             #(#lengths)*
@@ -128,6 +133,10 @@ struct TakesApart<'a> {
     changed: HashSet<String>,
     atomics: Atomics,
     captured: Captured,
+    /// The blocks around.
+    depth: usize,
+    /// The variables that have been declared in the function's own block.
+    in_scope: HashSet<String>,
     /// Those of the phases that have been taken apart.
     shares: Vec<ShareOf>,
 }
@@ -140,6 +149,19 @@ enum ShareOf {
 }
 
 impl VisitMut for TakesApart<'_> {
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        self.depth += 1;
+        visit_mut::visit_block_mut(self, block);
+        self.depth -= 1;
+    }
+
+    fn visit_local_mut(&mut self, local: &mut Local) {
+        visit_mut::visit_local_mut(self, local);
+        if self.depth == 1 {
+            self.in_scope.extend(Words::of(local.pat.to_token_stream()).names);
+        }
+    }
+
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         if let Expr::MethodCall(call) = &*expr
             && let Some(apart) = self.taken_apart(call)
@@ -181,13 +203,12 @@ impl TakesApart<'_> {
             |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
         );
         let exists = indexed().filter(|(name, _)| self.captured.is_only(name));
-        // SAFETY of the generated call: `within` is the least of these lengths and others.
-        let exists = exists.map(|(_, length)| quote_spanned!(at=> unsafe { turn.is_within(#length) };));
-        let before_copies = self.captured.before_copies(&body.to_token_stream());
-        let (takes, moved) = match before_copies {
-            Some(_) => (quote_spanned!(at=> ByCopy), Some(quote_spanned!(at=> move))),
-            None => (quote_spanned!(at=> Alone), None),
-        };
+        // SAFETY of the generated call: `within` is the least of lengths that are read where the kernel begins, and
+        // a name that stands for nothing else stands for the same slice here.
+        let exists =
+            exists.map(|(_, length)| quote_spanned!(at=> unsafe { turn_of_thread.assume_within(#length) };));
+        let Captures { before: before_copies, takes, moved } =
+            self.captured.captures(body.to_token_stream(), &self.in_scope);
         let method = Ident::new(method, at);
         self.shares.push(*share);
         let share = match share {
@@ -212,9 +233,9 @@ impl TakesApart<'_> {
                         #(#before)*
                         ((#(#names,)*), #elements)
                     },
-                    #moved |#taken, #thread, turn: #private::Turn<_>| {
+                    #moved |#taken, #thread, turn_of_thread: #private::Turn<_>| {
                         #(#exists)*
-                        let #pattern = turn.at;
+                        let #pattern = turn_of_thread.at;
                         #body
                         (#(#names,)*)
                     },

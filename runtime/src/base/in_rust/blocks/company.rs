@@ -26,9 +26,11 @@ const VARIABLES: usize = 512 << 10;
 /// The bytes of shared memory that they have at most, in any order, so that they stay in the nearest cache.
 const SHARED: usize = 16 << 10;
 
-/// The bytes of the stack that the calls take at most, and the part of what is left of it.
+/// The bytes of the stack that the calls take at most.
 const STACK: usize = 512 << 10;
-const PART_OF_STACK: usize = 4;
+
+/// They take no more than one part of so many of what is left of it.
+const PARTS_OF_STACK: usize = 4;
 
 /// Blocks of a launch that may go together.
 pub(in super::super) struct Company {
@@ -41,9 +43,9 @@ pub(in super::super) struct Company {
     waiting: RefCell<Vec<Waiting>>,
     /// Whether those that have begun have gone through the loop.
     is_gone: Cell<bool>,
-    /// The bytes of the stack that were left before the first call, and those of them that the calls may take: none where
-    /// this is not known, so that blocks go alone there.
+    /// The bytes of the stack that were left before the first call; 0 where this is not known.
     stack: usize,
+    /// Those of them that the calls may take. Where they may take none, blocks go alone.
     stack_of_calls: usize,
     /// Of those that have failed, the first in the order of their numbers.
     fault: RefCell<Option<(usize, KernelFault)>>,
@@ -103,7 +105,7 @@ impl Company {
             waiting: RefCell::new(Vec::new()),
             is_gone: Cell::new(false),
             stack,
-            stack_of_calls: STACK.min(stack / PART_OF_STACK),
+            stack_of_calls: STACK.min(stack / PARTS_OF_STACK),
             fault: RefCell::new(None),
         });
         let _over = Over(&company);
