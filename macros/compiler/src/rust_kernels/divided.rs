@@ -130,9 +130,11 @@ impl Divides {
     /// What an expression stands for. Divisions have been replaced before.
     fn meaning(&self, expr: &Expr) -> Meaning {
         match peel_expr(expr) {
-            Expr::Lit(number) if matches!(number.lit, Lit::Int(_)) => {
-                Meaning::Uniform(peel_expr(expr).clone())
-            }
+            // Without a suffix it may have another type where it stands alone.
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(number) if !number.suffix().is_empty() => Meaning::Uniform(peel_expr(expr).clone()),
+                _ => Meaning::Other,
+            },
             Expr::Path(path) if path.qself.is_none() => match path.path.get_ident() {
                 Some(name) => match self.names.get(&name.unraw().to_string()) {
                     Some((declared, meaning)) if is_same_name(declared, name) => meaning.clone(),

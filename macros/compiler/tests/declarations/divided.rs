@@ -44,6 +44,8 @@ fn an_index_that_is_divided_by_what_all_threads_have_is_a_row_and_a_column() {
         ("let n = n as usize; *y = (i.get() / n + i.get() % n) as f32;", "(nasusize)", none),
         ("*y = t[(i.get() % (n as usize))];", "(nasusize)", "row:MAX,column:min(MAX,t.len())"),
         ("*y = (i.get() % 3) as f32;", "3usize", none),
+        ("let m: u8 = 200; *y = (i.get() % (m as i8 as usize)) as f32;", "((200u8asi8)asusize)", none),
+        ("let w = 300; *y = (i.get() % w) as f32;", "300usize", none),
         ("*y = (i.get() % WIDTH / 2) as f32;", "WIDTH", none),
         ("*y = (i.get() % sizes::WIDTH) as f32;", "sizes::WIDTH", none),
         ("*y = (i.get() % t.len()) as f32;", "t.len()", none),
