@@ -151,6 +151,7 @@ impl Emitter<'_> {
             let local = &self.function.locals[id.0];
             let cpp = local.cpp.clone();
             let ty = |of: Option<String>| of.unwrap_or_else(|| "auto".to_owned());
+            let constant = if parameter.mutable { "" } else { "const " };
             match (&parameter.kind, role) {
                 // Its methods are functions.
                 (ParameterKind::Block(_), _) => {}
@@ -166,14 +167,14 @@ impl Emitter<'_> {
                     let data = self.names.unique(&format!("{cpp}_data"));
                     let (parameter, len) = self.length_parameter(*id, &mut lengths);
                     parameters.push(format!("const {element}* __restrict__ {data}, {parameter}"));
-                    first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
+                    first.push(format!("{constant}tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
                 }
                 // Other threads change what they point to.
                 (ParameterKind::Atomics(_), Role::Kernel) => {
                     let element = ty(self.element(local));
                     let [data, len] = ["data", "len"].map(|part| self.names.unique(&format!("{cpp}_{part}")));
                     parameters.push(format!("{element}* {data}, usize {len}"));
-                    first.push(format!("const tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
+                    first.push(format!("{constant}tw::Slice<{element}> {cpp}{{{data}, {len}}};"));
                 }
                 (ParameterKind::Own(_) | ParameterKind::Out(_), Role::Kernel) => {
                     let element = ty(self.element(local));
