@@ -18,7 +18,7 @@ use syn::{
 };
 
 use super::hygiene::is_same_name;
-use super::parts::allowed;
+use super::parts::{allowed, is_name, least};
 use super::signature::{ParameterKind, Signature};
 use super::words::has_items;
 use crate::codegen::many_arguments;
@@ -36,19 +36,12 @@ pub(super) struct Divided {
 }
 
 impl Divided {
-    /// The rows, or the columns, that these slices have.
-    fn least(slices: &[Ident]) -> TokenStream {
-        let at = Span::mixed_site();
-        slices.iter().fold(
-            quote_spanned!(at=> ::core::primitive::usize::MAX),
-            |least, slice| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #slice.len())),
-        )
-    }
-
     /// The rows and the columns that tables have which are indexed by them: up to there loops can be fast.
     pub(super) fn within(&self, private: &TokenStream) -> TokenStream {
-        let (row, column) = (Self::least(&self.by_row), Self::least(&self.by_column));
-        quote_spanned!(Span::mixed_site()=> #private::RowColumn { row: #row, column: #column })
+        let at = Span::mixed_site();
+        let of = |slices: &[Ident]| least(slices.iter().map(|slice| quote_spanned!(at=> #slice.len())));
+        let (row, column) = (of(&self.by_row), of(&self.by_column));
+        quote_spanned!(at=> #private::RowColumn { row: #row, column: #column })
     }
 }
 
@@ -144,7 +137,7 @@ impl Divides {
                 },
                 None => Meaning::Uniform(peel_expr(expr).clone()),
             },
-            Expr::MethodCall(call) if is_path(&call.receiver, &self.position) => match call.method == "row" {
+            Expr::MethodCall(call) if is_name(&call.receiver, &self.position) => match call.method == "row" {
                 true => Meaning::Row,
                 false => Meaning::Column,
             },
@@ -318,10 +311,6 @@ impl<'a> Visit<'a> for Names {
         self.0.push(pattern.ident.clone());
         visit::visit_pat_ident(self, pattern);
     }
-}
-
-fn is_path(expr: &Expr, name: &Ident) -> bool {
-    matches!(expr, Expr::Path(path) if path.path.is_ident(name))
 }
 
 fn is_integer(ty: &Type) -> bool {

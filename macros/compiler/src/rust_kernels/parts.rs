@@ -5,7 +5,9 @@ use std::str::FromStr;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote_spanned;
 use syn::spanned::Spanned;
-use syn::{Attribute, ExprPath, ItemFn, Type};
+use syn::{Attribute, Expr, ExprPath, ItemFn, Type};
+
+use crate::groups::peel_expr;
 
 /// The type has the function's name: types and functions have namespaces of their own, and `use` takes both.
 pub(super) fn type_name(item: &ItemFn) -> Ident {
@@ -17,6 +19,20 @@ pub(super) fn type_name(item: &ItemFn) -> Ident {
 /// The attributes under which the item exists.
 pub(super) fn conditions(item: &ItemFn) -> Vec<&Attribute> {
     item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
+}
+
+/// The least of some lengths; without any, the greatest number.
+pub(super) fn least(lengths: impl Iterator<Item = TokenStream>) -> TokenStream {
+    let at = Span::mixed_site();
+    lengths.fold(
+        quote_spanned!(at=> ::core::primitive::usize::MAX),
+        |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
+    )
+}
+
+/// Whether an expression is a name.
+pub(super) fn is_name(expr: &Expr, name: &Ident) -> bool {
+    matches!(peel_expr(expr), Expr::Path(path) if path.path.is_ident(name))
 }
 
 /// The lints that the function allows, which its twins do as well.

@@ -8,6 +8,7 @@ use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{ItemFn, Local};
 
+use super::parts::least;
 use super::signature::{ParameterKind, Signature};
 use super::words::Words;
 
@@ -28,10 +29,7 @@ pub(super) fn within(item: &ItemFn, signature: &Signature) -> TokenStream {
             _ => None,
         }
     });
-    lengths.fold(
-        quote_spanned!(at=> ::core::primitive::usize::MAX),
-        |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
-    )
+    least(lengths)
 }
 
 /// The names of numbers that grow with the index.

@@ -23,6 +23,7 @@ mod rounds;
 mod running;
 mod source;
 mod tiles;
+mod turns;
 mod types;
 mod unchecked;
 mod watched;
@@ -44,12 +45,13 @@ pub(crate) use launch::{Hands, with_hands};
 pub use native::{BlockIndex, Index, Out, Own};
 pub use replay::Copies;
 pub(crate) use replay::again;
-pub use rounds::{ByCopy, ByReference, OfBlock, OfGrid, Turn};
+pub use rounds::{OfBlock, OfGrid};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{
     Callee, Define, DeviceFunction, ForOneType, ForTypes, Orders, RustSource, RustText, for_one_type,
 };
 pub use tiles::{Elements, Fill, OwnRow, OwnTile, Part, Row, Rows, Tile, Tiles};
+pub use turns::{ByCopy, ByReference, Turn};
 pub use types::{KernelArray, KernelNumber, KernelType, RustType, StructLayout, array, number, size_of_part};
 pub use unchecked::Unchecked;
 pub use watched::{Watched, watched_blocks, watched_indices};

@@ -12,6 +12,7 @@ use super::blocks::{Block, BlockThread, BlockValue, Company};
 use super::native::Index;
 use super::replay;
 use super::running::Running;
+use super::turns::{Takes, Turn, Turns};
 
 /// The largest variables that are handed on at each turn, in bytes: copying more would cost more than memory
 /// that is read in order gives.
@@ -81,114 +82,6 @@ impl Share for OfBlock {
     }
 }
 
-/// One of a thread's elements.
-#[derive(Debug, Clone, Copy)]
-pub struct Turn<At> {
-    /// What the loop gives.
-    pub at: At,
-    element: usize,
-    /// Whether it is before the number that the phase was told to be within.
-    is_within: bool,
-}
-
-impl<At> Turn<At> {
-    #[inline(always)]
-    fn of<K: Share<At = At>>(element: usize, is_within: bool) -> Self {
-        Self { at: K::at(element), element, is_within }
-    }
-
-    /// Tells the compiler that there is the element, if it is known. It does not know a length again that it reads
-    /// twice.
-    ///
-    /// # Safety
-    /// `length` is no less than the number that the phase was told to be within.
-    #[doc(hidden)]
-    #[inline(always)]
-    pub unsafe fn assume_within(&self, length: usize) {
-        if self.is_within {
-            // SAFETY: the element is before the number that the phase was told, and that is `length` at most.
-            unsafe { std::hint::assert_unchecked(self.element < length) };
-        }
-    }
-}
-
-/// What a phase does in a turn. It is in registers as long as its address is given to nobody.
-pub trait Turns<S, At> {
-    #[doc(hidden)]
-    fn take(&mut self, variables: S, thread: BlockThread, turn: Turn<At>) -> S;
-
-    /// Calls a function with its address, or with that of a copy.
-    #[doc(hidden)]
-    fn lend<R>(&mut self, to: impl FnOnce(&mut Self) -> R) -> R;
-}
-
-/// Whether a phase may copy the closure for its turns, which is of the type `F`.
-pub trait Takes<F> {
-    #[doc(hidden)]
-    type Turns;
-    #[doc(hidden)]
-    fn turns(self, closure: F) -> Self::Turns;
-}
-
-/// It may: whom it hands the closure to has a copy of it.
-#[derive(Debug, Clone, Copy)]
-pub struct ByCopy;
-
-/// It may not: whom it hands the closure to has a reference to it.
-#[derive(Debug, Clone, Copy)]
-pub struct ByReference;
-
-impl<F: Copy> Takes<F> for ByCopy {
-    type Turns = Copied<F>;
-
-    #[inline(always)]
-    fn turns(self, closure: F) -> Copied<F> {
-        Copied(closure)
-    }
-}
-
-impl<F> Takes<F> for ByReference {
-    type Turns = Lent<F>;
-
-    #[inline(always)]
-    fn turns(self, closure: F) -> Lent<F> {
-        Lent(closure)
-    }
-}
-
-/// The turns of a closure that may be copied.
-#[derive(Debug, Clone, Copy)]
-pub struct Copied<F>(F);
-
-/// The turns of any closure.
-#[derive(Debug)]
-pub struct Lent<F>(F);
-
-impl<S, At, F: FnMut(S, BlockThread, Turn<At>) -> S + Copy> Turns<S, At> for Copied<F> {
-    #[inline(always)]
-    fn take(&mut self, variables: S, thread: BlockThread, turn: Turn<At>) -> S {
-        self.0(variables, thread, turn)
-    }
-
-    #[inline(always)]
-    fn lend<R>(&mut self, to: impl FnOnce(&mut Self) -> R) -> R {
-        let mut copy = Self(self.0);
-        to(&mut copy)
-    }
-}
-
-impl<S, At, F: FnMut(S, BlockThread, Turn<At>) -> S> Turns<S, At> for Lent<F> {
-    #[inline(always)]
-    fn take(&mut self, variables: S, thread: BlockThread, turn: Turn<At>) -> S {
-        self.0(variables, thread, turn)
-    }
-
-    #[inline(always)]
-    fn lend<R>(&mut self, to: impl FnOnce(&mut Self) -> R) -> R {
-        to(self)
-    }
-}
-
 // Note 65: rounds of all threads, each in order.
 impl<const D: usize> Block<D> {
     /// [`each`](Self::each), of a phase in three parts: what a thread does before its loop over a share of so
@@ -246,7 +139,7 @@ impl<const D: usize> Block<D> {
             return self.all(|thread| {
                 let (mut variables, elements) = begin(thread);
                 for element in (K::first(thread)..elements).step_by(K::step(thread)) {
-                    variables = turn.take(variables, thread, Turn::of::<K>(element, false));
+                    variables = turn.take(variables, thread, Turn::new(K::at(element), element, false));
                 }
                 end(variables, thread);
             });
@@ -334,7 +227,7 @@ impl<const D: usize> Block<D> {
                 for _ in 0..AT_ONCE {
                     // SAFETY: the last of the rounds begins at `last` or before.
                     unsafe { std::hint::assert_unchecked(element < within && element < elements) };
-                    now = turn.take(now, thread, Turn::of::<K>(element, true));
+                    now = turn.take(now, thread, Turn::new(K::at(element), element, true));
                     element = element.wrapping_add(step);
                 }
                 *variables = now;
@@ -352,7 +245,8 @@ impl<const D: usize> Block<D> {
             // SAFETY: there are at most `within - from` and `elements - from` of these threads, counted
             // from 0, and none if `from` is greater than one of the two.
             unsafe { std::hint::assert_unchecked(element < within && element < elements) };
-            *variables = turn.take(*variables, self.thread(lanes.rank), Turn::of::<K>(element, true));
+            *variables =
+                turn.take(*variables, self.thread(lanes.rank), Turn::new(K::at(element), element, true));
             lanes.rank += 1;
         }
         drop(lanes);
@@ -373,7 +267,8 @@ impl<const D: usize> Block<D> {
     ) {
         let mut lanes = Lanes { rank, running: &self.running };
         for variables in variables {
-            let turn_of = Turn::of::<K>(from + lanes.rank, false);
+            let element = from + lanes.rank;
+            let turn_of = Turn::new(K::at(element), element, false);
             *variables = turn.take(*variables, self.thread(lanes.rank), turn_of);
             lanes.rank += 1;
         }
@@ -398,7 +293,7 @@ impl<const D: usize> Block<D> {
                 None => elements,
             };
             for element in (K::first(thread)..elements).step_by(K::step(thread)) {
-                *variables = turn.take(*variables, thread, Turn::of::<K>(element, false));
+                *variables = turn.take(*variables, thread, Turn::new(K::at(element), element, false));
             }
         }
     }
@@ -425,6 +320,7 @@ mod tests {
 
     use super::super::blocks::blocks;
     use super::super::replay::{Copies, again};
+    use super::super::turns::{ByCopy, ByReference};
     use super::*;
     use crate::base::threads::Grid;
 

@@ -12,9 +12,10 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprClosure, ExprMethodCall, ItemFn, Local, Macro, Pat, PatIdent, Token};
 
+use super::super::parts::is_name;
 use super::super::signature::{ParameterKind, Signature};
 use super::super::words::{Words, has_items};
-use super::{is_name, variable};
+use super::variable;
 use crate::groups::peel_expr;
 
 /// The names of a kernel that phases may take.

@@ -20,7 +20,7 @@ use syn::{Block, Expr, ExprClosure, ExprForLoop, ExprMethodCall, ItemFn, Local, 
 
 use self::atomics::Atomics;
 use self::captured::{Captured, Captures};
-use super::parts::allowed;
+use super::parts::{allowed, is_name, least};
 use super::signature::{ParameterKind, Signature};
 use super::words::{Words, holds_no_reference, is_indexed, referred};
 use crate::codegen::many_arguments;
@@ -198,10 +198,7 @@ impl TakesApart<'_> {
         let (pattern, body) = (&looped.pat, &looped.body);
         let indexed =
             || lengths(self.signature).filter(|(name, _)| is_indexed(body.to_token_stream(), name, pattern));
-        let within = indexed().map(|(name, _)| length_of(name)).fold(
-            quote_spanned!(at=> ::core::primitive::usize::MAX),
-            |least, length| quote_spanned!(at=> ::core::cmp::Ord::min(#least, #length)),
-        );
+        let within = least(indexed().map(|(name, _)| length_of(name).to_token_stream()));
         let exists = indexed().filter(|(name, _)| self.captured.is_only(name));
         // SAFETY of the generated call: `within` is the least of lengths that are read where the kernel begins, and
         // a name that stands for nothing else stands for the same slice here.
@@ -356,8 +353,4 @@ fn measured(expr: &Expr) -> Option<Ident> {
         }
         _ => None,
     }
-}
-
-fn is_name(expr: &Expr, name: &Ident) -> bool {
-    matches!(peel_expr(expr), Expr::Path(path) if path.path.is_ident(name))
 }

@@ -232,7 +232,8 @@ impl Company {
 mod tests {
     use std::sync::Mutex;
 
-    use super::super::super::rounds::{ByCopy, OfGrid};
+    use super::super::super::rounds::OfGrid;
+    use super::super::super::turns::ByCopy;
     use super::super::*;
     use super::*;
 
