@@ -10,8 +10,9 @@ use crate::map::of_type;
 
 /// The sum of `x` in parts, added and given in doubles: block `b` leaves its share in `sums[b]`.
 ///
-/// A launch has as many blocks as `sums` has elements. Any number of threads will do. For one value a chunk, add
-/// the parts up by one block:
+/// A launch has as many blocks as `sums` has elements, for instance sixteen for each of the device's
+/// [multiprocessors](Device::multiprocessors). Any number of threads will do. For one value a chunk, add the parts
+/// up by one block:
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -19,14 +20,15 @@ use crate::map::of_type;
 ///
 /// stream_pipeline! {
 ///     pipeline Sums {
+///         param blocks: u32;
 ///         input x: [f32];
 ///         output sums: [f64] per chunk;
-///         device d_parts: [f64; 264] per chunk;
+///         device d_parts: [f64; blocks as usize] per chunk;
 ///         device d_sum: [f64] per chunk;
 ///         chunk c = 1 << 20;
 ///         stage load { copy x -> dx; }
 ///         stage add {
-///             sum_f32<<<264, 256>>>(&dx, out d_parts);
+///             sum_f32<<<blocks, 256>>>(&dx, out d_parts);
 ///             sum_f64<<<1, 256>>>(&d_parts, out d_sum);
 ///         }
 ///         stage store { copy d_sum -> sums; }
@@ -35,7 +37,7 @@ use crate::map::of_type;
 ///
 /// let device = Device::simulated(Simulation::default());
 /// let (x, mut sums) = (vec![0.1; 2_000_000], [0.0; 2]);
-/// Sums::new(&device)?.run(&x, &mut sums)?;
+/// Sums::new(&device)?.run(16 * device.multiprocessors(), &x, &mut sums)?;
 /// assert!((sums[0] + sums[1] - 2_000_000.0 * f64::from(0.1_f32)).abs() < 1e-8);
 /// # Ok::<(), Error>(())
 /// ```
@@ -84,7 +86,7 @@ pub fn dot(block: Block, x: &[T], y: &[T], sums: &mut Out<[f64]>) {
 /// than 0.0. It is infinity if there are no elements.
 ///
 /// Block `b` leaves its share in `least[b]`: a launch has as many blocks as `least` has elements. For one value a
-/// chunk, `min_f32<<<264, 256>>>(&x, out parts)` and then `min_f32<<<1, 256>>>(&parts, out least)`, as for
+/// chunk, `min_f32<<<blocks, 256>>>(&x, out parts)` and then `min_f32<<<1, 256>>>(&parts, out least)`, as for
 /// [`sum`]. The result is the same on every device and for every grid.
 ///
 /// ```

@@ -156,7 +156,7 @@ fn reductions(device: &Device, turns: &mut Turns) -> thalweg::Result<()> {
         "dot product",
         (0.0, 0.0, ours::Dot::new(device)?),
         |(plain, ..)| *plain = plain::dot(&x, &y),
-        |(_, sum, dot)| ours::dot(dot, &x, &y).map(|found| *sum = found),
+        |(_, sum, dot)| ours::dot(dot, device, &x, &y).map(|found| *sum = found),
         // The sums are in other orders.
         |(plain, ours, _)| assert!((plain - ours).abs() < 1e-9 * plain, "{plain} and {ours}"),
     )

@@ -14,14 +14,15 @@ use thalweg_kernels::{sum_f32, sum_f64};
 stream_pipeline! {
     /// The sum of each chunk.
     pipeline Sums {
+        param blocks: u32;
         input x: [f32];
         output sums: [f64] per chunk;
-        device parts: [f64; 264] per chunk; // what each block has added up
+        device parts: [f64; blocks as usize] per chunk; // what each block has added up
         device sum: [f64] per chunk;
         chunk c = 1 << 20;
         stage load { copy x -> dx; }
         stage add {
-            sum_f32<<<264, 256>>>(&dx, out parts);
+            sum_f32<<<blocks, 256>>>(&dx, out parts);
             sum_f64<<<1, 256>>>(&parts, out sum);
         }
         stage store { copy sum -> sums; }
@@ -30,7 +31,7 @@ stream_pipeline! {
 
 fn total(device: &Device, x: &[f32]) -> thalweg::Result<f64> {
     let mut sums = Vec::new();
-    Sums::new(device)?.run(x, sink::extend(&mut sums))?;
+    Sums::new(device)?.run(16 * device.multiprocessors(), x, sink::extend(&mut sums))?;
     Ok(sums.iter().sum())
 }
 // ANCHOR_END: sums

@@ -80,15 +80,16 @@ stream_pipeline! {
 
 stream_pipeline! {
     pub pipeline Dot {
+        param blocks: u32;
         input x: [f32];
         input y: [f32];
         output sums: [f64] per chunk;
-        device parts: [f64; 264] per chunk;
+        device parts: [f64; blocks as usize] per chunk;
         device sum: [f64] per chunk;
         chunk c = auto;
         stage load { copy x -> dx; copy y -> dy; }
         stage add {
-            kernels::dot_f32<<<264, 256>>>(&dx, &dy, out parts);
+            kernels::dot_f32<<<blocks, 256>>>(&dx, &dy, out parts);
             kernels::sum_f64<<<1, 256>>>(&parts, out sum);
         }
         stage store { copy sum -> sums; }
@@ -138,8 +139,9 @@ pub fn histogram(pipeline: &mut Histogram, bins: usize, x: &[f32]) -> thalweg::R
     Ok(counts)
 }
 
-pub fn dot(pipeline: &mut Dot, x: &[f32], y: &[f32]) -> thalweg::Result<f64> {
+/// The products of all chunks together.
+pub fn dot(pipeline: &mut Dot, device: &Device, x: &[f32], y: &[f32]) -> thalweg::Result<f64> {
     let mut sums = Vec::new();
-    pipeline.run(x, y, sink::extend(&mut sums))?;
+    pipeline.run(16 * device.multiprocessors(), x, y, sink::extend(&mut sums))?;
     Ok(sums.iter().sum())
 }
