@@ -164,7 +164,10 @@ impl Desk {
         loop {
             let is_over = since.elapsed() >= LOOKING;
             if is_over || self.offered.load(Ordering::Acquire) > 0 {
-                let mut state = self.state();
+                let Ok(mut state) = self.state.try_lock() else {
+                    hint::spin_loop();
+                    continue;
+                };
                 let offer = state.offers.pop_front();
                 self.offered.store(state.offers.len(), Ordering::Release);
                 if offer.is_some() || is_over {

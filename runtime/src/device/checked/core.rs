@@ -12,11 +12,10 @@ use crate::base::fork;
 use crate::base::plan::Priority;
 use crate::base::unwind::contain;
 use crate::device::Device;
-use crate::device::faults::Launches;
 use crate::device::pending::callbacks::Message;
 use crate::device::pending::progress::{Clock, Progress};
 use crate::device::pending::uses::{Refused, Use, Used, Uses};
-use crate::device::pending::{Caller, Kind, Registry, Stream, is_callback, raced};
+use crate::device::pending::{Caller, Kind, Launches, Registry, Stream, is_callback, raced};
 use crate::driver::{Command, DriverResult, RawStream};
 
 /// A stream. It waits for its operations when it is dropped.
@@ -257,7 +256,9 @@ impl StreamCore {
         // Note 4: a device that fails is waited for twice.
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let outcome = outcome.and_then(|()| {
-            let fault = launches.fault().or_else(|| self.device.registry().take_fault());
+            let registry = self.device.registry();
+            let fault = launches.fault().or_else(|| registry.take_fault(&clock));
+            registry.launches_are_over(&self.progress, enqueued);
             fault.map_or(Ok(()), Err)
         });
         let is_over = match &outcome {
@@ -488,6 +489,7 @@ impl Drop for StreamCore {
                     is_over
                 }
             };
+            device.registry().launches_are_over(&progress, enqueued);
             *stream = None;
             if is_over && is_own {
                 // SAFETY: the stream is live and destroyed here only. A stream that cannot be waited for

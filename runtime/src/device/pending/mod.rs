@@ -9,6 +9,7 @@ mod caller;
 mod callers;
 mod failures;
 mod known;
+mod launched;
 mod owner;
 pub(crate) mod progress;
 mod registry;
@@ -18,6 +19,7 @@ pub(crate) mod uses;
 pub(crate) use callbacks::is_callback;
 pub(crate) use caller::{Caller, caller, raced};
 pub(crate) use callers::Callers;
+pub(crate) use launched::{Launches, SharedFaults};
 // Note 54: these two traits keep the registry below the device.
 pub(crate) use owner::Owner;
 pub(crate) use registry::Registry;

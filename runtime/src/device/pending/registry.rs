@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::allocations::Allocations;
 use super::callbacks::{self, Callbacks};
 use super::callers::Callers;
+use super::launched::SharedFaults;
+use super::progress::{Clock, Progress};
 use super::stream::{Kind, Stream};
 use super::uses::{Memory, Used, Uses, is_same};
 use crate::base::error::{Error, Result};
-use crate::device::faults::SharedFaults;
 use crate::driver::DevicePtr;
 
 /// The registry of one device.
@@ -42,9 +43,15 @@ impl Registry {
         locked(&self.faults).push(faults);
     }
 
-    /// The fault of a kernel that a stream by hand has launched. The next call tells of another one.
-    pub(crate) fn take_fault(&self) -> Option<Error> {
-        locked(&self.faults).iter().find_map(|faults| faults.take())
+    /// The fault of a kernel that a stream by hand has launched, for a wait that has reached a point. The next call tells of
+    /// another one.
+    pub(crate) fn take_fault(&self, clock: &Clock) -> Option<Error> {
+        locked(&self.faults).iter().find_map(|faults| faults.take(clock))
+    }
+
+    /// Notes that a stream has done its first `number` operations, and was asked for its faults.
+    pub(crate) fn launches_are_over(&self, progress: &Arc<Progress>, number: u64) {
+        locked(&self.faults).iter().for_each(|faults| faults.are_over(progress, number));
     }
 
     pub(crate) fn add_stream(&self, kind: Kind, stream: Weak<dyn Stream>) {

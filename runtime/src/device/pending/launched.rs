@@ -1,0 +1,245 @@
+//! [`SharedFaults`] and [`Launches`]: which streams by hand are told of the faults of kernels in Rust.
+
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::progress::{Clock, Progress};
+use crate::base::error::{Detail, Error};
+use crate::base::in_rust::KernelFault;
+use crate::device::faults::Faults;
+
+/// The faults of a kernel that streams by hand launch. The word does not say which of them has launched the thread that
+/// has failed. So all streams that have launched the kernel are told, and so is the first wait that may be for the
+/// results of one of them.
+#[derive(Debug)]
+pub(crate) struct SharedFaults {
+    faults: Faults,
+    found: Mutex<Found>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    count: u64,
+    last: Option<KernelFault>,
+    /// Whether nobody has been told of the last one.
+    is_untold: bool,
+    /// The streams that may be at the kernel still, with the number of the first operation that launches it.
+    launched: Vec<(Arc<Progress>, u64)>,
+}
+
+impl Found {
+    /// Notes the fault of a thread since the last call.
+    fn look(&mut self, faults: &Faults) {
+        if let Some(fault) = faults.take() {
+            self.count += 1;
+            self.last = Some(fault);
+            self.is_untold = true;
+        }
+    }
+
+    /// Whether everything before a point may need the results of a stream that has launched the kernel. Who needs those
+    /// of a stream that is at the kernel still has to wait for the stream.
+    fn may_concern(&self, clock: &Clock) -> bool {
+        let is_over = |(progress, number): &(Arc<Progress>, u64)| {
+            progress.has_reached(*number) || clock.covers(progress, *number)
+        };
+        self.launched.is_empty() || self.launched.iter().any(is_over)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code of the user's runs under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SharedFaults {
+    pub(crate) fn new(faults: Faults) -> Self {
+        Self { faults, found: Mutex::default() }
+    }
+
+    /// A fault that nobody has been told of, for a wait that has reached a point, unless the streams that have launched
+    /// the kernel are at it still and come to no point before this one.
+    pub(crate) fn take(&self, clock: &Clock) -> Option<Error> {
+        let mut found = locked(&self.found);
+        found.look(&self.faults);
+        if !found.is_untold || !found.may_concern(clock) {
+            return None;
+        }
+        found.is_untold = false;
+        found.last.clone().map(|fault| self.error(fault))
+    }
+
+    /// Notes that a stream has done its first `number` operations, and was asked for its faults.
+    pub(crate) fn are_over(&self, progress: &Arc<Progress>, number: u64) {
+        locked(&self.found).launched.retain(|(of, first)| !Arc::ptr_eq(of, progress) || *first > number);
+    }
+
+    fn error(&self, fault: KernelFault) -> Error {
+        Detail::KernelFault { kernel: self.faults.kernel, fault: Box::new(fault) }.into()
+    }
+}
+
+/// The kernels in Rust that a stream has launched since it was last waited for itself, and how many faults of each had
+/// been found before.
+#[derive(Debug, Default)]
+pub(crate) struct Launches(Mutex<Vec<(Arc<SharedFaults>, u64)>>);
+
+impl Launches {
+    /// The stream launches a kernel, by the operation of this number or a later one.
+    pub(crate) fn add(&self, faults: &Arc<SharedFaults>, progress: &Arc<Progress>, number: u64) {
+        let mut launches = locked(&self.0);
+        if !launches.iter().any(|(known, _)| Arc::ptr_eq(known, faults)) {
+            let mut found = locked(&faults.found);
+            found.launched.push((Arc::clone(progress), number));
+            launches.push((Arc::clone(faults), found.count));
+        }
+    }
+
+    /// All of them, which are over as soon as the stream was waited for.
+    pub(crate) fn take(&self) -> Self {
+        Self(Mutex::new(mem::take(&mut *locked(&self.0))))
+    }
+
+    /// A fault of one of them since it was launched, whoever has found it.
+    pub(crate) fn fault(&self) -> Option<Error> {
+        locked(&self.0).iter().find_map(|(faults, before)| {
+            let mut found = locked(&faults.found);
+            found.look(&faults.faults);
+            if found.count <= *before {
+                return None;
+            }
+            found.is_untold = false;
+            found.last.clone().map(|fault| faults.error(fault))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::base::in_rust::RustSource;
+    use crate::device::Device;
+    use crate::driver::FaultWord;
+    use crate::sim::Simulation;
+
+    static SOURCE: RustSource = RustSource::none("k");
+
+    /// The word for faults of a kernel, and what is behind it.
+    struct Words([AtomicU32; 4]);
+
+    impl Words {
+        const fn new() -> Self {
+            Self([const { AtomicU32::new(0) }; 4])
+        }
+
+        /// A kernel whose threads leave their faults there.
+        fn kernel(&'static self) -> Arc<SharedFaults> {
+            let word = FaultWord::new(self.0.as_ptr().expose_provenance(), 0);
+            Arc::new(SharedFaults::new(Faults::new("k", &SOURCE, word, false)))
+        }
+
+        /// A thread of the kernel fails.
+        fn fail(&self) {
+            self.0[0].store(7, Ordering::Relaxed);
+        }
+    }
+
+    /// A stream, as far as its launches go.
+    struct Stream {
+        launches: Launches,
+        progress: Arc<Progress>,
+    }
+
+    impl Stream {
+        fn new() -> Self {
+            let progress = Progress::new(&Device::simulated(Simulation::default()));
+            Self { launches: Launches::default(), progress }
+        }
+
+        fn launch(&self, kernel: &Arc<SharedFaults>, number: u64) {
+            self.launches.add(kernel, &self.progress, number);
+        }
+
+        /// The point after so many of its operations.
+        fn at(&self, number: u64) -> Clock {
+            let mut clock = Clock::default();
+            clock.advance(&self.progress, number);
+            clock
+        }
+
+        /// The host waits for it.
+        fn is_told(&self, kernels: &[&Arc<SharedFaults>], number: u64) -> bool {
+            let clock = self.at(number);
+            let fault = self
+                .launches
+                .take()
+                .fault()
+                .or_else(|| kernels.iter().find_map(|kernel| kernel.take(&clock)));
+            kernels.iter().for_each(|kernel| kernel.are_over(&self.progress, number));
+            self.progress.reached(number);
+            fault.is_some_and(|error| error.to_string().contains("`k`"))
+        }
+    }
+
+    #[test]
+    fn a_fault_is_told_to_each_stream_that_has_launched_the_kernel() {
+        static ONE: Words = Words::new();
+        static OTHER: Words = Words::new();
+        let (one, other) = (ONE.kernel(), OTHER.kernel());
+        let kernels = [&one, &other];
+        let [before, first, second, third] = [(); 4].map(|()| Stream::new());
+        before.launch(&one, 1);
+        assert!(!before.is_told(&kernels, 1), "nothing has failed");
+        first.launch(&one, 1);
+        first.launch(&one, 2);
+        second.launch(&other, 1);
+        second.launch(&one, 2);
+        third.launch(&other, 1);
+        ONE.fail();
+        assert!(first.is_told(&kernels, 2) && second.is_told(&kernels, 2));
+        assert!(
+            !third.is_told(&kernels, 1) && !before.is_told(&kernels, 2),
+            "they have not launched it since then"
+        );
+        // It is told once, and what is launched later has not failed.
+        assert!(!first.is_told(&kernels, 2));
+        first.launch(&one, 3);
+        assert!(!first.is_told(&kernels, 3));
+        first.launch(&one, 4);
+        ONE.fail();
+        assert!(first.is_told(&kernels, 4) && !first.is_told(&kernels, 4));
+    }
+
+    #[test]
+    fn a_stream_beside_is_told_only_if_it_may_use_the_results() {
+        static WORDS: Words = Words::new();
+        let kernel = WORDS.kernel();
+        let kernels = [&kernel];
+        let [at_it, beside] = [(); 2].map(|()| Stream::new());
+        at_it.launch(&kernel, 3);
+        WORDS.fail();
+        // Whoever needs the results has to wait for that stream.
+        assert!(!beside.is_told(&kernels, 1));
+        assert!(at_it.is_told(&kernels, 3) && !beside.is_told(&kernels, 1));
+        // A wait that comes after the launch, by an event, is for the results, also if another has found the fault.
+        for (number, has_found) in [(5, false), (7, true)] {
+            at_it.launch(&kernel, number);
+            WORDS.fail();
+            assert!(!has_found || !beside.is_told(&kernels, 1));
+            assert!(kernel.take(&at_it.at(number - 1)).is_none() && kernel.take(&at_it.at(number)).is_some());
+            assert!(at_it.is_told(&kernels, number) && !beside.is_told(&kernels, 1));
+        }
+        // Nobody has to wait for what is known to be over.
+        at_it.launch(&kernel, 9);
+        at_it.progress.reached(9);
+        WORDS.fail();
+        assert!(beside.is_told(&kernels, 1) && at_it.is_told(&kernels, 9));
+        // A stream that is gone is waited for, and who comes first is told of its faults.
+        at_it.launch(&kernel, 10);
+        kernel.are_over(&at_it.progress, 10);
+        WORDS.fail();
+        assert!(beside.is_told(&kernels, 1));
+    }
+}
