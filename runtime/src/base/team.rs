@@ -2,16 +2,14 @@
 //!
 //! A pool runs work on its own threads, and the caller sleeps until one of them wakes it. For work that takes
 //! some ten microseconds the two changes of threads cost as much as the work itself. So here the caller works,
-//! and nobody waits for a helper that comes late. Helpers look for more work before they sleep.
+//! and nobody waits for a helper that comes late.
 
 use std::any::Any;
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
-use std::{hint, iter, mem, ptr};
+use std::{hint, mem, ptr};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -25,13 +23,12 @@ pub(crate) struct Team {
     helpers: usize,
     /// `None` inside if the system gives no threads.
     pool: OnceLock<Option<ThreadPool>>,
-    desk: OnceLock<Arc<Desk>>,
 }
 
 impl Team {
     /// A team of so many helpers, whose threads begin with the first work.
     pub(crate) const fn new(name: &'static str, helpers: usize) -> Self {
-        Self { name, helpers, pool: OnceLock::new(), desk: OnceLock::new() }
+        Self { name, helpers, pool: OnceLock::new() }
     }
 
     /// The calling thread and the helpers.
@@ -46,26 +43,27 @@ impl Team {
     /// As `work` does, once no thread is at it any more.
     pub(crate) fn run(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
         let gate = Arc::new(Gate::new());
-        let closing = self.lend(helpers.min(self.helpers), &gate, Lent::new(work));
+        let lent = Lent::new(work);
+        for _ in 0..helpers.min(self.helpers) {
+            let Some(pool) = self.pool() else { break };
+            let gate = Arc::clone(&gate);
+            pool.spawn(move || {
+                if let Some(_within) = gate.enter() {
+                    // SAFETY: the gate was open, so the caller waits in `Closing` until `_within` is dropped.
+                    let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { lent.call() }));
+                    if let Err(payload) = outcome {
+                        gate.note(payload);
+                    }
+                }
+            });
+        }
+        let closing = Closing(&gate);
         work();
         drop(closing);
         let payload = gate.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(payload) = payload {
             resume_unwind(payload);
         }
-    }
-
-    /// Offers work to so many helpers.
-    fn lend<'a>(&'a self, helpers: usize, gate: &'a Arc<Gate>, work: Lent) -> Closing<'a> {
-        let desk = (helpers > 0).then(|| self.desk.get_or_init(|| Arc::new(Desk::new(self.helpers))));
-        let (Some(pool), Some(desk)) = (desk.and_then(|_| self.pool()), desk) else {
-            return Closing { gate, desk: None };
-        };
-        for _ in 0..desk.offer(helpers, gate, work) {
-            let desk = Arc::clone(desk);
-            pool.spawn(move || desk.serve());
-        }
-        Closing { gate, desk: Some(desk) }
     }
 
     fn pool(&self) -> Option<&ThreadPool> {
@@ -76,108 +74,6 @@ impl Team {
             builder.start_handler(|_| crews::enter()).build().ok()
         };
         self.pool.get_or_init(new).as_ref()
-    }
-}
-
-/// How long a helper looks for more work before it sleeps, and a caller for helpers that have not done. Waking a
-/// thread takes some 50 us on a virtual machine, and the launches of a run follow each other faster.
-const LOOKING: Duration = Duration::from_micros(200);
-
-/// Waits a moment, in which another thread may have the core.
-fn look_away() {
-    for _ in 0..16 {
-        hint::spin_loop();
-    }
-    thread::yield_now();
-}
-
-/// Where work lies until a helper takes it.
-struct Desk {
-    helpers: usize,
-    /// How many offers there are, for those that look.
-    offered: AtomicUsize,
-    state: Mutex<OnDesk>,
-}
-
-#[derive(Default)]
-struct OnDesk {
-    offers: VecDeque<Offer>,
-    /// The helpers that have been called and do not sleep yet.
-    awake: usize,
-    /// Those of them that look for work.
-    looking: usize,
-}
-
-/// Work for one helper.
-struct Offer {
-    gate: Arc<Gate>,
-    work: Lent,
-}
-
-impl Desk {
-    fn new(helpers: usize) -> Self {
-        Self { helpers, offered: AtomicUsize::new(0), state: Mutex::new(OnDesk::default()) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, OnDesk> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Offers work to so many helpers. The result is how many more have to be called.
-    fn offer(&self, helpers: usize, gate: &Arc<Gate>, work: Lent) -> usize {
-        let mut state = self.state();
-        state.offers.extend(iter::repeat_with(|| Offer { gate: Arc::clone(gate), work }).take(helpers));
-        self.offered.store(state.offers.len(), Ordering::Release);
-        let lacking = state.offers.len().saturating_sub(state.looking).min(self.helpers - state.awake);
-        state.awake += lacking;
-        // They look as soon as they come.
-        state.looking += lacking;
-        lacking
-    }
-
-    /// Takes back what nobody has taken.
-    fn withdraw(&self, gate: &Arc<Gate>) {
-        if self.offered.load(Ordering::Relaxed) > 0 {
-            let mut state = self.state();
-            state.offers.retain(|offer| !Arc::ptr_eq(&offer.gate, gate));
-            self.offered.store(state.offers.len(), Ordering::Release);
-        }
-    }
-
-    /// Does what is offered, until nothing has come for some time.
-    fn serve(&self) {
-        while let Some(Offer { gate, work }) = self.wait() {
-            if let Some(_within) = gate.enter() {
-                // SAFETY: the gate was open, so the caller waits in `Closing` until `_within` is dropped.
-                let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { work.call() }));
-                if let Err(payload) = outcome {
-                    gate.note(payload);
-                }
-            }
-            self.state().looking += 1;
-        }
-    }
-
-    /// Waits for an offer; `None` if the helper is to sleep.
-    fn wait(&self) -> Option<Offer> {
-        let since = Instant::now();
-        loop {
-            let is_over = since.elapsed() >= LOOKING;
-            if is_over || self.offered.load(Ordering::Acquire) > 0 {
-                let Ok(mut state) = self.state.try_lock() else {
-                    hint::spin_loop();
-                    continue;
-                };
-                let offer = state.offers.pop_front();
-                self.offered.store(state.offers.len(), Ordering::Release);
-                if offer.is_some() || is_over {
-                    state.looking -= 1;
-                    state.awake -= usize::from(offer.is_none());
-                    return offer;
-                }
-            }
-            look_away();
-        }
     }
 }
 
@@ -205,6 +101,9 @@ impl Lent {
 
 /// Set in the number of helpers once no more may come.
 const CLOSED: usize = 1 << (usize::BITS - 1);
+
+/// How often the caller looks whether helpers have done before it sleeps: some microseconds.
+const LOOKS: usize = 1 << 10;
 
 /// What helpers go through to work that is lent.
 struct Gate {
@@ -253,27 +152,17 @@ impl Drop for Within<'_> {
 }
 
 /// Closes the gate when it is dropped, also by a panic, and waits until nobody is within.
-struct Closing<'a> {
-    gate: &'a Arc<Gate>,
-    /// Where the work was offered.
-    desk: Option<&'a Desk>,
-}
+struct Closing<'a>(&'a Gate);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        let Self { gate, desk } = self;
+        let Self(gate) = self;
         gate.within.fetch_or(CLOSED, Ordering::AcqRel);
-        if let Some(desk) = desk {
-            desk.withdraw(gate);
-        }
-        let is_closed = || gate.within.load(Ordering::Acquire) == CLOSED;
-        if is_closed() {
-            return;
-        }
-        let since = Instant::now();
-        while !is_closed() {
-            if since.elapsed() < LOOKING {
-                look_away();
+        let mut looks = 0;
+        while gate.within.load(Ordering::Acquire) != CLOSED {
+            if looks < LOOKS {
+                looks += 1;
+                hint::spin_loop();
             } else {
                 // The last one that leaves wakes this thread. It may have done so already.
                 thread::park();
@@ -287,6 +176,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -340,29 +230,6 @@ mod tests {
         // The helper that comes now finds the gate closed, and another team's work is no less possible.
         BUSY.run(1, &call);
         assert!((2..=3).contains(&calls.into_inner()));
-    }
-
-    #[test]
-    fn helpers_that_look_for_work_are_not_called_again_and_sleep_at_last() {
-        static LOOKS: Team = Team::new("thalweg-test", 2);
-        LOOKS.run(2, &|| {});
-        let desk = LOOKS.desk.get().expect("work was offered");
-        // What the caller did alone is not there any more.
-        assert!(desk.state().offers.is_empty());
-        let until = Instant::now() + Duration::from_secs(20);
-        while desk.state().awake > 0 {
-            assert!(Instant::now() < until, "helpers look without an end");
-            thread::yield_now();
-        }
-        assert_eq!((desk.state().looking, desk.offered.load(Ordering::Relaxed)), (0, 0));
-        // As many are called as the offers need beside those that look.
-        let (gate, work) = (Arc::new(Gate::new()), || {});
-        let called: Vec<_> = [1, 1, 2].map(|helpers| desk.offer(helpers, &gate, Lent::new(&work))).into();
-        assert_eq!((called, desk.state().looking), (vec![1, 1, 0], 2));
-        desk.withdraw(&gate);
-        assert_eq!(desk.offer(2, &gate, Lent::new(&work)), 0, "both look");
-        desk.withdraw(&gate);
-        assert!(desk.state().offers.is_empty());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::device::checked::capture::{Captured, Capturing};
 use crate::device::memory::{PinnedBuf, PinnedCore, release};
 use crate::device::pending::uses::{Used, is_same};
-use crate::device::pending::{Caller, Uses, caller};
+use crate::device::pending::{Caller, SharedFaults, Uses, caller};
 
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
@@ -60,6 +60,8 @@ pub struct Graph {
     used: Vec<Used>,
     /// The parts of `used` that must be lent, and the first user of each.
     host: Vec<(Used, Caller)>,
+    /// The kernels in Rust that it launches.
+    faults: Vec<Arc<SharedFaults>>,
     /// The launches of the graph.
     launches: Uses,
 }
@@ -119,7 +121,7 @@ impl Drop for Done<'_> {
 
 impl Graph {
     fn new(device: &Device, captured: Captured) -> Result<Self> {
-        let Captured { nodes, bodies, memory, .. } = captured;
+        let Captured { nodes, bodies, memory, faults, .. } = captured;
         // SAFETY: the functions live as long as the device.
         let raw = unsafe { device.driver().build_graph(&nodes) }?;
         let mut host: Vec<(Used, Caller)> = Vec::new();
@@ -142,6 +144,7 @@ impl Graph {
             bodies,
             used,
             host,
+            faults,
             launches: Uses::default(),
         })
     }
@@ -207,6 +210,7 @@ impl Graph {
             Vec::new()
         };
         let Some(graph) = &self.raw else { return Err(Detail::Skipped.into()) };
+        self.faults.iter().for_each(|faults| stream.core.launches_kernel(faults));
         let launch = Command::Graph { graph, nodes: &self.nodes, bodies };
         // SAFETY: the memory is that of the nodes, which was checked when they were captured. The graph stays
         // as long as a launch of it is pending.
@@ -300,4 +304,38 @@ mod sealed {
     pub trait Sealed {}
     impl<T: Pod> Sealed for &PinnedBuf<T> {}
     impl<T: Pod> Sealed for &mut PinnedBuf<T> {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::base::in_rust::RustSource;
+    use crate::device::faults::Faults;
+    use crate::device::memory::DeviceBuf;
+    use crate::driver::FaultWord;
+    use crate::sim::Simulation;
+
+    #[test]
+    fn the_stream_that_launches_a_graph_is_told_of_its_kernels_faults() -> Result<()> {
+        static SOURCE: RustSource = RustSource::none("k");
+        static WORDS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
+        let word = FaultWord::new(WORDS.as_ptr().expose_provenance(), 0);
+        let kernel = Arc::new(SharedFaults::new(Faults::new("k", &SOURCE, word, false)));
+        let device = Device::simulated(Simulation::default());
+        let (captured, launching) = (Stream::new(&device)?, Stream::new(&device)?);
+        let mut memory = DeviceBuf::<u32>::zeroed(&device, 4)?;
+        let graph = captured.capture(|stream| {
+            stream.core.launches_kernel(&kernel);
+            stream.fill(&mut memory, 1)
+        })?;
+        graph.launch(&launching)?;
+        WORDS[0].store(7, Ordering::Relaxed);
+        // It has launched nothing.
+        captured.synchronize()?;
+        let said = launching.synchronize().map_err(|error| error.to_string());
+        assert!(said.is_err_and(|said| said.contains("kernel `k` failed")));
+        launching.synchronize()
+    }
 }

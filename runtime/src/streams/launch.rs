@@ -76,8 +76,7 @@ impl LaunchTarget for Stream {
             let launch = arguments.launch(function, grid, bodies);
             // Before it is enqueued, so that no wait misses it.
             if let Some(faults) = function.launched_by_hand() {
-                let number = self.core.state().enqueued + 1;
-                self.core.launches.add(faults, &self.core.progress, number);
+                self.core.launches_kernel(faults);
             }
             // SAFETY: the memory was found among the device's; the rest is the caller's promise. The
             // function's module stays as long as the device: those without symbols do, or were told to above.

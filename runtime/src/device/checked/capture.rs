@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::base::error::{Detail, Result, counted};
 use crate::base::threads::Grid;
 use crate::device::pending::uses::Used;
-use crate::device::pending::{Caller, raced};
+use crate::device::pending::{Caller, SharedFaults, raced};
 use crate::driver::command::recording::{NotInGraph, Recording};
 use crate::driver::{Bodies, Command, HostBodies, Tag};
 
@@ -24,6 +24,8 @@ pub(crate) struct Captured {
     /// The host bodies of each launch, with its grid, in order.
     pub(crate) bodies: Vec<(Box<dyn Bodies>, Grid)>,
     pub(crate) memory: Vec<Node>,
+    /// The kernels in Rust that it launches.
+    pub(crate) faults: Vec<Arc<SharedFaults>>,
     /// Whether the graph is captured, so that nothing more becomes part of it.
     pub(crate) done: bool,
 }

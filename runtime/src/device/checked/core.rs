@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::Outstanding;
-use super::capture::Capturing;
+use super::capture::{Captured, Capturing};
 use crate::base::error::{Detail, DriverError, Error, Result};
 use crate::base::fork;
 use crate::base::plan::Priority;
@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::device::pending::callbacks::Message;
 use crate::device::pending::progress::{Clock, Progress};
 use crate::device::pending::uses::{Refused, Use, Used, Uses};
-use crate::device::pending::{Caller, Kind, Launches, Registry, Stream, is_callback, raced};
+use crate::device::pending::{Caller, Kind, Launches, Registry, SharedFaults, Stream, is_callback, raced};
 use crate::driver::{Command, DriverResult, RawStream};
 
 /// A stream. It waits for its operations when it is dropped.
@@ -229,6 +229,20 @@ impl StreamCore {
         let mut clock = state.clock.clone();
         clock.advance(&self.progress, state.enqueued);
         clock
+    }
+
+    /// Notes that the next operation launches a kernel in Rust: here, or wherever the graph is launched that it becomes
+    /// part of.
+    pub(crate) fn launches_kernel(&self, faults: &Arc<SharedFaults>) {
+        let mut state = self.state();
+        match state.capturing() {
+            Some(capturing) => Captured::locked(&capturing.into).faults.push(Arc::clone(faults)),
+            None => {
+                let number = state.enqueued + 1;
+                drop(state);
+                self.launches.add(faults, &self.progress, number);
+            }
+        }
     }
 
     /// Waits on the host for everything that was enqueued so far.
