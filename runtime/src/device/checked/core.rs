@@ -236,7 +236,12 @@ impl StreamCore {
     pub(crate) fn launches_kernel(&self, faults: &Arc<SharedFaults>) {
         let mut state = self.state();
         match state.capturing() {
-            Some(capturing) => Captured::locked(&capturing.into).faults.push(Arc::clone(faults)),
+            Some(capturing) => {
+                let known = &mut Captured::locked(&capturing.into).faults;
+                if !known.iter().any(|other| Arc::ptr_eq(other, faults)) {
+                    known.push(Arc::clone(faults));
+                }
+            }
             None => {
                 let number = state.enqueued + 1;
                 drop(state);
@@ -503,7 +508,8 @@ impl Drop for StreamCore {
                     is_over
                 }
             };
-            device.registry().launches_are_over(&progress, enqueued);
+            // Also those that were refused: what is noted here keeps the device.
+            device.registry().launches_are_over(&progress, u64::MAX);
             *stream = None;
             if is_over && is_own {
                 // SAFETY: the stream is live and destroyed here only. A stream that cannot be waited for
