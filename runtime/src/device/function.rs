@@ -66,7 +66,7 @@ impl Function {
     }
 
     /// Notes that a stream by hand launches the kernel. Nobody knows when that is over, so the module and its
-    /// word stay until the device goes, and waits on the device report what the word holds. `None` if the kernel leaves
+    /// word stay until the device goes, and waits on the device read the word. `None` if the kernel leaves
     /// no faults in a word.
     pub(crate) fn launched_by_hand(&self) -> Option<&Arc<SharedFaults>> {
         let shared = self.own.as_ref()?.by_hand.get_or_init(|| {

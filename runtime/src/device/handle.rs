@@ -52,13 +52,12 @@ impl Device {
         self.info().compute_capability
     }
 
-    /// How many blocks of a launch run at once at least: a GPU's streaming multiprocessors, or the threads of a
-    /// [CPU](Self::cpu). A kernel whose threads go on to more data with [`of_grid`](crate::kernel::BlockThread::of_grid)
+    /// A GPU's streaming multiprocessors, or the threads of a [CPU](Self::cpu): each runs a block, or several. A kernel whose threads go on to more data with [`of_grid`](crate::kernel::BlockThread::of_grid)
     /// takes some blocks for each, such as a pipeline's `param blocks: u32` for its `<<<blocks, 256>>>`.
     pub fn multiprocessors(&self) -> u32 {
         match self.info().kind {
             Kind::Cpu { threads } => u32::try_from(threads).unwrap_or(u32::MAX),
-            Kind::Gpu | Kind::Simulated => self.info().multiprocessors,
+            Kind::Gpu | Kind::Simulated => self.info().multiprocessors.max(1),
         }
     }
 

@@ -210,11 +210,10 @@ impl Graph {
             Vec::new()
         };
         let Some(graph) = &self.raw else { return Err(Detail::Skipped.into()) };
-        self.faults.iter().for_each(|faults| stream.core.launches_kernel(faults));
         let launch = Command::Graph { graph, nodes: &self.nodes, bodies };
         // SAFETY: the memory is that of the nodes, which was checked when they were captured. The graph stays
         // as long as a launch of it is pending.
-        unsafe { stream.enqueue(at, &self.used, launch) }?;
+        unsafe { stream.enqueue_kernels(at, &self.used, launch, &self.faults) }?;
         stream.core.note_last(&self.launches, at);
         Ok(())
     }
@@ -310,6 +309,7 @@ mod sealed {
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use super::super::memory::ToDevice;
     use super::*;
     use crate::base::in_rust::RustSource;
     use crate::device::faults::Faults;
@@ -317,19 +317,49 @@ mod tests {
     use crate::driver::FaultWord;
     use crate::sim::Simulation;
 
+    /// A kernel whose threads leave their faults there.
+    fn kernel(words: &'static [AtomicU32; 4]) -> Arc<SharedFaults> {
+        static SOURCE: RustSource = RustSource::none("k");
+        let word = FaultWord::new(words.as_ptr().expose_provenance(), 0);
+        Arc::new(SharedFaults::new(Faults::new("k", &SOURCE, word, false)))
+    }
+
+    /// An operation on this memory, which stands for a launch of the kernel.
+    fn launch(stream: &Stream, kernel: &Arc<SharedFaults>, memory: &mut DeviceBuf<u32>) -> Result<()> {
+        let to = memory.part();
+        let used = [to.used::<u32>(stream.device(), true)?];
+        let fill = Command::Fill { to: to.ptr, pattern: &[0; 4], count: to.len };
+        // SAFETY: the command fills the memory that was checked, which waits for it when it is dropped.
+        unsafe { stream.enqueue_kernels(caller("fill"), &used, fill, std::slice::from_ref(kernel)) }
+    }
+
+    #[test]
+    fn a_stream_that_goes_is_asked_for_faults_and_leaves_no_launches_behind() -> Result<()> {
+        static WORDS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
+        let (kernel, device) = (kernel(&WORDS), Device::simulated(Simulation::default()));
+        device.registry().watch_faults(Arc::clone(&kernel));
+        let [stream, other] = [Stream::new(&device)?, Stream::new(&device)?];
+        let mut memory = DeviceBuf::zeroed(&device, 4)?;
+        launch(&stream, &kernel, &mut memory)?;
+        // Nothing orders it after the first, so it is refused.
+        assert!(launch(&other, &kernel, &mut memory).is_err());
+        WORDS[0].store(7, Ordering::Relaxed);
+        let progress = [&stream, &other].map(|stream| Arc::downgrade(&stream.core.progress));
+        drop((stream, other));
+        let said = memory.to_vec().map_err(|error| error.to_string());
+        assert!(said.is_err_and(|said| said.contains("kernel `k` failed")));
+        drop(memory);
+        assert!(progress.iter().all(|progress| progress.upgrade().is_none()), "they keep their device");
+        Ok(())
+    }
+
     #[test]
     fn the_stream_that_launches_a_graph_is_told_of_its_kernels_faults() -> Result<()> {
-        static SOURCE: RustSource = RustSource::none("k");
         static WORDS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
-        let word = FaultWord::new(WORDS.as_ptr().expose_provenance(), 0);
-        let kernel = Arc::new(SharedFaults::new(Faults::new("k", &SOURCE, word, false)));
-        let device = Device::simulated(Simulation::default());
+        let (kernel, device) = (kernel(&WORDS), Device::simulated(Simulation::default()));
         let (captured, launching) = (Stream::new(&device)?, Stream::new(&device)?);
-        let mut memory = DeviceBuf::<u32>::zeroed(&device, 4)?;
-        let graph = captured.capture(|stream| {
-            stream.core.launches_kernel(&kernel);
-            stream.fill(&mut memory, 1)
-        })?;
+        let mut memory = DeviceBuf::zeroed(&device, 4)?;
+        let graph = captured.capture(|stream| launch(stream, &kernel, &mut memory))?;
         graph.launch(&launching)?;
         WORDS[0].store(7, Ordering::Relaxed);
         // It has launched nothing.

@@ -74,13 +74,10 @@ impl LaunchTarget for Stream {
             });
             let memory = memory.collect::<Result<Vec<Used>>>()?;
             let launch = arguments.launch(function, grid, bodies);
-            // Before it is enqueued, so that no wait misses it.
-            if let Some(faults) = function.launched_by_hand() {
-                self.core.launches_kernel(faults);
-            }
+            let kernels = function.launched_by_hand().map(std::slice::from_ref).unwrap_or_default();
             // SAFETY: the memory was found among the device's; the rest is the caller's promise. The
             // function's module stays as long as the device: those without symbols do, or were told to above.
-            unsafe { self.enqueue(at, &memory, Command::Launch(&launch)) }
+            unsafe { self.enqueue_kernels(at, &memory, Command::Launch(&launch), kernels) }
         })();
         result.map_err(|error: Error| error.at(at.place()))
     }

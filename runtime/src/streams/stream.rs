@@ -481,7 +481,22 @@ impl Stream {
     /// Those of [`StreamCore::enqueue`].
     pub(super) unsafe fn enqueue(&self, caller: Caller, used: &[Used], command: Command<'_>) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.core.enqueue(caller, used, self.checked, command) }
+        unsafe { self.enqueue_kernels(caller, used, command, &[]) }
+    }
+
+    /// Enqueues a command that launches these kernels in Rust.
+    ///
+    /// # Safety
+    /// Those of [`StreamCore::enqueue`].
+    pub(super) unsafe fn enqueue_kernels(
+        &self,
+        caller: Caller,
+        used: &[Used],
+        command: Command<'_>,
+        kernels: &[Arc<SharedFaults>],
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.core.enqueue(caller, used, self.checked, command, kernels) }
     }
 }
 

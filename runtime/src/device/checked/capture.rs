@@ -106,6 +106,7 @@ impl Capturing {
         used: &[Used],
         checked: bool,
         command: &Command<'_>,
+        kernels: &[Arc<SharedFaults>],
     ) -> Result<bool> {
         let mut captured = Captured::locked(&self.into);
         if captured.done {
@@ -126,6 +127,11 @@ impl Capturing {
         let pushed = unsafe { captured.nodes.push(tag, &self.after, command) };
         let node = pushed.map_err(|NotInGraph| not_in_graph())?;
         captured.bodies.extend(bodies);
+        for kernel in kernels {
+            if !captured.faults.iter().any(|known| Arc::ptr_eq(known, kernel)) {
+                captured.faults.push(Arc::clone(kernel));
+            }
+        }
         captured.memory.push(Node { caller, used: used.to_vec(), before });
         self.after = vec![node];
         Ok(true)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::Outstanding;
-use super::capture::{Captured, Capturing};
+use super::capture::Capturing;
 use crate::base::error::{Detail, DriverError, Error, Result};
 use crate::base::fork;
 use crate::base::plan::Priority;
@@ -117,7 +117,7 @@ impl StreamCore {
         }
     }
 
-    /// Enqueues a command that uses this memory.
+    /// Enqueues a command that uses this memory, and launches these kernels in Rust.
     ///
     /// # Safety
     /// The command stays within that memory, and within the part of the memory that was checked to exist. The
@@ -129,6 +129,7 @@ impl StreamCore {
         memory: &[Used],
         checked: bool,
         command: Command<'_>,
+        kernels: &[Arc<SharedFaults>],
     ) -> Result<()> {
         self.check_thread()?;
         let driver = self.device.driver();
@@ -144,7 +145,7 @@ impl StreamCore {
         if let Some(capturing) = state.capturing() {
             let tag = registry.callers().tag(driver, caller, capturing.len() as u64);
             // SAFETY: the caller's promise.
-            if unsafe { capturing.record(caller, tag, memory, checked, &command) }? {
+            if unsafe { capturing.record(caller, tag, memory, checked, &command, kernels) }? {
                 return Ok(());
             }
             // The graph was captured at this moment.
@@ -181,6 +182,8 @@ impl StreamCore {
             }
         }
         let tag = registry.callers().tag(driver, caller, number);
+        // Before it is enqueued, so that no wait misses it.
+        kernels.iter().for_each(|faults| self.launches.add(faults, &self.progress, number));
         // SAFETY: the caller's promise; the stream is live.
         let outcome = unsafe { driver.enqueue(command, self.raw, tag) };
         for Used { memory, bytes, write, anew } in memory {
@@ -231,25 +234,6 @@ impl StreamCore {
         clock
     }
 
-    /// Notes that the next operation launches a kernel in Rust: here, or wherever the graph is launched that it becomes
-    /// part of.
-    pub(crate) fn launches_kernel(&self, faults: &Arc<SharedFaults>) {
-        let mut state = self.state();
-        match state.capturing() {
-            Some(capturing) => {
-                let known = &mut Captured::locked(&capturing.into).faults;
-                if !known.iter().any(|other| Arc::ptr_eq(other, faults)) {
-                    known.push(Arc::clone(faults));
-                }
-            }
-            None => {
-                let number = state.enqueued + 1;
-                drop(state);
-                self.launches.add(faults, &self.progress, number);
-            }
-        }
-    }
-
     /// Waits on the host for everything that was enqueued so far.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.check_thread()?;
@@ -265,19 +249,16 @@ impl StreamCore {
     /// unless the stream cannot be waited for at all.
     fn drain(&self, callbacks: bool) -> Result<()> {
         self.device.may_wait(None)?;
-        let (clock, enqueued, issued) = {
+        let (clock, enqueued, issued, launches) = {
             let state = self.state();
-            (self.now(&state), state.enqueued, self.callbacks.issued())
+            (self.now(&state), state.enqueued, self.callbacks.issued(), self.launches.take())
         };
         let waiting = self.progress.stream();
         let since = self.progress.completed();
-        let launches = self.launches.take();
         // Note 4: a device that fails is waited for twice.
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let outcome = outcome.and_then(|()| {
-            let registry = self.device.registry();
-            let fault = launches.fault().or_else(|| registry.take_fault(&clock));
-            registry.launches_are_over(&self.progress, enqueued);
+            let fault = launches.fault().or_else(|| self.device.registry().take_fault(&clock));
             fault.map_or(Ok(()), Err)
         });
         let is_over = match &outcome {
@@ -295,6 +276,9 @@ impl StreamCore {
                 is_over
             }
         };
+        if is_over {
+            self.device.registry().launches_are_over(&self.progress, enqueued);
+        }
         // Other streams are asked, and callbacks waited for, only when others can wait for this stream again.
         drop(waiting);
         if is_over && outcome.is_err() {
@@ -483,7 +467,7 @@ impl Drop for StreamCore {
             Kind::Null | Kind::Lent => false,
         };
         let lent = self.lent.take();
-        let raw = self.raw;
+        let (raw, launches) = (self.raw, self.launches.take());
         let end = move |device: &Device| {
             let driver = device.driver();
             // A caller that asked for memory that the stream uses may have waited for it before.
@@ -495,6 +479,10 @@ impl Drop for StreamCore {
             let first = wait().map_err(|error| device.registry().callers().explain(error, None));
             let is_over = match &first {
                 Ok(()) => {
+                    if let Some(fault) = launches.fault() {
+                        progress.fail(since + 1..=enqueued, &fault);
+                        device.registry().callers().not_told(fault);
+                    }
                     clock.reach();
                     true
                 }
@@ -508,7 +496,7 @@ impl Drop for StreamCore {
                     is_over
                 }
             };
-            // Also those that were refused: what is noted here keeps the device.
+            // What is noted there keeps the device.
             device.registry().launches_are_over(&progress, u64::MAX);
             *stream = None;
             if is_over && is_own {

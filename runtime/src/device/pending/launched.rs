@@ -23,8 +23,17 @@ struct Found {
     last: Option<KernelFault>,
     /// Whether nobody has been told of the last one.
     is_untold: bool,
-    /// The streams that may be at the kernel still, with the number of the first operation that launches it.
-    launched: Vec<(Arc<Progress>, u64)>,
+    launched: Vec<Launched>,
+}
+
+/// A stream that has launched a kernel since it was last waited for itself.
+#[derive(Debug)]
+struct Launched {
+    progress: Arc<Progress>,
+    /// The number of the first operation that launches it.
+    first: u64,
+    /// How many faults had been found before.
+    before: u64,
 }
 
 impl Found {
@@ -37,13 +46,16 @@ impl Found {
         }
     }
 
-    /// Whether everything before a point may need the results of a stream that has launched the kernel. Who needs those
-    /// of a stream that is at the kernel still has to wait for the stream.
+    /// Whether a wait that has reached a point may be for what the kernel should have written. Who needs the results of
+    /// a stream that is at the kernel still has to wait for that stream.
     fn may_concern(&self, clock: &Clock) -> bool {
-        let is_over = |(progress, number): &(Arc<Progress>, u64)| {
-            progress.has_reached(*number) || clock.covers(progress, *number)
+        let is_over = |launched: &Launched| launched.progress.has_reached(launched.first);
+        let comes_before = |launched: &Launched| {
+            let is_waited_for = !is_over(launched) && clock.covers(&launched.progress, launched.first);
+            is_waited_for && launched.before < self.count
         };
-        self.launched.is_empty() || self.launched.iter().any(is_over)
+        let may_be_of_anybody = self.launched.is_empty() || self.launched.iter().any(is_over);
+        (self.is_untold && may_be_of_anybody) || self.launched.iter().any(comes_before)
     }
 }
 
@@ -57,12 +69,12 @@ impl SharedFaults {
         Self { faults, found: Mutex::default() }
     }
 
-    /// A fault that nobody has been told of, for a wait that has reached a point, unless the streams that have launched
-    /// the kernel are at it still and come to no point before this one.
+    /// A fault, for a wait that has reached a point after a launch of the kernel; or one that nobody has been told of, if
+    /// a launch is known to be over, or nobody is known to have launched it.
     pub(crate) fn take(&self, clock: &Clock) -> Option<Error> {
         let mut found = locked(&self.found);
         found.look(&self.faults);
-        if !found.is_untold || !found.may_concern(clock) {
+        if !found.may_concern(clock) {
             return None;
         }
         found.is_untold = false;
@@ -71,7 +83,7 @@ impl SharedFaults {
 
     /// Notes that a stream has done its first `number` operations, and was asked for its faults.
     pub(crate) fn are_over(&self, progress: &Arc<Progress>, number: u64) {
-        locked(&self.found).launched.retain(|(of, first)| !Arc::ptr_eq(of, progress) || *first > number);
+        locked(&self.found).launched.retain(|of| !Arc::ptr_eq(&of.progress, progress) || of.first > number);
     }
 
     fn error(&self, fault: KernelFault) -> Error {
@@ -85,13 +97,16 @@ impl SharedFaults {
 pub(crate) struct Launches(Mutex<Vec<(Arc<SharedFaults>, u64)>>);
 
 impl Launches {
-    /// The stream launches a kernel, by the operation of this number or a later one.
+    /// The stream launches a kernel by the operation of this number.
     pub(crate) fn add(&self, faults: &Arc<SharedFaults>, progress: &Arc<Progress>, number: u64) {
         let mut launches = locked(&self.0);
         if !launches.iter().any(|(known, _)| Arc::ptr_eq(known, faults)) {
             let mut found = locked(&faults.found);
-            found.launched.push((Arc::clone(progress), number));
-            launches.push((Arc::clone(faults), found.count));
+            // What has failed before is not of this launch.
+            found.look(&faults.faults);
+            let before = found.count;
+            found.launched.push(Launched { progress: Arc::clone(progress), first: number, before });
+            launches.push((Arc::clone(faults), before));
         }
     }
 
@@ -100,17 +115,18 @@ impl Launches {
         Self(Mutex::new(mem::take(&mut *locked(&self.0))))
     }
 
-    /// A fault of one of them since it was launched, whoever has found it.
+    /// The first fault of one of them since it was launched, whoever has found it.
     pub(crate) fn fault(&self) -> Option<Error> {
-        locked(&self.0).iter().find_map(|(faults, before)| {
+        let mut first = None;
+        for (faults, before) in &*locked(&self.0) {
             let mut found = locked(&faults.found);
             found.look(&faults.faults);
-            if found.count <= *before {
-                return None;
+            if found.count > *before {
+                found.is_untold = false;
+                first = first.or_else(|| found.last.clone().map(|fault| faults.error(fault)));
             }
-            found.is_untold = false;
-            found.last.clone().map(|fault| faults.error(fault))
-        })
+        }
+        first
     }
 }
 

@@ -142,7 +142,8 @@ pub fn histogram(pipeline: &mut Histogram, bins: usize, x: &[f32]) -> thalweg::R
 /// The products of all chunks together.
 pub fn dot(pipeline: &mut Dot, device: &Device, x: &[f32], y: &[f32]) -> thalweg::Result<f64> {
     let mut sums = Vec::new();
-    // With a power of two, what a thread reads in four rounds would lie in one set of the nearest cache.
+    // Where the number of blocks is a multiple of four, what a thread reads in four rounds lies in one set of the
+    // nearest cache.
     pipeline.run(17 * device.multiprocessors(), x, y, sink::extend(&mut sums))?;
     Ok(sums.iter().sum())
 }

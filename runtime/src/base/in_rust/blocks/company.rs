@@ -24,7 +24,7 @@ const MOST: usize = 256;
 const VARIABLES: usize = 512 << 10;
 
 /// The bytes of shared memory that they have at most. Each accesses its own in any order, while the others wait:
-/// where two with 16 KiB went alone, reading the data in short parts cost a tenth of a histogram.
+/// where blocks with 16 KiB went alone, reading the data in short parts cost a tenth of a histogram. Two of them fit.
 const SHARED: usize = 40 << 10;
 
 /// The bytes of the stack that the calls take at most.
