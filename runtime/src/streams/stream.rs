@@ -19,7 +19,7 @@ use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::checked::core::{Keep, StreamCore};
 use crate::device::pending::uses::Used;
-use crate::device::pending::{Caller, Kind, caller};
+use crate::device::pending::{Caller, Kind, SharedFaults, caller};
 use crate::driver::{Command, RawStream, RowsBetween};
 
 /// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
