@@ -3,6 +3,8 @@
 //! ```text
 //! cargo run --release -p thalweg-kernels --example quickstart
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -43,7 +45,11 @@ const ELEMENTS: usize = 1 << 26;
 const A: f32 = 3.0;
 
 fn main() -> ExitCode {
-    match quickstart() {
+    let Some(devices) = devices() else {
+        eprintln!("usage: quickstart [--devices all]");
+        return ExitCode::FAILURE;
+    };
+    match devices.and_then(|devices| quickstart(&devices)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -53,10 +59,20 @@ fn main() -> ExitCode {
     }
 }
 
+/// The device to run on, or all of them; `None` if the arguments are wrong.
+fn devices() -> Option<thalweg::Result<Vec<Device>>> {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Some(Device::open().map(|device| vec![device])),
+        ["--devices", "all"] => Some(Device::all()),
+        _ => None,
+    }
+}
+
 /// Whether every element came out right.
-fn quickstart() -> thalweg::Result<bool> {
-    let device = Device::open()?;
-    println!("device: {device}\n");
+fn quickstart(devices: &[Device]) -> thalweg::Result<bool> {
+    devices.iter().for_each(|device| println!("device: {device}"));
+    println!();
     println!("{}", Saxpy::PLAN);
 
     let x: Vec<f32> = (0..ELEMENTS as u32).into_par_iter().map(|i| sample(2 * i)).collect();
@@ -65,7 +81,7 @@ fn quickstart() -> thalweg::Result<bool> {
 
     let clock = Instant::now();
     // ANCHOR: run
-    let mut saxpy = Saxpy::new(&device)?;
+    let mut saxpy = Saxpy::new(devices)?;
     let report = saxpy.run(A, &x, &mut y)?;
     // ANCHOR_END: run
     let wall = clock.elapsed();

@@ -33,7 +33,7 @@ pub use crate::driver::{Access, Bodies, HostBody, InRust};
 pub use crate::engine::arguments::{InOut, Input, Output};
 pub use crate::engine::numbers::{functions, methods, type_of};
 pub use crate::engine::{
-    Buffer, Build, Call, ChunkSize, Edge, Host, Operation, Options, Pipeline, Purpose, Routine, Run,
+    Buffer, Build, Call, ChunkSize, Edge, Host, OnEach, Operation, Options, Pipelines, Purpose, Routine, Run,
     Settings, Size, fits_budget, host_value, is_blocks, routine, times, word,
 };
 pub use half::{bf16, f16};

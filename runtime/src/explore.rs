@@ -40,7 +40,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::backends::sim::{Sim, Simulation, mixed};
+use crate::backends::sim::{Sim, SimulatedMachine, Simulation, mixed};
 use crate::base::error::{Detail, Error, Result};
 use crate::base::unwind::panic_message;
 use crate::device::Device;
@@ -74,8 +74,8 @@ pub fn explore(seed: u64, schedules: u64, program: impl FnMut(&Device) -> Result
 ///
 /// # Errors
 /// Those of [`explore`](fn@explore), for schedule 0.
-pub fn replay(seed: u64, program: impl FnMut(&Device) -> Result<()>) -> Result<()> {
-    attempt(&Simulation::default(), (0, seed), program).map(drop)
+pub fn replay(seed: u64, mut program: impl FnMut(&Device) -> Result<()>) -> Result<()> {
+    attempt(&Simulation::default().into(), (0, seed), |devices| program(&devices[0])).map(drop)
 }
 
 /// Does what [`explore`](fn@explore) does, on devices of any [`Simulation`].
@@ -117,11 +117,56 @@ impl Explore {
     /// # Errors
     /// Those of [`explore`](fn@explore).
     pub fn run(self, mut program: impl FnMut(&Device) -> Result<()>) -> Result<Explored> {
+        let machine = self.simulation.clone().into();
+        self.each(|number, seed| attempt(&machine, (number, seed), |devices| program(&devices[0])))
+    }
+
+    /// Does the same on the devices of machines like this one, except for the order.
+    ///
+    /// ```
+    /// use thalweg::explore::Explore;
+    /// use thalweg::prelude::*;
+    /// use thalweg::sim::MachineModel;
+    /// use thalweg_kernels::saxpy;
+    ///
+    /// # stream_pipeline! {
+    /// #     pipeline Saxpy {
+    /// #         param a: f32;
+    /// #         input x: [f32];
+    /// #         inout y: [f32];
+    /// #         chunk c = 64;
+    /// #         stage load { copy x -> dx; copy y -> dy; }
+    /// #         stage axpy { saxpy<<<blocks(c.len, 32), 32>>>(a, &dx, &mut dy); }
+    /// #         stage store { copy dy -> y; }
+    /// #     }
+    /// # }
+    /// let explored = Explore::new(7, 20).run_on_machine(MachineModel::h200(2), |devices| {
+    ///     let (x, mut y) = (vec![1.0; 1000], vec![2.0; 1000]);
+    ///     Saxpy::new(devices)?.run(3.0, &x, &mut y)?;
+    ///     assert_eq!(y, [5.0; 1000]);
+    ///     Ok(())
+    /// })?;
+    /// assert!(explored.orders > 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`explore`](fn@explore).
+    pub fn run_on_machine(
+        self,
+        machine: impl Into<SimulatedMachine>,
+        mut program: impl FnMut(&[Device]) -> Result<()>,
+    ) -> Result<Explored> {
+        let machine = machine.into();
+        self.each(|number, seed| attempt(&machine, (number, seed), &mut program))
+    }
+
+    /// Tries each schedule, by its number and its seed. `attempt` returns a number that identifies its order.
+    fn each(&self, mut attempt: impl FnMut(u64, u64) -> Result<u64>) -> Result<Explored> {
         let mut orders = HashSet::new();
         for number in 0..self.schedules {
             // Mixed, because the orders of neighbouring numbers would be those of one sequence, shifted.
-            let seed = mixed(self.seed.wrapping_add(number));
-            orders.insert(attempt(&self.simulation, (number, seed), &mut program)?);
+            orders.insert(attempt(number, mixed(self.seed.wrapping_add(number)))?);
         }
         Ok(Explored { schedules: self.schedules, orders: orders.len() as u64 })
     }
@@ -154,19 +199,20 @@ impl fmt::Display for Explored {
 
 /// Runs the program in one order, and returns a number that identifies the order.
 fn attempt(
-    spec: &Simulation,
+    machine: &SimulatedMachine,
     (number, seed): (u64, u64),
-    mut program: impl FnMut(&Device) -> Result<()>,
+    mut program: impl FnMut(&[Device]) -> Result<()>,
 ) -> Result<u64> {
-    let sim = Arc::new(Sim::new(spec.clone().adversarial(seed)));
-    let device = Device::with_driver(sim.clone());
+    let sims: Vec<_> = Sim::all(&machine.clone().adversarial(seed)).into_iter().map(Arc::new).collect();
+    let devices: Vec<_> = sims.iter().map(|sim| Device::with_driver(sim.clone())).collect();
     // State that a panic leaves half-done belongs to the program, which is not called again.
-    let outcome = catch_unwind(AssertUnwindSafe(|| program(&device)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| program(&devices)));
     let outcome =
         outcome.unwrap_or_else(|panic| Err(Detail::Panicked { message: panic_message(panic) }.into()));
     // A failure of a stream used by hand that nobody has asked for is the cause of any later panic or error.
     let is_told = outcome.as_ref().is_err_and(|error| !matches!(error.detail(), Detail::Panicked { .. }));
-    let untold = device.registry().take_untold().filter(|_| !is_told);
+    let untold = devices.iter().filter_map(|device| device.registry().take_untold()).next();
+    let untold = untold.filter(|_| !is_told);
     untold.map_or(outcome, Err).map_err(|error: Error| error.in_schedule(number, seed))?;
-    Ok(sim.order())
+    Ok(sims.first().map_or(0, |sim| sim.order()))
 }

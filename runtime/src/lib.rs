@@ -92,9 +92,9 @@ pub use base::report::Report;
 /// ```
 pub use bytemuck;
 pub use bytemuck::{Pod, Zeroable};
-pub use device::Device;
 pub use device::memory::{DeviceBuf, PinnedBuf};
 pub use device::registered::compile_kernels;
+pub use device::{Device, Devices};
 pub use engine::Options;
 pub use engine::arguments::{InOut, Input, Output};
 /// The crate behind the elements `f16` and `bf16`.
@@ -163,8 +163,8 @@ pub mod routine {
 
 /// The simulated device: its properties, the order in which it works, and the faults injected into it.
 pub mod sim {
-    pub use crate::backends::sim::{DriverCall, Effect, Fault, Injected, Simulation};
-    pub use crate::base::model::DeviceModel;
+    pub use crate::backends::sim::{DriverCall, Effect, Fault, Injected, SimulatedMachine, Simulation};
+    pub use crate::base::model::{DeviceModel, MachineModel, PortModel};
 }
 
 /// Timelines: when each operation ran, measured or predicted, and where a run lost time.
@@ -181,8 +181,8 @@ const _: () = {
     crosses_threads::<memory::PinnedSlice<'_, f32>>();
     crosses_threads::<streams::Stream>();
     crosses_threads::<streams::Event>();
-    crosses_threads::<engine::Pipeline>();
-    crosses_threads::<Options<engine::Pipeline>>();
+    crosses_threads::<engine::Pipelines>();
+    crosses_threads::<Options<engine::Pipelines>>();
     crosses_threads::<sim::Simulation>();
     crosses_threads::<sim::DeviceModel>();
     crosses_threads::<job::Cancel>();

@@ -49,22 +49,26 @@
 /// L `load`, W `work`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Refine {
-    pipeline: ::thalweg::__private::Pipeline,
-    twice: twice,
-    halve: halve,
-    add: add,
+    pipeline: ::thalweg::__private::Pipelines,
+    twice: ::thalweg::__private::OnEach<twice>,
+    halve: ::thalweg::__private::OnEach<halve>,
+    add: ::thalweg::__private::OnEach<add>,
 }
 impl Refine {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -136,6 +140,9 @@ impl Refine {
         call.run(
             ::thalweg::__private::ChunkSize::Items(1 << 20),
             |run| {
+                let twice = twice.of(run);
+                let halve = halve.of(run);
+                let add = add.of(run);
                 let [up, math, down] = run.streams();
                 let [load_done, work_add_done, work_done, store_done] = run.events();
                 for c in run.chunks() {
@@ -209,7 +216,7 @@ impl Refine {
 }
 impl ::thalweg::__private::Build for Refine {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
+        let pipeline = ::thalweg::__private::Pipelines::with_auto_depth(
             settings,
             &Self::PLAN,
         )?;

@@ -34,20 +34,24 @@
 /// L `load`, A `axpy`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Saxpy {
-    pipeline: ::thalweg::__private::Pipeline,
-    saxpy: saxpy,
+    pipeline: ::thalweg::__private::Pipelines,
+    saxpy: ::thalweg::__private::OnEach<saxpy>,
 }
 impl Saxpy {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -113,6 +117,7 @@ impl Saxpy {
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
+                let saxpy = saxpy.of(run);
                 let [up, math] = run.streams();
                 let [loaded, stored] = run.events();
                 for c in run.chunks() {
@@ -147,7 +152,7 @@ impl Saxpy {
 }
 impl ::thalweg::__private::Build for Saxpy {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
+        let pipeline = ::thalweg::__private::Pipelines::with_auto_depth(
             settings,
             &Self::PLAN,
         )?;

@@ -35,19 +35,23 @@
 /// L `load`, F `fft`, C `cpu`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Through {
-    pipeline: ::thalweg::__private::Pipeline,
+    pipeline: ::thalweg::__private::Pipelines,
 }
 impl Through {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -62,7 +66,10 @@ impl Through {
         told: Sender<usize>,
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Report> {
+    ) -> ::thalweg::Result<::thalweg::Report>
+    where
+        Sender<usize>: ::core::marker::Sync,
+    {
         let done = self.__chunks(::thalweg::__private::Purpose::Run, factor, told, x, y);
         done.map(|timeline| timeline.report)
     }
@@ -77,7 +84,10 @@ impl Through {
         told: Sender<usize>,
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::thalweg::Timeline>
+    where
+        Sender<usize>: ::core::marker::Sync,
+    {
         self.__chunks(::thalweg::__private::Purpose::Profile, factor, told, x, y)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
@@ -92,7 +102,10 @@ impl Through {
         told: Sender<usize>,
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::thalweg::Timeline>
+    where
+        Sender<usize>: ::core::marker::Sync,
+    {
         self.__chunks(::thalweg::__private::Purpose::Predict, factor, told, x, y)
     }
     #[track_caller]
@@ -103,7 +116,10 @@ impl Through {
         told: Sender<usize>,
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::thalweg::Timeline>
+    where
+        Sender<usize>: ::core::marker::Sync,
+    {
         let Self { pipeline } = self;
         let mut call = pipeline.call(purpose);
         let x = call.input::<f32>(1, x)?;
@@ -178,7 +194,7 @@ impl Through {
 }
 impl ::thalweg::__private::Build for Through {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
+        let pipeline = ::thalweg::__private::Pipelines::with_auto_depth(
             settings,
             &Self::PLAN,
         )?;

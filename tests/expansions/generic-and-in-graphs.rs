@@ -34,24 +34,28 @@ pub struct Scale<T: Pod, const K: usize>
 where
     T: Into<f64>,
 {
-    pipeline: ::thalweg::__private::Pipeline,
-    scale_2: scale<T>,
+    pipeline: ::thalweg::__private::Pipelines,
+    scale_2: ::thalweg::__private::OnEach<scale<T>>,
     elements: ::core::marker::PhantomData<fn() -> (T,)>,
 }
 impl<T: Pod, const K: usize> Scale<T, K>
 where
     T: Into<f64>,
 {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -115,6 +119,7 @@ where
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
+                let scale_2 = scale_2.of(run);
                 let [load, scale, store] = run.streams();
                 let [load_done, scale_done, store_done] = run.events();
                 for c in run.chunks() {
@@ -153,7 +158,7 @@ where
     T: Into<f64>,
 {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::new(settings, &Self::PLAN, 4)?
+        let pipeline = ::thalweg::__private::Pipelines::new(settings, &Self::PLAN, 4)?
             .with_graph();
         let mut built = Self {
             scale_2: pipeline.load(1)?,

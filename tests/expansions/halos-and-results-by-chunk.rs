@@ -32,21 +32,25 @@
 /// L `load`, B `blur`, S `sum`, T `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Blur {
-    pipeline: ::thalweg::__private::Pipeline,
-    blur_2: blur,
-    sum_2: sum,
+    pipeline: ::thalweg::__private::Pipelines,
+    blur_2: ::thalweg::__private::OnEach<blur>,
+    sum_2: ::thalweg::__private::OnEach<sum>,
 }
 impl Blur {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -117,6 +121,8 @@ impl Blur {
         call.run(
             ::thalweg::__private::ChunkSize::Items(4096),
             |run| {
+                let blur_2 = blur_2.of(run);
+                let sum_2 = sum_2.of(run);
                 let [load, blur, sum, store] = run.streams();
                 let [load_done, blur_done, sum_done, store_done] = run.events();
                 for c in run.chunks() {
@@ -166,7 +172,7 @@ impl Blur {
 }
 impl ::thalweg::__private::Build for Blur {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
+        let pipeline = ::thalweg::__private::Pipelines::with_auto_depth(
             settings,
             &Self::PLAN,
         )?;

@@ -29,20 +29,24 @@
 /// A `all`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Transpose {
-    pipeline: ::thalweg::__private::Pipeline,
-    transpose: kernels::transpose<32>,
+    pipeline: ::thalweg::__private::Pipelines,
+    transpose: ::thalweg::__private::OnEach<kernels::transpose<32>>,
 }
 impl Transpose {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -96,6 +100,7 @@ impl Transpose {
         call.run(
             ::thalweg::__private::ChunkSize::Items(16),
             |run| {
+                let transpose = transpose.of(run);
                 let [copies, math] = run.streams();
                 let [all_d_in_done, all_transpose_done] = run.events();
                 for c in run.chunks() {
@@ -135,7 +140,7 @@ impl ::thalweg::__private::Build for Transpose {
             .counts([::thalweg::__private::Constant(8).count(), 1]),
             "[TW0517]: several threads have one index: the kernel does not count all axes of the launch\nhelp: write 1 for the axes that the `Index` does not have, or count them with an `Index<2>` or `Index<3>`\nsee: book/src/errors/TW0517.md"
         );
-        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
+        let pipeline = ::thalweg::__private::Pipelines::with_auto_depth(
             settings,
             &Self::PLAN,
         )?;

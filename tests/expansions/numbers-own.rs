@@ -28,20 +28,24 @@
 /// A `all`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Fill {
-    pipeline: ::thalweg::__private::Pipeline,
-    scale: scale,
+    pipeline: ::thalweg::__private::Pipelines,
+    scale: ::thalweg::__private::OnEach<scale>,
 }
 impl Fill {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -119,6 +123,7 @@ impl Fill {
         call.run(
             ::thalweg::__private::ChunkSize::Items(100),
             |run| {
+                let scale = scale.of(run);
                 let [all] = run.streams();
                 for c in run.chunks() {
                     'all: {
@@ -147,7 +152,7 @@ impl Fill {
 }
 impl ::thalweg::__private::Build for Fill {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
+        let pipeline = ::thalweg::__private::Pipelines::with_auto_depth(
                 settings,
                 &Self::PLAN,
             )?

@@ -27,20 +27,24 @@
 /// L `load`, A `axpy`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Saxpy {
-    pipeline: ::thalweg::__private::Pipeline,
-    saxpy: saxpy,
+    pipeline: ::thalweg::__private::Pipelines,
+    saxpy: ::thalweg::__private::OnEach<saxpy>,
 }
 impl Saxpy {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -106,6 +110,7 @@ impl Saxpy {
         call.run(
             ::thalweg::__private::ChunkSize::Items(1 << 20),
             |run| {
+                let saxpy = saxpy.of(run);
                 let [s] = run.streams();
                 for c in run.chunks() {
                     'load: {
@@ -137,7 +142,7 @@ impl Saxpy {
 }
 impl ::thalweg::__private::Build for Saxpy {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
+        let pipeline = ::thalweg::__private::Pipelines::with_auto_depth(
             settings,
             &Self::PLAN,
         )?;

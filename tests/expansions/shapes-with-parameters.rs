@@ -30,21 +30,25 @@
 /// L `load`, W `widen`, B `both`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 pub(crate) struct Normalise {
-    pipeline: ::thalweg::__private::Pipeline,
-    to_f32: to_f32,
-    twice: twice,
+    pipeline: ::thalweg::__private::Pipelines,
+    to_f32: ::thalweg::__private::OnEach<to_f32>,
+    twice: ::thalweg::__private::OnEach<twice>,
 }
 impl Normalise {
-    /// Builds the pipeline on a device, as it is declared.
+    /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
     ///
     /// # Errors
     /// Those of `Options::build`.
-    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
-        Self::options(device).build()
+    pub fn new(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Result<Self> {
+        Self::options(devices).build()
     }
     /// Options to build the pipeline with another chunk or depth than it declares.
-    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
-        ::thalweg::Options::new(device)
+    pub fn options(
+        devices: &(impl ::thalweg::Devices + ?::core::marker::Sized),
+    ) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(devices)
     }
     /// Runs the pipeline over all items and waits until the results are in place. It is not a future: in
     /// async code, `spawn` returns one.
@@ -115,6 +119,8 @@ impl Normalise {
         call.run(
             ::thalweg::__private::ChunkSize::Items(64 / channels),
             |run| {
+                let to_f32 = to_f32.of(run);
+                let twice = twice.of(run);
                 let [load, widen, both] = run.streams();
                 let [load_done, widen_done, both_twice_done] = run.events();
                 for images in run.chunks() {
@@ -158,7 +164,7 @@ impl Normalise {
 }
 impl ::thalweg::__private::Build for Normalise {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
+        let pipeline = ::thalweg::__private::Pipelines::with_auto_depth(
             settings,
             &Self::PLAN,
         )?;

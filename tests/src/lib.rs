@@ -17,8 +17,11 @@ pub mod stubs;
 pub mod two_devices;
 pub mod waiting;
 
-use thalweg::CpuOptions;
+use std::ops::Deref;
+
 use thalweg::prelude::*;
+use thalweg::sim::{MachineModel, SimulatedMachine};
+use thalweg::{CpuOptions, Devices};
 
 /// The harness's name of a test in a module (`module_path!()`), for tests that run themselves again in
 /// another process.
@@ -71,12 +74,56 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
+/// The devices of a case. As one device, it is the first of them.
+pub struct On(Vec<Device>);
+
+impl Deref for On {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.0[0]
+    }
+}
+
+impl Devices for On {
+    fn list(&self) -> Vec<Device> {
+        self.0.clone()
+    }
+}
+
+impl From<Device> for On {
+    fn from(device: Device) -> Self {
+        Self(vec![device])
+    }
+}
+
 /// Runs `check` on a device of its own for every case, and checks that it leaves no memory behind.
-pub fn everywhere(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
+pub fn everywhere(check: impl Fn(&On, Case) -> thalweg::Result<()>) {
     for case in cases() {
         let spec = Simulation::default();
-        let device = small(case.seed.map_or(spec.clone(), |seed| spec.adversarial(seed)));
+        let device = On::from(small(case.seed.map_or(spec.clone(), |seed| spec.adversarial(seed))));
         leaves_nothing(&device, || check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}")));
+    }
+}
+
+/// Runs `check` on two and on three simulated devices, which share their runs, for each length and depth: in the order
+/// of time and in two adversarial ones. Checks that it leaves no memory behind on any of them.
+pub fn on_several(check: impl Fn(&On, Case) -> thalweg::Result<()>) {
+    for (number, case) in cases_once().enumerate() {
+        for (devices, order) in [(2, 0), (3, 0), (2, 1), (3, 1)] {
+            let mut model = MachineModel::h200(devices);
+            model.devices.iter_mut().for_each(|device| device.pinned_memory = PINNED as u64);
+            // One of them is slow.
+            model.devices[devices - 1].to_device /= 3.0;
+            let seed = (number * 4 + devices) as u64;
+            let machine = SimulatedMachine::from(model);
+            let machine = if order == 0 { machine } else { machine.adversarial(seed) };
+            let all = On(Device::simulated_machine(machine));
+            let before: Vec<_> = all.0.iter().map(|device| device.free_memory().unwrap()).collect();
+            check(&all, case).unwrap_or_else(|error| panic!("{case:?} on {devices}: {error}"));
+            let after: Vec<_> = all.0.iter().map(|device| device.free_memory().unwrap()).collect();
+            assert_eq!(after, before, "{case:?} on {devices}: memory is left allocated");
+        }
     }
 }
 
@@ -95,9 +142,9 @@ fn cases_once() -> impl Iterator<Item = Case> {
 }
 
 /// Runs `check` on the CPU as a device for each length and depth, and checks that it leaves no memory behind.
-pub fn on_the_cpu(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
+pub fn on_the_cpu(check: impl Fn(&On, Case) -> thalweg::Result<()>) {
     // So little that it does not depend on the machine how much is free.
-    let device = Device::cpu_with(CpuOptions::default().memory(64 << 20)).unwrap();
+    let device = On::from(Device::cpu_with(CpuOptions::default().memory(64 << 20)).unwrap());
     let before = device.free_memory().unwrap();
     for case in cases_once() {
         check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}"));
@@ -107,25 +154,29 @@ pub fn on_the_cpu(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
 
 /// Runs `check` on the first GPU for every case, or every `THALWEG_EVERY`-th: under a checker each case takes
 /// long.
-pub fn on_a_gpu(check: impl Fn(&Device, Case) -> thalweg::Result<()>) {
-    let device = Device::cuda(0).unwrap();
+pub fn on_a_gpu(check: impl Fn(&On, Case) -> thalweg::Result<()>) {
+    let device = On::from(Device::cuda(0).unwrap());
     let every = std::env::var("THALWEG_EVERY").map_or(1, |every| every.parse().unwrap());
     for case in cases().step_by(every) {
         check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}"));
     }
 }
 
-/// Makes three tests of each function: [`everywhere`](fn@everywhere), [`on_the_cpu`], and [`on_a_gpu`].
+/// Makes four tests of each function: [`everywhere`](fn@everywhere), [`on_several`], [`on_the_cpu`], and [`on_a_gpu`].
+/// A function that is about one device says so: `fn name(device, case) on one { … }`.
 #[macro_export]
 macro_rules! on_every_device {
-    ($(fn $name:ident($device:ident, $case:ident) $body:block)*) => {$(
+    ($($(#[$doc:meta])* fn $name:ident($device:ident, $case:ident) $(on $one:ident)? $body:block)*) => {$(
+        $(#[$doc])*
         mod $name {
             use super::*;
 
-            fn check($device: &Device, $case: $crate::Case) -> thalweg::Result<()> {
+            fn check($device: &$crate::On, $case: $crate::Case) -> thalweg::Result<()> {
                 $body
                 Ok(())
             }
+
+            $crate::on_several!($($one)?);
 
             #[test]
             fn simulated() {
@@ -144,6 +195,18 @@ macro_rules! on_every_device {
             }
         }
     )*};
+}
+
+/// The test [`on_several`] of a function, unless it is about one device.
+#[macro_export]
+macro_rules! on_several {
+    () => {
+        #[test]
+        fn on_several() {
+            $crate::on_several(check);
+        }
+    };
+    (one) => {};
 }
 
 /// Makes three tests of each function of a device: on the simulated one, on the CPU, and on a GPU.

@@ -85,6 +85,8 @@ pub struct Error {
 struct Inner {
     kind: ErrorKind,
     place: Place,
+    /// The device, if the pipeline has several: its number, and what it is called.
+    device: Option<(usize, String)>,
     complete: Vec<Complete>,
 }
 
@@ -154,7 +156,7 @@ pub struct Complete {
 impl Error {
     pub(crate) fn new(detail: Detail) -> Self {
         let kind = ErrorKind::of(detail);
-        Self { inner: Box::new(Inner { kind, place: Place::default(), complete: Vec::new() }) }
+        Self { inner: Box::new(Inner { kind, place: Place::default(), device: None, complete: Vec::new() }) }
     }
 
     /// The error of a routine that a pipeline calls. It consists of the routine's name and what it returned.
@@ -220,6 +222,12 @@ impl Error {
         &self.inner.place
     }
 
+    /// The device that has failed, as a number in the list that the pipeline was built on; `None` if that has one
+    /// device only, or the error is about none of them.
+    pub fn device(&self) -> Option<usize> {
+        self.inner.device.as_ref().map(|(number, _)| *number)
+    }
+
     /// How much of each output had been delivered when a run failed. It is empty for errors before the first
     /// chunk.
     pub fn complete(&self) -> &[Complete] {
@@ -235,6 +243,12 @@ impl Error {
         known.chunk = known.chunk.or(place.chunk);
         known.site = known.site.or(place.site);
         known.run = known.run.or(place.run);
+        self
+    }
+
+    /// Adds which of several devices has failed.
+    pub(crate) fn on_device(mut self, number: usize, name: String) -> Self {
+        self.inner.device.get_or_insert((number, name));
         self
     }
 
@@ -303,6 +317,9 @@ impl fmt::Display for Error {
         parts.extend(place.chunk.map(|index| format!("chunk {index}")));
         if !parts.is_empty() {
             write!(f, "\n  in {}", parts.join(", "))?;
+        }
+        if let Some((number, name)) = &self.inner.device {
+            write!(f, "\n  on device {number}, {name}")?;
         }
         if let Some(site) = place.site {
             write!(f, "\n  at {site}")?;

@@ -167,6 +167,25 @@ impl DeviceModel {
         }
     }
 
+    /// An L40S on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
+    pub fn l40s() -> Self {
+        Self {
+            name: "simulated L40S".to_owned(),
+            memory: 48 << 30,
+            compute_capability: (8, 9),
+            multiprocessors: 142,
+            max_shared: 99 << 10,
+            cache: 96 << 20,
+            to_device: 25.0e9,
+            to_host: 26.0e9,
+            duplex: 0.85,
+            memory_rate: 0.8e12,
+            host_memcpy: 40e9,
+            thread_memcpy: 8e9,
+            ..Self::h200()
+        }
+    }
+
     /// A T4 on PCIe 3 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not
     /// measured.
     pub fn t4() -> Self {
@@ -191,6 +210,75 @@ impl DeviceModel {
             event_call: Duration::from_nanos(400),
             ..Self::h200()
         }
+    }
+}
+
+/// The sizes and speeds of a machine: its devices, and what they share.
+///
+/// ```
+/// use thalweg::sim::MachineModel;
+///
+/// let mut machine = MachineModel::h200(4);
+/// machine.host_memory = 100e9;
+/// assert_eq!(machine.devices.len(), 4);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct MachineModel {
+    /// The devices.
+    pub devices: Vec<DeviceModel>,
+    /// Rate at which all copies between devices and the host's memory together access that memory, in both directions,
+    /// in bytes a second.
+    pub host_memory: f64,
+    /// The ports that several devices share.
+    pub ports: Vec<PortModel>,
+}
+
+/// A port of the host through which several devices copy, such as that of a PCIe switch.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PortModel {
+    /// The devices, by their numbers.
+    pub devices: Vec<usize>,
+    /// Rate of all copies to these devices together, in bytes a second.
+    pub to_device: f64,
+    /// Rate of all copies from these devices together, in bytes a second.
+    pub to_host: f64,
+}
+
+impl PortModel {
+    /// A port with these rates, in bytes a second.
+    pub fn new(devices: Vec<usize>, to_device: f64, to_host: f64) -> Self {
+        Self { devices, to_device, to_host }
+    }
+}
+
+/// Devices that share nothing.
+impl From<Vec<DeviceModel>> for MachineModel {
+    fn from(devices: Vec<DeviceModel>) -> Self {
+        Self { devices, host_memory: 0.0, ports: Vec::new() }
+    }
+}
+
+impl MachineModel {
+    /// A machine with so many H200s, each on a PCIe 5 x16 link of its own. The rate of the host's memory follows a
+    /// measurement with four of them.
+    pub fn h200(devices: usize) -> Self {
+        // 106.9 GB/s each way.
+        Self { host_memory: 213.8e9, ..vec![DeviceModel::h200(); devices].into() }
+    }
+
+    /// A machine with four L40S, of which two each are behind a PCIe 4 x16 port. Rates are the vendor's or estimates,
+    /// not measured.
+    pub fn l40s() -> Self {
+        let port = |devices| PortModel::new(devices, 25.0e9, 26.0e9);
+        let ports = vec![port(vec![0, 1]), port(vec![2, 3])];
+        Self { host_memory: 120e9, ports, ..vec![DeviceModel::l40s(); 4].into() }
+    }
+
+    /// A machine with two GPUs that differ: an A100 and a T4. Rates are estimates, not measured.
+    pub fn unequal() -> Self {
+        Self { host_memory: 80e9, ..vec![DeviceModel::a100(), DeviceModel::t4()].into() }
     }
 }
 

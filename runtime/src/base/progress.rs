@@ -3,9 +3,8 @@
 #[cfg(feature = "progress")]
 mod bar;
 
-use std::cell::Cell;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 // Note 28: progress waits for nothing.
 /// The progress of a run.
@@ -96,46 +95,73 @@ impl<F: Fn(Progress) + Send + Sync> Listen for Callback<F> {
 pub(crate) struct RunProgress {
     listener: Listener,
     pipeline: &'static str,
-    total: Cell<usize>,
+    /// Locked while the listener is told, so that the threads of several devices tell it in order.
+    so_far: Mutex<SoFar>,
+}
+
+#[derive(Debug, Default)]
+struct SoFar {
+    total: usize,
+    /// The number of items that each device has done.
+    done: Vec<usize>,
     /// The last number that was told.
-    told: Cell<Option<usize>>,
+    told: Option<usize>,
 }
 
 impl RunProgress {
     pub(crate) fn new(listener: Listener, pipeline: &'static str, total: usize) -> Self {
-        Self { listener, pipeline, total: Cell::new(total), told: Cell::new(None) }
+        Self { listener, pipeline, so_far: Mutex::new(SoFar { total, ..SoFar::default() }) }
+    }
+
+    fn so_far(&self) -> MutexGuard<'_, SoFar> {
+        // A listener that panics leaves the numbers as they are.
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn begin(&self) {
-        self.at(0);
+        self.at(0, 0);
     }
 
     /// Sets the number of items, which is now known.
     pub(crate) fn had(&self, items: usize) {
-        if self.total.replace(items) != items {
+        let mut so_far = self.so_far();
+        if std::mem::replace(&mut so_far.total, items) != items {
             // If `items` were told before they were known to be all, they are told again.
-            self.told.set(self.told.get().filter(|&told| told < items));
+            so_far.told = so_far.told.filter(|&told| told < items);
         }
     }
 
-    /// Tells the number of items done, if it is larger than the last one told.
-    pub(crate) fn at(&self, done: usize) {
-        if self.told.get().is_none_or(|told| told < done) {
-            self.told.set(Some(done));
-            let (pipeline, total) = (self.pipeline, self.total.get());
-            self.listener.0.at(Progress { pipeline, done, total });
+    /// Notes the number of items that a device has done, and tells that of all devices if it is larger than the last
+    /// one told.
+    pub(crate) fn at(&self, device: usize, done: usize) {
+        let mut so_far = self.so_far();
+        if so_far.done.len() <= device {
+            so_far.done.resize(device + 1, 0);
+        }
+        so_far.done[device] = done;
+        let done = so_far.done.iter().sum();
+        self.tell(&mut so_far, done);
+    }
+
+    fn tell(&self, so_far: &mut SoFar, done: usize) {
+        if so_far.told.is_none_or(|told| told < done) {
+            so_far.told = Some(done);
+            self.listener.0.at(Progress { pipeline: self.pipeline, done, total: so_far.total });
         }
     }
 
     /// Tells that all of the run is done.
-    pub(crate) fn end(self) {
-        self.at(self.total.get());
+    pub(crate) fn end(&self) {
+        let mut so_far = self.so_far();
+        let total = so_far.total;
+        self.tell(&mut so_far, total);
     }
 }
 
 impl Drop for RunProgress {
     fn drop(&mut self) {
-        if self.told.get().is_some_and(|told| told < self.total.get()) {
+        let so_far = self.so_far.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if so_far.told.is_some_and(|told| told < so_far.total) {
             self.listener.0.failed();
         }
     }

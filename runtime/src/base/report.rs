@@ -79,6 +79,9 @@ pub struct Report {
     /// The sources and sinks that the run waited for, each for a second or more altogether, in the order of
     /// their declarations.
     pub awaited: Vec<Awaited>,
+    /// The parts of the run's devices, by their numbers, if there are several. The figures above are then of all of
+    /// them together: `depth` is that of the deepest ring, and the times are those of the slowest device.
+    pub parts: Vec<Report>,
     /// Whether `time` is virtual.
     pub simulated: bool,
 }
@@ -120,10 +123,58 @@ impl Report {
 }
 
 impl Report {
+    /// The report of a run with several devices, of which each has one of `parts`: at least one.
+    pub(crate) fn of_parts(parts: Vec<Self>) -> Self {
+        let sum = |of: fn(&Self) -> u64| parts.iter().map(of).sum();
+        let longest = |of: fn(&Self) -> Duration| parts.iter().map(of).max().unwrap_or_default();
+        Self {
+            device: devices(&parts),
+            items: parts.iter().map(|part| part.items).sum(),
+            chunks: parts.iter().map(|part| part.chunks).sum(),
+            chunk: parts.iter().map(|part| part.chunk).max().unwrap_or(1),
+            depth: parts.iter().map(|part| part.depth).max().unwrap_or(1),
+            bytes_to_device: sum(|part| part.bytes_to_device),
+            bytes_to_host: sum(|part| part.bytes_to_host),
+            bytes_staged: sum(|part| part.bytes_staged),
+            device_memory: sum(|part| part.device_memory),
+            pinned_memory: sum(|part| part.pinned_memory),
+            enqueuing: longest(|part| part.enqueuing),
+            time: longest(|part| part.time),
+            awaited: parts.iter().flat_map(|part| part.awaited.clone()).collect(),
+            parts: parts.clone(),
+            ..parts[0]
+        }
+    }
+
+    /// Writes what each of several devices had.
+    fn write_parts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, Self { device, items, chunks, time, .. }) in self.parts.iter().enumerate() {
+            let (s, millis) = (if *chunks == 1 { "" } else { "s" }, time.as_secs_f64() * 1e3);
+            write!(f, "\n  device {number}, {device}: {chunks} chunk{s}, {items} items in {millis:.3} ms")?;
+        }
+        Ok(())
+    }
+
     /// Writes a line for each source or sink that was waited for.
     fn write_awaited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.awaited.iter().try_for_each(|awaited| write!(f, "\n  waited {awaited}"))
     }
+}
+
+/// The names of the parts' devices: `2 x NVIDIA H200`, `NVIDIA H200 + NVIDIA L40S`.
+fn devices(parts: &[Report]) -> String {
+    let mut named: Vec<(&str, usize)> = Vec::new();
+    for part in parts {
+        match named.iter_mut().find(|(name, _)| *name == part.device) {
+            Some((_, count)) => *count += 1,
+            None => named.push((&part.device, 1)),
+        }
+    }
+    let with_count = |(name, count): &(&str, usize)| match count {
+        1 => (*name).to_owned(),
+        _ => format!("{count} x {name}"),
+    };
+    named.iter().map(with_count).collect::<Vec<_>>().join(" + ")
 }
 
 fn rate(bytes: u64, time: Duration) -> f64 {
@@ -158,6 +209,7 @@ impl fmt::Display for Report {
         write!(f, "{}", if self.simulated { " (virtual time)" } else { "" })?;
         if (self.bytes_to_device, self.bytes_to_host) == (0, 0) {
             write!(f, ", nothing copied")?;
+            self.write_parts(f)?;
             return self.write_awaited(f);
         }
         writeln!(
@@ -170,6 +222,7 @@ impl fmt::Display for Report {
         if self.bytes_staged > 0 {
             write!(f, ", {} of them staged by the CPU", Bytes(self.bytes_staged))?;
         }
+        self.write_parts(f)?;
         self.write_awaited(f)
     }
 }
@@ -215,6 +268,7 @@ mod tests {
                 enqueuing: Duration::ZERO,
                 time: Duration::ZERO,
                 awaited: Vec::new(),
+                parts: Vec::new(),
                 simulated: false,
             }
         }

@@ -124,7 +124,7 @@ impl Device {
     }
 
     /// The device's name, with its index if it has one: a machine's GPUs often have the same name.
-    fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         let Info { name, index, .. } = self.info();
         index.map_or_else(|| format!("`{name}`"), |index| format!("`{name}` (`cuda:{index}`)"))
     }

@@ -2,6 +2,7 @@
 
 mod calibration;
 pub(crate) mod checked;
+pub(crate) mod devices;
 pub(crate) mod faults;
 pub(crate) mod function;
 mod handle;
@@ -17,4 +18,5 @@ pub(crate) mod slices;
 pub(crate) mod stream;
 pub(crate) mod views;
 
+pub use devices::Devices;
 pub use handle::Device;

@@ -10,19 +10,21 @@ use super::handle::Device;
 use super::shared::Shared;
 use crate::backends::cpu::{Cpu, CpuOptions};
 use crate::backends::cuda::{self, Context, Cuda, OfContext};
-use crate::backends::sim::{Fault, Injected, Sim, Simulation};
+use crate::backends::sim::{Fault, Injected, Sim, SimulatedMachine, Simulation};
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
 use crate::base::error::{Detail, Result};
 use crate::base::fork;
+use crate::base::model::MachineModel;
 use crate::driver::Driver;
 
 impl Device {
     /// The first CUDA GPU, or the [CPU](Self::cpu) if there is no CUDA driver or no GPU.
     ///
     /// The environment variable `THALWEG_DEVICE` overrides this choice: `cpu`, `sim`, `cuda` for the first
-    /// GPU, or `cuda:N` for GPU `N`. The value `auto` and an empty value count as not set, and spaces around
-    /// the value are ignored.
+    /// GPU, or `cuda:N` for GPU `N`. Of a value that names several devices (`cuda:0,2`, `cuda:all`, `sim:4`), this
+    /// is the first, and [`all`](Self::all) opens all of them. The value `auto` and an empty value count as not
+    /// set, and spaces around the value are ignored.
     ///
     /// ```
     /// use thalweg::Device;
@@ -39,28 +41,47 @@ impl Device {
     /// `THALWEG_CPU_THREADS` is no number of threads. [`ErrorKind::Driver`] if the driver refuses the GPU. A
     /// machine without any GPU is no error.
     pub fn open() -> Result<Self> {
-        match std::env::var("THALWEG_DEVICE") {
-            Ok(value) => Self::named(&value),
-            Err(std::env::VarError::NotPresent) => Self::first(),
-            Err(std::env::VarError::NotUnicode(value)) => {
-                Err(Detail::UnknownDevice { value: value.to_string_lossy().into_owned() }.into())
-            }
+        match Choice::of_environment()? {
+            Choice::Best => Self::first(),
+            Choice::Simulated(_) => Ok(Self::simulated(Simulation::default())),
+            Choice::Cpu => Self::cpu(),
+            Choice::Cuda(indices) => Self::cuda(indices[0]),
+            Choice::AllOfCuda => Self::cuda(0),
         }
     }
 
-    /// The device that a value of `THALWEG_DEVICE` stands for.
-    pub(crate) fn named(value: &str) -> Result<Self> {
-        let unknown = || Detail::UnknownDevice { value: value.to_owned() };
-        match value.trim() {
-            "" | "auto" => Self::first(),
-            "sim" => Ok(Self::simulated(Simulation::default())),
-            "cpu" => Self::cpu(),
-            "cuda" => Self::cuda(0),
-            name => {
-                let index = name.strip_prefix("cuda:").ok_or_else(unknown)?;
-                Self::cuda(index.parse().map_err(|_| unknown())?)
-            }
+    /// All devices for a pipeline that is to use them together: every CUDA GPU, in the driver's order, or the
+    /// [CPU](Self::cpu) if there is no CUDA driver or no GPU.
+    ///
+    /// The environment variable `THALWEG_DEVICE` overrides this choice: `cuda:all`, `cuda:0,2` for some GPUs,
+    /// `sim:4` for a [simulated machine](Self::simulated_machine) with four devices, or any value that
+    /// [`open`](Self::open) takes, for one device.
+    ///
+    /// ```
+    /// use thalweg::Device;
+    ///
+    /// for device in Device::all()? {
+    ///     println!("{device}");
+    /// }
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn all() -> Result<Vec<Self>> {
+        match Choice::of_environment()? {
+            Choice::Best if gpus()? == 0 => Ok(vec![Self::cpu()?]),
+            Choice::Best | Choice::AllOfCuda => Self::all_gpus(),
+            Choice::Simulated(count) => Ok(Self::simulated_machine(MachineModel::h200(count))),
+            Choice::Cpu => Ok(vec![Self::cpu()?]),
+            Choice::Cuda(indices) => indices.into_iter().map(Self::cuda).collect(),
         }
+    }
+
+    /// Every CUDA GPU: at least one.
+    fn all_gpus() -> Result<Vec<Self>> {
+        // Without a GPU, the first one has an error that says so.
+        (0..gpus()?.max(1)).map(Self::cuda).collect()
     }
 
     /// The first GPU, or the CPU if there is none.
@@ -178,19 +199,23 @@ impl Device {
         Self::with_driver(Arc::new(Sim::new(spec.into())))
     }
 
+    /// The devices of a simulated machine, which share its host's memory and one virtual time.
+    ///
+    /// ```
+    /// use thalweg::sim::MachineModel;
+    /// use thalweg::Device;
+    ///
+    /// let devices = Device::simulated_machine(MachineModel::h200(4));
+    /// assert_eq!(devices.len(), 4);
+    /// ```
+    pub fn simulated_machine(spec: impl Into<SimulatedMachine>) -> Vec<Self> {
+        Sim::all(&spec.into()).into_iter().map(|sim| Self::with_driver(Arc::new(sim))).collect()
+    }
+
     /// A device whose calls this driver carries out.
     pub(crate) fn with_driver(driver: Arc<dyn Driver>) -> Self {
         fork::is_home();
         Self { shared: Arc::new(Shared::new(driver)) }
-    }
-
-    /// Every CUDA GPU of this machine, in the driver's order. The list is empty if there is no driver.
-    ///
-    /// # Errors
-    /// Those of [`cuda`](Self::cuda), but a missing driver is no error. A driver that cannot be used is one
-    /// ([`ErrorKind::Environment`]), and so is a GPU that the driver refuses ([`ErrorKind::Driver`]).
-    pub fn all() -> Result<Vec<Self>> {
-        (0..gpus()?).map(Self::cuda).collect()
     }
 
     /// Makes something go wrong on this simulated device, from now on.
@@ -201,6 +226,51 @@ impl Device {
         let driver: &dyn Any = self.driver();
         let sim = driver.downcast_ref::<Sim>().ok_or(Detail::CannotInject)?;
         Ok(sim.inject(fault))
+    }
+}
+
+/// What `THALWEG_DEVICE` asks for.
+enum Choice {
+    /// The GPUs, or the CPU where there are none.
+    Best,
+    Cpu,
+    /// A machine with so many simulated devices.
+    Simulated(usize),
+    /// GPUs, by index: at least one.
+    Cuda(Vec<usize>),
+    AllOfCuda,
+}
+
+impl Choice {
+    fn of_environment() -> Result<Self> {
+        match std::env::var("THALWEG_DEVICE") {
+            Ok(value) => Ok(Self::named(&value).ok_or(Detail::UnknownDevice { value })?),
+            Err(std::env::VarError::NotPresent) => Ok(Self::Best),
+            Err(std::env::VarError::NotUnicode(value)) => {
+                Err(Detail::UnknownDevice { value: value.to_string_lossy().into_owned() }.into())
+            }
+        }
+    }
+
+    /// The choice that a value stands for, if it does.
+    fn named(value: &str) -> Option<Self> {
+        let (kind, which) = match value.trim().split_once(':') {
+            Some((kind, which)) => (kind, Some(which)),
+            None => (value.trim(), None),
+        };
+        match (kind, which) {
+            ("" | "auto", None) => Some(Self::Best),
+            ("cpu", None) => Some(Self::Cpu),
+            ("sim", None) => Some(Self::Simulated(1)),
+            ("sim", Some(count)) => count.parse().ok().filter(|&count| count > 0).map(Self::Simulated),
+            ("cuda", None) => Some(Self::Cuda(vec![0])),
+            ("cuda", Some("all")) => Some(Self::AllOfCuda),
+            ("cuda", Some(indices)) => {
+                let indices = indices.split(',').map(|index| index.trim().parse().ok());
+                indices.collect::<Option<_>>().map(Self::Cuda)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -340,4 +340,23 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// Advances the virtual clock by the time of a copy of `bytes` that the host has just made between
     /// pageable and page-locked memory.
     fn host_copied(&self, bytes: usize);
+    /// Advances the virtual clock of the thread that uses this device to a time, unless it is later already.
+    fn not_before(&self, _time: Duration) {}
+
+    /// Announces a thread that will enqueue what this device has of a run of several. Where time is virtual, such
+    /// threads take turns. Returns a ticket.
+    fn expect_thread(&self) -> u64 {
+        0
+    }
+    /// Begins the thread with a ticket: the calling one.
+    fn begin_thread(&self, _ticket: u64) {}
+    /// Ends the thread with a ticket, whether it has begun or not.
+    fn end_thread(&self, _ticket: u64) {}
+    /// Lets other threads go on, since the calling one is about to wait for something other than a device. Returns
+    /// its ticket, if it takes turns.
+    fn step_aside(&self) -> Option<u64> {
+        None
+    }
+    /// Goes on after [`step_aside`](Self::step_aside).
+    fn come_back(&self, _ticket: u64) {}
 }

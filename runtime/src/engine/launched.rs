@@ -22,6 +22,8 @@ pub(crate) struct Kept {
     /// Index into the plan's operations.
     pub(crate) operation: usize,
     pub(crate) chunk: u64,
+    /// The chunk's number among those of the device.
+    pub(crate) turn: u64,
     pub(crate) grid: Grid,
     pub(crate) accesses: Box<[Access]>,
     pub(crate) bodies: Box<dyn Bodies>,
@@ -29,7 +31,13 @@ pub(crate) struct Kept {
 
 impl Launched {
     /// Keeps a launch that is about to be enqueued.
-    pub(crate) fn keep(&mut self, tag: Tag, grid: Grid, accesses: &[Access], bodies: &dyn Bodies) {
+    pub(crate) fn keep(
+        &mut self,
+        tag: Tag,
+        turn: usize,
+        grid: Grid,
+        (accesses, bodies): (&[Access], &dyn Bodies),
+    ) {
         if self.kept.len() == KEPT {
             self.kept.pop_front();
             self.is_cut = true;
@@ -38,6 +46,7 @@ impl Launched {
         self.kept.push_back(Kept {
             operation,
             chunk,
+            turn: turn as u64,
             grid,
             accesses: accesses.into(),
             bodies: bodies.kept(),

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::base::error::Result;
 use crate::base::events;
 use crate::base::progress::{Progress, Reporting};
-use crate::device::Device;
+use crate::device::{Device, Devices};
 
 /// A pipeline type made by `stream_pipeline!`.
 #[doc(hidden)]
@@ -45,7 +45,7 @@ pub trait Build: Sized {
 #[derive(Debug)]
 #[must_use = "options do nothing until `build` is called"]
 pub struct Options<P> {
-    device: Device,
+    devices: Vec<Device>,
     chunk: Option<usize>,
     depth: Option<usize>,
     budget: Option<usize>,
@@ -59,17 +59,17 @@ pub struct Options<P> {
 /// Written by hand, because it holds for every pipeline type: none is `Clone`.
 impl<P> Clone for Options<P> {
     fn clone(&self) -> Self {
-        let Self { ref device, chunk, depth, budget, graph, profile_share, ref reporting, pipeline } = *self;
-        let (device, reporting) = (device.clone(), reporting.clone());
-        Self { device, chunk, depth, budget, graph, profile_share, reporting, pipeline }
+        let Self { ref devices, chunk, depth, budget, graph, profile_share, ref reporting, pipeline } = *self;
+        let (devices, reporting) = (devices.clone(), reporting.clone());
+        Self { devices, chunk, depth, budget, graph, profile_share, reporting, pipeline }
     }
 }
 
 impl<P: Build> Options<P> {
     #[doc(hidden)]
-    pub fn new(device: &Device) -> Self {
+    pub fn new(devices: &(impl Devices + ?Sized)) -> Self {
         Self {
-            device: device.clone(),
+            devices: devices.list(),
             chunk: None,
             depth: None,
             budget: None,
@@ -261,7 +261,7 @@ impl<P: Build> Options<P> {
     /// [`Driver`]: crate::ErrorKind::Driver
     pub fn build(self) -> Result<P> {
         let built = P::build(Settings {
-            device: &self.device,
+            devices: &self.devices,
             chunk: self.chunk,
             depth: self.depth,
             budget: self.budget,
@@ -276,7 +276,7 @@ impl<P: Build> Options<P> {
 /// The settings that [`Options`] hand to [`Pipeline::new`](crate::__private::Pipeline::new).
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
-    pub(crate) device: &'a Device,
+    devices: &'a [Device],
     pub(crate) chunk: Option<usize>,
     pub(crate) depth: Option<usize>,
     pub(crate) budget: Option<usize>,
@@ -285,9 +285,22 @@ pub struct Settings<'a> {
     pub(crate) reporting: &'a Reporting,
 }
 
-impl Settings<'_> {
-    /// The device to build on.
-    pub fn device(&self) -> &Device {
-        self.device
+impl<'a> Settings<'a> {
+    /// The first device to build on.
+    pub(crate) fn device(&self) -> &'a Device {
+        &self.devices[0]
+    }
+
+    /// The devices to build on.
+    pub(crate) fn devices(&self) -> &'a [Device] {
+        self.devices
+    }
+
+    /// The same settings for one device.
+    pub(crate) fn on<'d>(self, device: &'d Device) -> Settings<'d>
+    where
+        'a: 'd,
+    {
+        Settings { devices: std::slice::from_ref(device), ..self }
     }
 }

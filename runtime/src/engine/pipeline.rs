@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
-use crate::base::error::{Detail, DriverError, Place, Result, Site};
+use crate::base::error::{Detail, DriverError, Error, Place, Result, Site};
 use crate::base::in_rust::KernelFault;
 use crate::base::plan::{HostPlan, Plan, auto_depth};
 use crate::base::progress::Listener;
@@ -15,9 +15,11 @@ use crate::device::launch::Kernel;
 use crate::device::stream::Stream;
 use crate::engine::arguments::Arena;
 use crate::engine::arguments::shared::Shared;
+use crate::engine::chunks::DEPTH_LIMIT;
 use crate::engine::chunks::costs::{HARDWARE_QUEUES, Spread, kernels_bind};
 use crate::engine::launched::Launched;
 use crate::engine::options::Settings;
+use crate::engine::pace::Pace;
 use crate::engine::place::{place_of, place_of_buffer, place_of_pipeline};
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
@@ -30,9 +32,6 @@ use crate::engine::targets::measured::MeasuredCost;
 use crate::engine::targets::timed::Clockwork;
 use crate::engine::totals::Totals;
 
-/// More slots than any overlap can use; each has its events and perhaps streams of its own.
-const DEPTH_LIMIT: usize = 1024;
-
 /// Items in a chunk.
 #[derive(Debug, Clone, Copy)]
 pub enum ChunkSize {
@@ -44,8 +43,10 @@ pub enum ChunkSize {
 
 /// The device resources of one pipeline, kept from run to run.
 #[derive(Debug)]
-pub struct Pipeline {
+pub(crate) struct Pipeline {
     pub(crate) device: Device,
+    /// The device's number among those that share the pipeline's runs.
+    pub(crate) number: usize,
     pub(crate) plan: &'static Plan,
     /// The plan's number.
     pub(crate) id: u32,
@@ -59,6 +60,7 @@ pub struct Pipeline {
     /// Overrides the declaration.
     pub(crate) chunk: Option<usize>,
     pub(crate) streams: Streams,
+    pub(crate) pace: Pace,
     pub(crate) ring: Ring,
     pub(crate) staging: Staging,
     pub(crate) arena: Arena,
@@ -96,7 +98,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// The depth is 0 or more than 1,024; the driver refuses.
-    pub fn new(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
+    pub(crate) fn new(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
         Self::with_resources(options, plan, Some(depth)).map_err(|error| error.at(place_of_pipeline(plan)))
     }
 
@@ -104,12 +106,13 @@ impl Pipeline {
     ///
     /// # Errors
     /// Those of [`new`](Self::new), for the options' depth.
-    pub fn with_auto_depth(options: Settings<'_>, plan: &'static Plan) -> Result<Self> {
+    pub(crate) fn with_auto_depth(options: Settings<'_>, plan: &'static Plan) -> Result<Self> {
         Self::with_resources(options, plan, None).map_err(|error| error.at(place_of_pipeline(plan)))
     }
 
     fn with_resources(options: Settings<'_>, plan: &'static Plan, declared: Option<usize>) -> Result<Self> {
-        let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph, profile_share, reporting } =
+        let device = options.device();
+        let Settings { chunk, depth: chosen, budget: chosen_budget, graph, profile_share, reporting, .. } =
             options;
         let given = chosen.or(declared);
         let depth = given.unwrap_or_else(|| auto_depth(plan));
@@ -124,6 +127,7 @@ impl Pipeline {
         }
         Ok(Self {
             device: device.clone(),
+            number: 0,
             plan,
             id: plan.id(),
             depth,
@@ -132,6 +136,7 @@ impl Pipeline {
             states: Mutex::new(States::new(device)),
             chunk,
             streams: Streams::new(device, plan, depth)?,
+            pace: Pace::default(),
             ring: Ring::default(),
             staging: Staging::default(),
             arena: Arena::default(),
@@ -153,14 +158,14 @@ impl Pipeline {
 
     /// Lets the ring take no more than this many bytes of device memory, unless the options say otherwise.
     #[must_use]
-    pub fn with_budget(mut self, bytes: usize) -> Self {
+    pub(crate) fn with_budget(mut self, bytes: usize) -> Self {
         self.budget.get_or_insert(bytes);
         self
     }
 
     /// Lets runs launch graphs in place of single operations, unless the options say otherwise.
     #[must_use]
-    pub fn with_graph(mut self) -> Self {
+    pub(crate) fn with_graph(mut self) -> Self {
         if !self.mode_chosen {
             self.graphs.get_or_insert_default();
         }
@@ -171,7 +176,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// Its source does not compile or has no such kernel; the device cannot run it.
-    pub fn load<K: Kernel>(&self, operation: usize) -> Result<K> {
+    pub(crate) fn load<K: Kernel>(&self, operation: usize) -> Result<K> {
         let function = Function::load(&self.device, K::INFO)
             .map_err(|error| error.at(place_of(self.plan, operation, None)))?;
         if let Some(faults) = function.faults() {
@@ -179,6 +184,11 @@ impl Pipeline {
         }
         // SAFETY: loaded from the kernel's own `INFO`.
         Ok(unsafe { K::from_function(function) })
+    }
+
+    /// An error of this device, for a run that has several.
+    pub(crate) fn named(&self, error: Error) -> Error {
+        error.on_device(self.number, self.device.label())
     }
 
     /// Where the pipeline as a whole is declared.
@@ -242,7 +252,7 @@ impl Pipeline {
     }
 
     /// Copies carried data back to the caller. The device has completed everything.
-    pub(crate) fn give_back(&mut self, shared: &[Shared<'_>], totals: &mut Totals) -> Drained {
+    pub(crate) fn give_back(&mut self, shared: &mut [Shared<'_>], totals: &mut Totals) -> Drained {
         let Some(stream) = self.streams.all().first() else { return Drained::Clean };
         let transfer = Transfer { device: &self.device, stream, ring: &self.ring };
         match transfer.end(shared) {

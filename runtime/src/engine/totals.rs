@@ -51,14 +51,14 @@ impl Totals {
 
     /// How far each output is complete.
     ///
-    /// `hosts`: the arguments. `lacking`: the first chunk in which a function's work is missing. `start`: the
+    /// `hosts`: the arguments. `first_missing`: the first chunk that is incomplete if so many have arrived. `start`: the
     /// first item of a chunk. `accepted`: the number of chunks that the sink of a host has accepted, if it
     /// has one.
     pub(crate) fn complete(
         &self,
         plan: &Plan,
         hosts: &[HostArgument<'_>],
-        lacking: usize,
+        first_missing: impl Fn(usize) -> usize,
         start: impl Fn(usize) -> usize,
         accepted: impl Fn(usize) -> Option<usize>,
     ) -> Vec<Complete> {
@@ -75,7 +75,7 @@ impl Totals {
                     matches!(operation.kind, OperationKind::Download { host, .. } if host == index)
                 });
                 let arrived =
-                    || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
+                    || first_missing(downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0));
                 // A sink never receives incomplete chunks.
                 let chunks = accepted(index).unwrap_or_else(arrived);
                 let shape = hosts[index].shape;
@@ -132,7 +132,8 @@ mod tests {
     fn complete(totals: &Totals, lacking: usize) -> [(u64, usize); 2] {
         let shape = Shape::new("y", Size::of::<f32>(2), Edge::Clamp).unwrap();
         let hosts = [(); 2].map(|()| HostArgument { source: HostSource::unknown(), shape });
-        let complete = totals.complete(&PLAN, &hosts, lacking, |chunks| 10 * chunks, |_| None);
+        let complete =
+            totals.complete(&PLAN, &hosts, |chunks| chunks.min(lacking), |chunks| 10 * chunks, |_| None);
         [0, 1].map(|host| (complete[host].chunks, complete[host].elements))
     }
 

@@ -72,7 +72,7 @@ impl Cancel {
 }
 
 /// The handles that may ask a run that begins here to end.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Cancels(Vec<Cancel>);
 
 impl Cancels {

@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::error::Error;
@@ -27,11 +28,37 @@ use tracing::{field::Empty, span::EnteredSpan};
 /// A run that observers see, until this is dropped. Nobody observes the default.
 #[derive(Debug, Default)]
 pub(crate) struct RunWatch {
-    progress: Option<RunProgress>,
+    progress: Option<Arc<RunProgress>>,
+    /// The number of the device that it is about.
+    device: usize,
     #[cfg(feature = "nvtx")]
     range: Option<Range>,
     #[cfg(feature = "tracing")]
     span: Option<EnteredSpan>,
+}
+
+/// A part of a run that observers see, on its way to the thread of its device.
+pub(crate) struct PartWatch {
+    progress: Option<Arc<RunProgress>>,
+    device: usize,
+    #[cfg(feature = "nvtx")]
+    plan: Option<&'static Plan>,
+    #[cfg(feature = "tracing")]
+    span: Option<tracing::Span>,
+}
+
+impl PartWatch {
+    /// The part, which this thread enqueues from now on.
+    pub(crate) fn enter(self) -> RunWatch {
+        RunWatch {
+            progress: self.progress,
+            device: self.device,
+            #[cfg(feature = "nvtx")]
+            range: self.plan.and_then(Range::of_run),
+            #[cfg(feature = "tracing")]
+            span: self.span.map(tracing::Span::entered),
+        }
+    }
 }
 
 /// An operation of a chunk that observers see being enqueued, until this is dropped. In graph mode it is
@@ -53,7 +80,8 @@ impl RunWatch {
         listener: Option<Listener>,
     ) -> Self {
         Self {
-            progress: listener.map(|listener| RunProgress::new(listener, plan.pipeline, items)),
+            progress: listener.map(|listener| Arc::new(RunProgress::new(listener, plan.pipeline, items))),
+            device: 0,
             #[cfg(feature = "nvtx")]
             range: Range::of_run(plan),
             #[cfg(feature = "tracing")]
@@ -72,6 +100,19 @@ impl RunWatch {
                 );
                 Some(span.entered())
             },
+        }
+    }
+
+    /// The part of another of the run's devices.
+    #[allow(unused_variables, reason = "a feature uses them")]
+    pub(crate) fn of_part(&self, device: usize, plan: &'static Plan) -> PartWatch {
+        PartWatch {
+            progress: self.progress.clone(),
+            device,
+            #[cfg(feature = "nvtx")]
+            plan: self.range.is_some().then_some(plan),
+            #[cfg(feature = "tracing")]
+            span: self.span.as_deref().cloned(),
         }
     }
 
@@ -106,7 +147,7 @@ impl RunWatch {
     #[inline]
     pub(crate) fn has_done(&self, items: impl FnOnce() -> usize) {
         if let Some(progress) = &self.progress {
-            progress.at(items());
+            progress.at(self.device, items());
         }
     }
 
@@ -146,7 +187,7 @@ impl RunWatch {
         }
         match outcome {
             Ok(_) => {
-                if let Some(progress) = self.progress {
+                if let Some(progress) = &self.progress {
                     progress.end();
                 }
             }

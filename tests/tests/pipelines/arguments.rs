@@ -219,7 +219,10 @@ stream_pipeline! {
 
 #[test]
 fn a_pipeline_for_any_element() {
-    fn shuttle<T: Pod + Default + PartialEq + std::fmt::Debug, const K: usize>(device: &Device, value: T) {
+    fn shuttle<T: Pod + Sync + Default + PartialEq + std::fmt::Debug, const K: usize>(
+        device: &Device,
+        value: T,
+    ) {
         let mut shuttle = Shuttle::<T, K, 7>::new(device).unwrap();
         for items in [0, 1, 7, 30] {
             let x = vec![value; K * items];
@@ -312,7 +315,7 @@ stream_pipeline! {
 }
 
 on_every_device! {
-    fn pipelines_chain_on_the_device(device, case) {
+    fn pipelines_chain_on_the_device(device, case) on one {
         let (mut bring, mut work, mut fetch) =
             (built!(Bring, device, case), built!(Work, device, case), built!(Fetch, device, case));
         let x = numbers(case.len);
@@ -407,7 +410,7 @@ fn double_on_the_cpu(x: &mut [f32]) {
 }
 
 on_every_device! {
-    fn everything_at_once(device, case) {
+    fn everything_at_once(device, case) on one {
         let mut everything = built!(Everything::<1>, device, case);
         let (x, m, table) = (numbers(case.len), numbers(case.len), [3.0, 4.0]);
         let mapped = PinnedBuf::from_slice(device, &m)?;

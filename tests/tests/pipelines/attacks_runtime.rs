@@ -2,8 +2,11 @@
 //!
 //! Run it under AddressSanitizer: `.ci/asan`.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+
 use thalweg::__private::{
-    Build, Call, ChunkSize, Detail, Edge, HostPlan, Operation, Pipeline, Purpose, Run, Settings, ViewMut,
+    Build, Call, ChunkSize, Detail, Edge, HostPlan, Operation, Pipelines, Purpose, Run, Settings, ViewMut,
 };
 use thalweg::Options;
 use thalweg::plan::{BufferKind, BufferPlan, Chunk, OperationKind, OperationPlan};
@@ -31,10 +34,10 @@ const fn plan(
 /// The bare resources of a pipeline with one of the plans below.
 macro_rules! raw {
     ($device:expr, $plan:expr) => {{
-        struct Raw(Pipeline);
+        struct Raw(Pipelines);
         impl Build for Raw {
             fn build(settings: Settings<'_>) -> thalweg::Result<Self> {
-                Pipeline::new(settings, &$plan, 2).map(Self)
+                Pipelines::new(settings, &$plan, 2).map(Self)
             }
         }
         Options::<Raw>::new($device).build().unwrap().0
@@ -46,15 +49,15 @@ const CHUNK: ChunkSize = ChunkSize::Items(4);
 /// A chunk of another run, which has many.
 fn foreign_chunk(device: &Device, index: usize) -> Chunk {
     static PLAN: Plan = plan(&[host("x", false)], &[], &[]);
-    let (mut pipeline, x, mut chunk) = (raw!(device, PLAN), numbers(4000), None);
+    let (mut pipeline, x, chunk) = (raw!(device, PLAN), numbers(4000), Mutex::new(None));
     let mut call = pipeline.call(Purpose::Run);
     call.input::<f32>(1, &x).unwrap();
     call.run(CHUNK, |run| {
-        chunk = run.chunks().nth(index);
+        *chunk.lock().unwrap() = run.chunks().nth(index);
         Ok(())
     })
     .unwrap();
-    chunk.unwrap()
+    chunk.into_inner().unwrap().unwrap()
 }
 
 /// A chunk's part of an output with elements for each chunk is found by the chunk's index: an index beyond
@@ -165,7 +168,7 @@ static WRITTEN_IN_PLACE: Plan = plan(
 fn on_a_shared_buffer(
     device: &Device,
     x: &PinnedBuf<f32>,
-    memory: impl Fn(&Operation<'_>, thalweg::__private::Buffer<f32>) -> ViewMut<f32>,
+    memory: impl Fn(&Operation<'_>, thalweg::__private::Buffer<f32>) -> ViewMut<f32> + Sync,
 ) -> thalweg::Result<Report> {
     let mut pipeline = raw!(device, WRITTEN_IN_PLACE);
     let mut call: Call<'_, '_> = pipeline.call(Purpose::Run);
@@ -202,19 +205,19 @@ fn a_shared_buffer_written_with_an_old_view() {
     );
     let device = small(Simulation::default());
     let mut x = pinned(&device, &[1.0; 4]);
-    let (mut pipeline, mut stolen) = (raw!(&device, PLAN), None);
+    let (mut pipeline, stolen) = (raw!(&device, PLAN), Mutex::new(None));
     let mut call = pipeline.call(Purpose::Run);
     let dx = call.mapped_inout::<f32>(1, &mut x).unwrap();
     call.run(CHUNK, |run| {
         let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
         let operation = run.on(stream, 0, c);
         let view = operation.host_read_write(dx);
-        stolen = Some(view);
+        *stolen.lock().unwrap() = Some(view);
         operation.host((view,), |(x,)| x.fill(2.0))
     })
     .unwrap();
-    let seen = &x[..];
-    let result = on_a_shared_buffer(&device, &x, |_, _| stolen.unwrap());
+    let (seen, stolen) = (&x[..], stolen.into_inner().unwrap().unwrap());
+    let result = on_a_shared_buffer(&device, &x, |_, _| stolen);
     assert_eq!(seen, [2.0; 4], "a shared borrow was written");
     assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
 }
@@ -305,7 +308,8 @@ fn a_host_function_with_the_memory_of_another_chunk() {
     );
     let device = small(Simulation::default());
     for in_place in [false, true] {
-        let (x, mut m, mut stolen, mut chunks) = (numbers(12), pinned(&device, &numbers(12)), None, 0);
+        let (x, mut m) = (numbers(12), pinned(&device, &numbers(12)));
+        let (stolen, chunks) = (OnceLock::new(), AtomicUsize::new(0));
         let mut pipeline = raw!(&device, PLAN);
         let mut call = pipeline.call(Purpose::Run);
         call.input::<f32>(1, &x).unwrap();
@@ -315,13 +319,13 @@ fn a_host_function_with_the_memory_of_another_chunk() {
             run.chunks().try_for_each(|c| {
                 let operation = run.on(stream, 0, c);
                 let own = operation.host_read_write(buffers[usize::from(in_place)]);
-                operation.host((*stolen.get_or_insert(own),), |(h,)| h.fill(1.0))?;
-                chunks += 1;
+                operation.host((*stolen.get_or_init(|| own),), |(h,)| h.fill(1.0))?;
+                chunks.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             })
         });
         assert!(matches!(result.unwrap_err().detail(), Detail::Skipped));
-        assert_eq!(chunks, 1);
+        assert_eq!(chunks.into_inner(), 1);
     }
 }
 

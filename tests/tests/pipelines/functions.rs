@@ -97,7 +97,7 @@ stream_pipeline! {
 }
 
 on_every_device! {
-    fn a_function_that_fails_ends_the_run(device, case) {
+    fn a_function_that_fails_ends_the_run(device, case) on one {
         let options = Checked::options(device).depth(case.depth);
         let options = if case.in_graphs() { options.graph() } else { options };
         let mut pipeline = options.build()?;
@@ -137,7 +137,7 @@ stream_pipeline! {
 // ANCHOR_END: told
 
 on_every_device! {
-    fn callbacks_come_in_order_and_all_before_the_run_is_over(device, case) {
+    fn callbacks_come_in_order_and_all_before_the_run_is_over(device, case) on one {
         let mut told = built!(Told, device, case);
         let x: Vec<i32> = (0..case.len as i32).collect();
         let (sender, receiver) = mpsc::channel();
@@ -328,7 +328,7 @@ stream_pipeline! {
 }
 
 on_every_device! {
-    fn each_slot_and_stream_has_its_own_state(device, case) {
+    fn each_slot_and_stream_has_its_own_state(device, case) on one {
         let mut numbered = built!(Numbered, device, case);
         let (mut x, mut y) = (vec![0; case.len], vec![0; case.len]);
         numbered.run(&mut x, &mut y)?;

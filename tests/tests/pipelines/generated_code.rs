@@ -4,10 +4,11 @@
 //! Run it under AddressSanitizer: `.ci/asan`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use thalweg::__private::Detail;
 use thalweg::__private::{
-    BufferKind, BufferPlan, Build, ChunkSize, HostPlan, OperationKind, Pipeline, Purpose, Run, Settings,
+    BufferKind, BufferPlan, Build, ChunkSize, HostPlan, OperationKind, Pipelines, Purpose, Run, Settings,
 };
 use thalweg::Options;
 use thalweg::prelude::*;
@@ -44,15 +45,15 @@ static PLAN: Plan = Plan::new(
 );
 
 /// The bare resources of a pipeline, as generated code gets them.
-struct Raw(Pipeline);
+struct Raw(Pipelines);
 
 impl Build for Raw {
     fn build(settings: Settings<'_>) -> thalweg::Result<Self> {
-        Pipeline::new(settings, &PLAN, 2).map(Self)
+        Pipelines::new(settings, &PLAN, 2).map(Self)
     }
 }
 
-fn raw(device: &Device) -> Pipeline {
+fn raw(device: &Device) -> Pipelines {
     Options::<Raw>::new(device).build().unwrap().0
 }
 
@@ -98,13 +99,13 @@ fn an_argument_after_a_refused_one() {
     call.input::<u8>(1000, &ragged).unwrap_err();
     let hx = call.input::<u8>(1, &short).unwrap();
     let (dx, _dy) = (call.device::<u8>(1000).unwrap(), call.device::<u8>(1).unwrap());
-    let mut copied = false;
+    let copied = AtomicBool::new(false);
     let result = call.run(CHUNK, |run| {
         let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
-        copied = run.on(stream, 0, c).upload(hx, dx).is_ok();
+        copied.store(run.on(stream, 0, c).upload(hx, dx).is_ok(), Ordering::Relaxed);
         Ok(())
     });
-    assert!(result.is_err() && !copied, "4 bytes were copied as 4000");
+    assert!(result.is_err() && !copied.into_inner(), "4 bytes were copied as 4000");
 }
 
 /// After a failed call nothing more is enqueued, whatever calls follow.
@@ -143,7 +144,7 @@ fn handles_from_elsewhere() {
     let large_hosts = (call.input(1000, &large).unwrap(), call.inout(1000, &mut large_y).unwrap());
     let large_buffers = (call.device::<f32>(1000).unwrap(), call.device::<f32>(1000).unwrap());
 
-    type Attack<'t> = &'t dyn Fn(&Run<'_>) -> thalweg::Result<()>;
+    type Attack<'t> = &'t (dyn Fn(&Run<'_>) -> thalweg::Result<()> + Sync);
     let attack = |attack: Attack<'_>| {
         let (x, mut y) = (numbers(4), numbers(4));
         let mut pipeline = raw(&device);

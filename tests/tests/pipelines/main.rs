@@ -31,6 +31,7 @@ mod on_the_cpu;
 mod pinned_slice;
 mod properties;
 mod runs;
+mod several;
 mod shared;
 mod shared_on_device;
 mod soundness;

@@ -47,7 +47,7 @@ stream_pipeline! {
 }
 
 on_every_device! {
-    fn a_table_stays_on_the_device(device, case) {
+    fn a_table_stays_on_the_device(device, case) on one {
         let mut look_up = built!(LookUp, device, case);
         let table: Vec<f32> = (0..37).map(|i| i as f32 * 0.5).collect();
         let on_device = DeviceBuf::from_slice(device, &table)?;
@@ -63,7 +63,7 @@ on_every_device! {
         assert_eq!(on_device.to_vec()?, table);
     }
 
-    fn a_sum_stays_on_the_device(device, case) {
+    fn a_sum_stays_on_the_device(device, case) on one {
         let (mut add_up, mut from) = (built!(AddUp, device, case), built!(AddUpFrom, device, case));
         let x: Vec<i64> = (0..case.len as i64).collect();
         let sum: i64 = x.iter().sum();

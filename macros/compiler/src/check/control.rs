@@ -14,8 +14,8 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let shapes = program.hosts.iter().map(|host| &host.shape).chain(program.buffers.iter().map(|b| &b.shape));
     shapes.flat_map(Shape::exprs).for_each(|expr| finder.visit_expr(expr));
     for buffer in &program.buffers {
-        if let BufferKind::Carry { init: Some(init), .. } = &buffer.kind {
-            finder.visit_expr(init);
+        if let BufferKind::Carry { init, combine, .. } = &buffer.kind {
+            init.iter().chain(combine).for_each(|expr| finder.visit_expr(expr));
         }
     }
     program.chunk.size.given().into_iter().for_each(|expr| finder.visit_expr(expr));

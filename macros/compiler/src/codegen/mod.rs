@@ -43,7 +43,9 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
     let (parameters, types, bounds) = generics.split_for_impl();
     let site = hygienic();
     let elements = elements(generics).map(|(field, elements)| quote_spanned!(site=> #field: #elements,));
-    let kernels = cx.kernels().map(|(field, kernel, _)| quote_spanned!(site=> #field: #kernel));
+    let kernels = cx
+        .kernels()
+        .map(|(field, kernel, _)| quote_spanned!(site=> #field: #runtime::__private::OnEach<#kernel>));
     let plan = plan::plan(&cx);
     let build = build(&cx);
     let run = run::run(&cx);
@@ -59,7 +61,7 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
         #(#[doc = #schedule_doc])*
         #debug
         #vis struct #name #generics #bounds {
-            pipeline: #runtime::__private::Pipeline,
+            pipeline: #runtime::__private::Pipelines,
             #(#kernels,)*
             #elements
         }
@@ -67,17 +69,19 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
         #(#shared)*
         #allow
         impl #parameters #name #types #bounds #plain_bounds {
-            /// Builds the pipeline on a device, as it is declared.
+            /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
             ///
             /// # Errors
             /// Those of `Options::build`.
-            pub fn new(device: &#runtime::Device) -> #runtime::Result<Self> {
-                Self::options(device).build()
+            pub fn new(devices: &(impl #runtime::Devices + ?::core::marker::Sized)) -> #runtime::Result<Self> {
+                Self::options(devices).build()
             }
 
             /// Options to build the pipeline with another chunk or depth than it declares.
-            pub fn options(device: &#runtime::Device) -> #runtime::Options<Self> {
-                #runtime::Options::new(device)
+            pub fn options(
+                devices: &(impl #runtime::Devices + ?::core::marker::Sized),
+            ) -> #runtime::Options<Self> {
+                #runtime::Options::new(devices)
             }
 
             #run
@@ -156,7 +160,7 @@ fn build(cx: &Context<'_>) -> TokenStream {
             fn build(settings: #runtime::__private::Settings<'_>) -> #runtime::Result<Self> {
                 #fits
                 #(#launches)*
-                let pipeline = #runtime::__private::Pipeline::#new?#budget #graph;
+                let pipeline = #runtime::__private::Pipelines::#new?#budget #graph;
                 let #mutable built = Self { #(#loads,)* #elements pipeline };
                 #reserve
                 ::core::result::Result::Ok(built)

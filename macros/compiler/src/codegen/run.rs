@@ -1,14 +1,14 @@
 //! `run`: the loop that enqueues every chunk.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::names::{Names, hygienic, placed};
 use super::operations::{self, at};
 use super::repeats::repeats;
-use super::{Context, chunk_size, per_item};
-use crate::resolve::{Argument, BufferKind, Edge, Halo, HostKind, Memory, Shape, StageId};
+use super::{Context, chunk_size, is_primitive, mentions, per_item};
+use crate::resolve::{Argument, BufferKind, Edge, Halo, HostKind, Memory, Program, Shape, StageId};
 
 /// `::thalweg::__private`
 pub(super) fn private(cx: &Context<'_>) -> TokenStream {
@@ -58,7 +58,10 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
                 let method = Ident::new(if *on_device { "resident_on_device" } else { "resident" }, site);
                 quote_spanned!(site=> #call.#method::<#element>(#name)?)
             }
-            BufferKind::Carry { on_device, init } => {
+            BufferKind::Carry { init: Some(init), combine: Some(combine), .. } => {
+                quote_spanned!(site=> #call.carry_combined::<#element>(#per_item, #init, #combine, #name)?)
+            }
+            BufferKind::Carry { on_device, init, .. } => {
                 let method = Ident::new(if *on_device { "carry_on_device" } else { "carry" }, site);
                 let init = match init {
                     None => quote_spanned!(site=> ::core::option::Option::None),
@@ -89,7 +92,8 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         quote_spanned!(site=> #field: #pipeline)
     };
     let rest = program.generics.type_params().next().map(|_| quote_spanned!(site=> ..));
-    let entries = entries(cx, &arguments, &given);
+    let shared = shared(cx);
+    let entries = entries(cx, &arguments, &given, shared.as_ref());
     let (private, chunks) = (private(cx), chunks());
     let many = many_arguments(2 + given.len());
     quote_spanned! {site=>
@@ -101,13 +105,16 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             &mut self,
             #purpose: #private::Purpose,
             #(#arguments),*
-        ) -> #runtime::Result<#runtime::Timeline> {
+        ) -> #runtime::Result<#runtime::Timeline>
+        #shared
+        {
             let Self { #field, #(#kernels,)* #rest } = self;
             let mut #call = #pipeline.call(#purpose);
             #(#hosts)*
             #(#buffers)*
             #repeats
             #call.run(#size, |#run| {
+                #(let #kernels = #kernels.of(#run);)*
                 let [#(#streams),*] = #run.streams();
                 #events
                 for #chunk in #run.chunks() {
@@ -127,8 +134,37 @@ fn argument_name<'p>(cx: &'p Context<'_>, argument: &Argument) -> &'p Ident {
     }
 }
 
+/// The bounds on the types of parameters, which the threads of several devices share. References have none of their
+/// own: rustc finds what is wrong with them in the loop.
+fn shared(cx: &Context<'_>) -> Option<TokenStream> {
+    let Program { params, generics, .. } = cx.program;
+    let site = hygienic();
+    let mut bounds: Vec<_> = Vec::new();
+    for parameter in generics.type_params() {
+        if params.iter().any(|param| mentions(&param.ty, &parameter.ident)) {
+            let name = &parameter.ident;
+            bounds.push(quote_spanned!(site=> #name: ::core::marker::Sync));
+        }
+    }
+    let is_own = |ty: &&syn::Type| {
+        let text = ty.to_token_stream().to_string();
+        let is_generic = generics.type_params().any(|parameter| mentions(*ty, &parameter.ident));
+        !is_primitive(ty) && !is_generic && !text.contains(['&', '\'']) && !text.contains("impl ")
+    };
+    for ty in params.iter().map(|param| &param.ty).filter(is_own) {
+        let site = site.located_at(ty.span());
+        bounds.push(quote_spanned!(site=> #ty: ::core::marker::Sync));
+    }
+    (!bounds.is_empty()).then(|| quote_spanned!(site=> where #(#bounds),*))
+}
+
 /// `run`, `profile` and `predict`: one loop for three purposes.
-fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> TokenStream {
+fn entries(
+    cx: &Context<'_>,
+    arguments: &[TokenStream],
+    given: &[&Ident],
+    shared: Option<&TokenStream>,
+) -> TokenStream {
     let (runtime, private, site) = (&cx.program.runtime, private(cx), hygienic());
     let chunks = chunks();
     let many = many_arguments(1 + given.len());
@@ -144,7 +180,7 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         /// fails on the device. The error says where, and how much of each output is complete.
         #many
         #[track_caller]
-        pub fn #run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
+        pub fn #run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> #shared {
             let done = self.#chunks(#private::Purpose::Run, #(#given),*);
             done.map(|timeline| timeline.report)
         }
@@ -155,7 +191,7 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         /// Those of `run`.
         #many
         #[track_caller]
-        pub fn #profile<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
+        pub fn #profile<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> #shared {
             self.#chunks(#private::Purpose::Profile, #(#given),*)
         }
 
@@ -166,7 +202,7 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         /// Those of `run` about the arguments, the memory and the requirements of launches.
         #many
         #[track_caller]
-        pub fn #predict<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
+        pub fn #predict<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> #shared {
             self.#chunks(#private::Purpose::Predict, #(#given),*)
         }
     }

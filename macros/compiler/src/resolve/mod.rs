@@ -68,10 +68,10 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
                 program.arguments.push(Argument::Buffer(BufferId(program.buffers.len())));
                 program.buffers.push(Buffer { name, shape, kind: BufferKind::Resident { on_device } });
             }
-            Item::Carry { name, on_device, shape, init } => {
+            Item::Carry { name, on_device, shape, init, combine } => {
                 names.data.declare("carry", &name, diagnostics);
                 program.arguments.push(Argument::Buffer(BufferId(program.buffers.len())));
-                let kind = BufferKind::Carry { on_device, init };
+                let kind = BufferKind::Carry { on_device, init, combine };
                 program.buffers.push(Buffer { name, shape, kind });
             }
             Item::Chunk { keyword, name, size } => {

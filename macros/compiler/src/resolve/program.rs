@@ -112,8 +112,8 @@ pub enum BufferKind {
     /// One for the run, read only; an argument of `run`, copied to the device or there already.
     Resident { on_device: bool },
     /// One for the run, handed from chunk to chunk; an argument of `run`, copied to the device or there
-    /// already.
-    Carry { on_device: bool, init: Option<Box<Expr>> },
+    /// already. `combine` makes the results of several devices one.
+    Carry { on_device: bool, init: Option<Box<Expr>>, combine: Option<Box<Expr>> },
     /// An argument of `run` that each chunk uses its part of, where it is.
     InPlace { kind: HostKind, mapped: bool },
 }

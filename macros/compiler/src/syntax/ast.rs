@@ -41,12 +41,13 @@ pub enum Item {
         on_device: bool,
         shape: Shape,
     },
-    /// `carry name: [T; k];` or `carry name: device [T; k];`, with `= init` or not
+    /// `carry name: [T; k];` or `carry name: device [T; k];`, with `= init` or not; `= init combine function`
     Carry {
         name: Ident,
         on_device: bool,
         shape: Shape,
         init: Option<Box<Expr>>,
+        combine: Option<Box<Expr>>,
     },
     Chunk {
         keyword: Ident,

@@ -3,7 +3,7 @@
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Attribute, Lit, Token};
+use syn::{Attribute, Expr, Lit, Token};
 
 use super::{
     HostKind, Item, Memory, Priority, Shape, Size, at_end_of, expected, expression, halo, helped, is_word,
@@ -91,7 +91,8 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
                 Some(_) => Some(Box::new(expression(input, "the value to start from")?)),
                 None => None,
             };
-            Item::Carry { name, on_device, shape, init }
+            let combine = combine(input, &name, init.is_some(), on_device)?;
+            Item::Carry { name, on_device, shape, init, combine }
         }
         "chunk" => {
             let name = name(input, "a name for the chunk, `chunk c = auto`")?;
@@ -260,9 +261,32 @@ fn per_slot(input: ParseStream<'_>) -> syn::Result<bool> {
     }
 }
 
+/// `combine function`, after the value that a `carry` starts from.
+fn combine(
+    input: ParseStream<'_>,
+    name: &Ident,
+    starts: bool,
+    on_device: bool,
+) -> syn::Result<Option<Box<Expr>>> {
+    let Some(keyword) = input.fork().parse::<Ident>().ok().filter(|word| word == "combine") else {
+        return Ok(None);
+    };
+    input.parse::<Ident>()?;
+    let refused = if !starts {
+        format!(
+            "`combine` needs the value that each device's part starts from\nhelp: write `carry {name}: … = start combine function`, where `function(start, x)` is `x`"
+        )
+    } else if on_device {
+        "what several devices combine is given back to the host, so it cannot be on one of them\nhelp: leave out `device`".to_owned()
+    } else {
+        return Ok(Some(Box::new(expression(input, "a function of two elements")?)));
+    };
+    Err(syn::Error::new(keyword.span(), refused))
+}
+
 impl Size {
     /// The expression, if one is given.
-    pub fn given(&self) -> Option<&syn::Expr> {
+    pub fn given(&self) -> Option<&Expr> {
         match self {
             Self::Auto => None,
             Self::Given(expr) => Some(expr),

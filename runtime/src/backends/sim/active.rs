@@ -8,6 +8,8 @@ use crate::driver::Tag;
 
 /// Work that an engine is carrying out.
 pub(super) struct Active {
+    /// The number of the device.
+    pub device: usize,
     pub stream: u64,
     pub priority: i32,
     pub tag: Tag,

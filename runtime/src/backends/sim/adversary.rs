@@ -29,16 +29,19 @@ impl Machine {
             return Progress::Stuck;
         };
         stream.busy = true;
+        let device = stream.device;
+        let model = &self.parts[device].model;
         let rate = match work.engine {
-            Engine::CopyToDevice => self.model.to_device,
-            Engine::CopyToHost => self.model.to_host,
-            Engine::Compute => self.model.memory_rate * work.share,
-            Engine::Host | Engine::Staging => self.model.host_memcpy,
+            Engine::CopyToDevice => model.to_device,
+            Engine::CopyToHost => model.to_host,
+            Engine::Compute => model.memory_rate * work.share,
+            Engine::Host | Engine::Staging => model.host_memcpy,
         };
         let (sequence, enqueued_at) = (command.sequence, command.enqueued_at);
         let started = self.now.max(enqueued_at);
         self.now = started + work.latency + work.bytes / rate;
         Progress::Run(Job {
+            device,
             stream: handle,
             tag: command.tag,
             action: work.action,

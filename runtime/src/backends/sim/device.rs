@@ -1,12 +1,13 @@
 //! [`Sim`]: a simulated device.
 
 use std::fmt;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use super::inject::{DriverCall, Fault, Injected};
 use super::machine::Machine;
 use super::model::Model;
-use super::simulation::Simulation;
+use super::simulation::{SimulatedMachine, Simulation};
 use crate::base::host_copy::Workers;
 use crate::base::model::DeviceModel;
 use crate::driver::{Info, Kind, Tag, occupancy};
@@ -14,23 +15,41 @@ use crate::driver::{Info, Kind, Tag, occupancy};
 /// Threads that copy. The memory of one socket can hardly feed more.
 const COPY_THREADS: usize = 12;
 
+/// The state that the devices of a simulated machine share.
+pub(super) struct Shared {
+    machine: Mutex<Machine>,
+    /// Signalled when a job has been carried out or a thread is given its turn, if a thread waits for that.
+    pub(super) changed: Condvar,
+}
+
 /// A simulated device.
 pub(crate) struct Sim {
+    /// Its number in its machine.
+    pub(super) number: usize,
     pub(super) info: Info,
     pub(super) model: DeviceModel,
     /// The model in the simulation's units, which is read without the lock.
     pub(super) rates: Model,
-    machine: Mutex<Machine>,
+    pub(super) shared: Arc<Shared>,
     /// The threads that copy.
     pub(super) workers: &'static Workers,
-    /// Signalled when a job has been carried out, if a thread waits for that.
-    pub(super) executed: Condvar,
 }
 
 impl Sim {
+    /// The device of a machine with one.
     pub(crate) fn new(spec: Simulation) -> Self {
-        let machine = Mutex::new(Machine::new(&spec));
-        let Simulation { model, .. } = spec;
+        let Some(sim) = Self::all(&spec.into()).pop() else { unreachable!("the machine has a device") };
+        sim
+    }
+
+    /// The devices of a machine.
+    pub(crate) fn all(spec: &SimulatedMachine) -> Vec<Self> {
+        let shared = Arc::new(Shared { machine: Mutex::new(Machine::new(spec)), changed: Condvar::new() });
+        let devices = spec.model.devices.iter().enumerate();
+        devices.map(|(number, model)| Self::of(model, number, Arc::clone(&shared))).collect()
+    }
+
+    fn of(model: &DeviceModel, number: usize, shared: Arc<Shared>) -> Self {
         let info = Info {
             name: model.name.clone(),
             kind: Kind::Simulated,
@@ -45,28 +64,71 @@ impl Sim {
         };
         let workers = Workers::near(None);
         workers.employ(COPY_THREADS);
-        let rates = Model::new(&model);
-        Self { info, model, rates, machine, workers, executed: Condvar::new() }
+        let (rates, model) = (Model::new(model), model.clone());
+        Self { number, info, model, rates, shared, workers }
     }
 
-    /// A number that tells apart the orders in which devices have carried out work.
+    /// A number that tells apart the orders in which machines have carried out work.
     pub(crate) fn order(&self) -> u64 {
         self.machine().carried.0
     }
 
     pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
         // No code of the user's runs under the lock, so a panic cannot leave the machine half-changed.
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes something go wrong from now on.
     pub(crate) fn inject(&self, fault: Fault) -> Injected {
-        self.machine().faults.add(fault)
+        self.machine().parts[self.number].faults.add(fault)
     }
 
     /// Whether a function of this operation is to panic.
     pub(super) fn has_function_panic(&self, tag: Tag) -> bool {
-        self.machine().faults.strike(DriverCall::Function, Some(tag), 0, true).is_some()
+        let faults = &mut self.machine().parts[self.number].faults;
+        faults.strike(DriverCall::Function, Some(tag), 0, true).is_some()
+    }
+
+    /// Begins to enqueue on the calling thread, which has this ticket, when its turn comes.
+    pub(super) fn begin_turns(&self, ticket: u64) {
+        let mut machine = self.machine();
+        machine.turns.begin(ticket, thread::current().id());
+        self.await_turn(machine, ticket);
+    }
+
+    /// Lets the others go on while the calling thread waits for something else; `false` if it takes no turns.
+    pub(super) fn leave_turns(&self) -> Option<u64> {
+        let mut machine = self.machine();
+        let ticket = machine.turns.ticket(thread::current().id())?;
+        machine.turns.step_aside(ticket);
+        self.pass_on(machine);
+        Some(ticket)
+    }
+
+    /// Takes turns again.
+    pub(super) fn resume_turns(&self, ticket: u64) {
+        let mut machine = self.machine();
+        machine.turns.come_back(ticket);
+        self.await_turn(machine, ticket);
+    }
+
+    /// Ends the turns of a thread.
+    pub(super) fn end_turns(&self, ticket: u64) {
+        let mut machine = self.machine();
+        machine.turns.end(ticket);
+        self.pass_on(machine);
+    }
+
+    fn await_turn(&self, machine: MutexGuard<'_, Machine>, ticket: u64) {
+        self.shared.changed.notify_all();
+        // A device that is lost says so to the next call.
+        drop(self.take_turn("cuStreamSynchronize", machine, ticket));
+    }
+
+    fn pass_on(&self, mut machine: MutexGuard<'_, Machine>) {
+        machine.give_turn();
+        drop(machine);
+        self.shared.changed.notify_all();
     }
 }
 

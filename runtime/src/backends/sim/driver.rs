@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::device::Sim;
 use super::graph::GraphNode;
-use super::machine::Machine;
+use super::machine::{Machine, Part};
 use super::memory::Place;
 use super::work::{Planned, address};
 use super::{fault, wait, work};
@@ -26,29 +26,29 @@ impl Sim {
     fn allocate_in(&self, call: &'static str, bytes: usize, place: Place) -> DriverResult<NonNull<u8>> {
         let bytes = bytes.max(1);
         let mut machine = self.machine();
-        machine.begin(call, None, bytes)?;
-        machine.memory.reserve(call, bytes, place)?;
+        machine.begin(call, self.number, None, bytes)?;
+        machine.memory.reserve(call, self.number, bytes, place)?;
         drop(machine);
         // This is not done under the lock, since filling a large block takes a while.
         let block = Block::new(bytes, place.align(), place.fill());
         let mut machine = self.machine();
         let Some(block) = block else {
-            machine.memory.unreserve(bytes, place);
-            return Err(fault::out_of_memory(call, bytes, machine.memory.device_free()));
+            machine.memory.unreserve(self.number, bytes, place);
+            return Err(fault::out_of_memory(call, bytes, machine.memory.device_free(self.number)));
         };
         let start = block.start();
-        machine.memory.insert(block, bytes, place);
+        machine.memory.insert(self.number, block, bytes, place);
         Ok(start)
     }
 
     fn free_in(&self, call: &'static str, start: usize, place: Place) -> DriverResult<()> {
         let mut machine = self.machine();
-        let Machine { memory, order, faults, .. } = &mut *machine;
-        if let Err(lost) = faults.alive() {
+        let Machine { memory, order, parts, .. } = &mut *machine;
+        if let Err(lost) = parts[self.number].faults.alive() {
             memory.give_up(start);
             return Err(lost);
         }
-        let block = memory.remove(call, start, place, order)?;
+        let block = memory.remove(call, self.number, start, place, order)?;
         drop(machine);
         drop(block);
         Ok(())
@@ -57,7 +57,7 @@ impl Sim {
     fn enqueue_work(&self, planned: Planned, stream: RawStream, tag: Tag) -> DriverResult<()> {
         let Planned { call, spans, work } = planned;
         let mut machine = self.machine();
-        machine.faults.alive()?;
+        machine.parts[self.number].faults.alive()?;
         machine.check(call, stream, &spans)?;
         let result = machine.enqueue_work(call, stream, tag, &spans, work);
         wait::release(machine);
@@ -78,7 +78,7 @@ impl Sim {
         let (mut bodies, mut params) = (bodies.into_iter(), Vec::new());
         let mut planned = Vec::with_capacity(nodes.len());
         let mut machine = self.machine();
-        machine.begin(call, None, 0)?;
+        machine.begin(call, self.number, None, 0)?;
         machine.check_graph(call, graph, nodes.len())?;
         for node in nodes.nodes() {
             let work = nodes.command(node, &mut params, |command| match command {
@@ -89,7 +89,7 @@ impl Sim {
         }
         machine.check_nodes(call, stream, &planned)?;
         let result = machine
-            .tamper_with_nodes(&mut planned)
+            .tamper_with_nodes(self.number, &mut planned)
             .and_then(|()| machine.launch_graph(call, stream, tag, &mut planned));
         wait::release(machine);
         result
@@ -111,7 +111,7 @@ impl Driver for Sim {
 
     fn free_memory(&self) -> DriverResult<u64> {
         fault::refuse_inside("cuMemGetInfo")?;
-        Ok(self.machine().memory.device_free())
+        Ok(self.machine().memory.device_free(self.number))
     }
 
     fn allocate(&self, bytes: usize) -> DriverResult<DevicePtr> {
@@ -134,11 +134,11 @@ impl Driver for Sim {
     unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
         let call = "cuMemHostRegister";
         let mut machine = self.machine();
-        machine.begin(call, None, bytes)?;
-        machine.memory.reserve(call, bytes, Place::Pinned)?;
+        machine.begin(call, self.number, None, bytes)?;
+        machine.memory.reserve(call, self.number, bytes, Place::Pinned)?;
         // SAFETY: the memory stays until it is unregistered, by the caller's promise.
         let block = unsafe { Block::of_another(ptr) };
-        machine.memory.insert(block, bytes, Place::Pinned);
+        machine.memory.insert(self.number, block, bytes, Place::Pinned);
         Ok(())
     }
 
@@ -148,17 +148,17 @@ impl Driver for Sim {
 
     unsafe fn adopt(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
         let mut machine = self.machine();
-        machine.faults.alive()?;
+        machine.parts[self.number].faults.alive()?;
         // SAFETY: the memory stays until it is disowned, by the caller's promise.
         let block = unsafe { Block::of_another(ptr) };
-        machine.memory.adopt(block, bytes);
+        machine.memory.adopt(self.number, block, bytes);
         Ok(())
     }
 
     fn disown(&self, ptr: NonNull<u8>) -> DriverResult<()> {
         let mut machine = self.machine();
         let Machine { memory, order, .. } = &mut *machine;
-        memory.remove("cuMemFreeHost", ptr.addr().get(), Place::Pinned, order).map(drop)
+        memory.disown("cuMemFreeHost", self.number, ptr.addr().get(), order)
     }
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
@@ -169,22 +169,22 @@ impl Driver for Sim {
         let (least, greatest) = self.info.priorities;
         let priority = priority.min(least).max(greatest);
         let mut machine = self.machine();
-        machine.begin("cuStreamCreateWithPriority", None, 0)?;
-        Ok(machine.create_stream(priority))
+        machine.begin("cuStreamCreateWithPriority", self.number, None, 0)?;
+        Ok(machine.create_stream(self.number, priority))
     }
 
     fn create_blocking_stream(&self, priority: i32) -> DriverResult<RawStream> {
         let stream = self.create_stream(priority)?;
-        self.machine().block(stream);
+        self.machine().block(self.number, stream);
         Ok(stream)
     }
 
     fn per_thread_stream(&self) -> DriverResult<RawStream> {
-        Ok(self.machine().per_thread_stream(thread::current().id()))
+        Ok(self.machine().per_thread_stream(self.number, thread::current().id()))
     }
 
     fn null_stream(&self) -> DriverResult<RawStream> {
-        Ok(self.machine().null_stream())
+        Ok(self.machine().null_stream(self.number))
     }
 
     fn synchronize_device(&self) -> DriverResult<()> {
@@ -194,14 +194,14 @@ impl Driver for Sim {
     unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool> {
         let call = "cuStreamQuery";
         let mut machine = self.machine();
-        machine.begin(call, None, 0)?;
+        machine.begin(call, self.number, None, 0)?;
         let state = machine.stream(call, stream)?;
         if state.completed < state.enqueued {
             return Ok(false);
         }
         let (at, lane) = (state.completed_at, state.lane);
         let clock = machine.order.record(lane);
-        machine.host_waited(at, &clock);
+        machine.host_waited(self.number, at, &clock);
         machine.take_failure(stream).map_or(Ok(true), Err)
     }
 
@@ -219,7 +219,7 @@ impl Driver for Sim {
 
     fn create_event(&self) -> DriverResult<RawEvent> {
         let mut machine = self.machine();
-        machine.begin("cuEventCreate", None, 0)?;
+        machine.begin("cuEventCreate", self.number, None, 0)?;
         Ok(RawEvent(machine.events.insert(None)))
     }
 
@@ -247,7 +247,7 @@ impl Driver for Sim {
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
         let call = "cuEventSynchronize";
         let mut machine = self.machine();
-        machine.begin(call, None, 0)?;
+        machine.begin(call, self.number, None, 0)?;
         let latest = machine.latest(call, event)?;
         drop(machine);
         latest.map_or(Ok(()), |record| self.wait_for_record(call, &record))
@@ -255,12 +255,12 @@ impl Driver for Sim {
 
     unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
         let mut machine = self.machine();
-        machine.begin("cuEventQuery", None, 0)?;
+        machine.begin("cuEventQuery", self.number, None, 0)?;
         let Some(record) = machine.latest("cuEventQuery", event)? else { return Ok(true) };
         let Some(outcome) = record.outcome.get().filter(|outcome| outcome.at <= machine.now) else {
             return Ok(false);
         };
-        machine.host_waited(outcome.at, &record.clock);
+        machine.host_waited(self.number, outcome.at, &record.clock);
         outcome.failure.as_ref().map_or(Ok(true), |failure| failure.pending().map(|()| true))
     }
 
@@ -326,9 +326,10 @@ impl Driver for Sim {
 
     unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
         let mut machine = self.machine();
-        machine.begin("cuGraphInstantiate", None, 0)?;
+        machine.begin("cuGraphInstantiate", self.number, None, 0)?;
         // One call for each node, and one to make the graph executable.
-        machine.host += machine.model.host_call * (nodes.len() + 1) as f64;
+        let Part { host, model, .. } = &mut machine.parts[self.number];
+        *host += model.host_call * (nodes.len() + 1) as f64;
         let graph = machine.graphs.insert(nodes.len());
         Ok(RawGraph { graph, executable: graph, nodes: Vec::new() })
     }
@@ -340,9 +341,10 @@ impl Driver for Sim {
         changed: &[u32],
     ) -> DriverResult<bool> {
         let mut machine = self.machine();
-        machine.begin("cuGraphExecUpdate", None, 0)?;
+        machine.begin("cuGraphExecUpdate", self.number, None, 0)?;
         machine.check_graph("cuGraphExecUpdate", graph, nodes.len())?;
-        machine.host += machine.model.graph_update * changed.len() as f64;
+        let Part { host, model, .. } = &mut machine.parts[self.number];
+        *host += model.graph_update * changed.len() as f64;
         Ok(true)
     }
 
@@ -356,11 +358,37 @@ impl Driver for Sim {
     }
 
     fn clock(&self) -> Duration {
-        Duration::from_nanos(self.machine().host.round() as u64)
+        Duration::from_nanos(self.machine().parts[self.number].host.round() as u64)
     }
 
     fn host_copied(&self, bytes: usize) {
         let mut machine = self.machine();
-        machine.host += bytes as f64 / machine.model.host_memcpy;
+        let Part { host, model, .. } = &mut machine.parts[self.number];
+        *host += bytes as f64 / model.host_memcpy;
+    }
+
+    fn not_before(&self, time: Duration) {
+        let host = &mut self.machine().parts[self.number].host;
+        *host = host.max(time.as_secs_f64() * 1e9);
+    }
+
+    fn expect_thread(&self) -> u64 {
+        self.machine().turns.expect(self.number)
+    }
+
+    fn begin_thread(&self, ticket: u64) {
+        self.begin_turns(ticket);
+    }
+
+    fn end_thread(&self, ticket: u64) {
+        self.end_turns(ticket);
+    }
+
+    fn step_aside(&self) -> Option<u64> {
+        self.leave_turns()
+    }
+
+    fn come_back(&self, ticket: u64) {
+        self.resume_turns(ticket);
     }
 }

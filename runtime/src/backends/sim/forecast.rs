@@ -8,7 +8,7 @@ use super::machine::Machine;
 use super::model::{Model, Nanos};
 use super::queue::{Action, Work};
 use crate::base::engine::Engine;
-use crate::base::model::DeviceModel;
+use crate::base::model::{DeviceModel, MachineModel};
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
 
 /// The time of some work, in nanoseconds of the forecast's clock.
@@ -30,11 +30,12 @@ pub(crate) struct Forecast {
 
 impl Forecast {
     pub(crate) fn new(model: &DeviceModel) -> Self {
-        Self { machine: Machine::new(&model.clone().into()), done: Vec::new(), streams: Vec::new() }
+        let machine = Machine::new(&MachineModel::from(vec![model.clone()]).into());
+        Self { machine, done: Vec::new(), streams: Vec::new() }
     }
 
     pub(crate) fn stream(&mut self, priority: i32) -> RawStream {
-        let stream = self.machine.create_stream(priority);
+        let stream = self.machine.create_stream(0, priority);
         self.streams.push(stream);
         stream
     }
@@ -46,13 +47,13 @@ impl Forecast {
     /// The host's costs of calls: of one that enqueues a copy, one that launches, and one that records an
     /// event or waits for it.
     pub(crate) fn costs(&self) -> [f64; 3] {
-        let Model { host_call, launch_call, event_call, .. } = self.machine.model;
+        let Model { host_call, launch_call, event_call, .. } = self.machine.parts[0].model;
         [host_call, launch_call, event_call]
     }
 
     /// The host's costs of launching a graph, and of changing a node of one.
     pub(crate) fn graph_costs(&self) -> [f64; 2] {
-        [self.machine.model.graph_launch, self.machine.model.graph_update]
+        [self.machine.parts[0].model.graph_launch, self.machine.parts[0].model.graph_update]
     }
 
     /// Enqueues work, which takes `cost` of the host's time. Returns the work's number.
@@ -71,7 +72,7 @@ impl Forecast {
 
     /// The demand of a copy of `bytes` bytes that an engine carries out.
     pub(crate) fn copy(&self, engine: Engine, bytes: f64) -> Demand {
-        Demand::copy(&self.machine.model, engine, bytes)
+        Demand::copy(&self.machine.parts[0].model, engine, bytes)
     }
 
     /// The demand of a kernel or a fill that accesses `bytes` bytes of device memory. `over_the_link` gives
@@ -84,7 +85,7 @@ impl Forecast {
         time: Option<Duration>,
         blocks: Option<u64>,
     ) -> Demand {
-        let model = &self.machine.model;
+        let model = &self.machine.parts[0].model;
         let demand = Demand::kernel(model, bytes, blocks);
         match time {
             Some(time) => demand.taking(model, time),
@@ -95,13 +96,13 @@ impl Forecast {
     /// The demand of a function on the CPU, from the bytes that it accesses, or from its time if that is
     /// known better.
     pub(crate) fn function(&self, bytes: f64, time: Option<Duration>) -> Demand {
-        let demand = Demand::host(&self.machine.model, bytes);
-        time.map_or(demand, |time| demand.taking(&self.machine.model, time))
+        let demand = Demand::host(&self.machine.parts[0].model, bytes);
+        time.map_or(demand, |time| demand.taking(&self.machine.parts[0].model, time))
     }
 
     /// The demand of a signal to the host.
     pub(crate) fn signal(&self) -> Demand {
-        Demand::signal(&self.machine.model)
+        Demand::signal(&self.machine.parts[0].model)
     }
 
     /// The demand of a copy of `bytes` bytes between pageable and page-locked memory.
@@ -134,7 +135,7 @@ impl Forecast {
         match self.machine.latest("forecast", event)? {
             Some(record) => self.machine.wait_for("forecast", stream, &record, tag, cost),
             None => {
-                self.machine.host += cost;
+                self.machine.parts[0].host += cost;
                 Ok(())
             }
         }
@@ -142,12 +143,12 @@ impl Forecast {
 
     /// The host is busy with something else for `time`.
     pub(crate) fn host_works(&mut self, time: Nanos) {
-        self.machine.host += time;
+        self.machine.parts[0].host += time;
     }
 
     /// The host copies `bytes` bytes between pageable and page-locked memory.
     pub(crate) fn host_copies(&mut self, bytes: f64) {
-        self.machine.host += bytes / self.machine.model.host_memcpy;
+        self.machine.parts[0].host += bytes / self.machine.parts[0].model.host_memcpy;
     }
 
     /// The host waits for the event's latest record.
@@ -155,7 +156,7 @@ impl Forecast {
         let Some(record) = self.machine.latest("forecast", event)? else { return Ok(()) };
         loop {
             if let Some(outcome) = record.outcome.get() {
-                self.machine.host = self.machine.host.max(outcome.at);
+                self.machine.parts[0].host = self.machine.parts[0].host.max(outcome.at);
                 return Ok(());
             }
             if !self.step() {
@@ -168,12 +169,13 @@ impl Forecast {
     pub(crate) fn drain(&mut self) {
         while self.step() {}
         let ends = self.streams.iter().filter_map(|stream| self.machine.streams.get(stream.0));
-        self.machine.host = ends.fold(self.machine.host, |host, stream| host.max(stream.completed_at));
+        self.machine.parts[0].host =
+            ends.fold(self.machine.parts[0].host, |host, stream| host.max(stream.completed_at));
     }
 
     /// The host's clock, in nanoseconds.
     pub(crate) fn clock(&self) -> Nanos {
-        self.machine.host
+        self.machine.parts[0].host
     }
 
     /// The work that was done, in the order in which it ended.

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::fault;
-use super::machine::Machine;
+use super::machine::{Machine, Part};
 use super::queue::Work;
 use super::work::{Planned, Spans};
 use crate::base::error::DriverError;
@@ -64,10 +64,14 @@ impl Machine {
     }
 
     /// Changes the work of nodes according to faults. If a node is refused, the graph is refused.
-    pub(crate) fn tamper_with_nodes(&mut self, nodes: &mut [GraphNode<'_>]) -> DriverResult<()> {
+    pub(crate) fn tamper_with_nodes(
+        &mut self,
+        device: usize,
+        nodes: &mut [GraphNode<'_>],
+    ) -> DriverResult<()> {
         for node in nodes {
             let Some(mut work) = node.work.take() else { continue };
-            let tampered = self.tamper(node.call, node.tag, &mut work);
+            let tampered = self.tamper(node.call, device, node.tag, &mut work);
             if let Ok(false) = tampered {
                 self.skipped.push(work.action);
             } else {
@@ -87,7 +91,9 @@ impl Machine {
         tag: Tag,
         nodes: &mut [GraphNode<'_>],
     ) -> DriverResult<()> {
-        self.host += self.model.graph_launch;
+        let device = self.stream(call, stream)?.device;
+        let Part { host, model, .. } = &mut self.parts[device];
+        *host += model.graph_launch;
         self.wait_as_legacy(call, stream, tag)?;
         // Note 46: the launches of one stream share their chains.
         let chains = Chains::new(nodes);
@@ -134,9 +140,9 @@ impl Machine {
         count: usize,
     ) -> DriverResult<Vec<RawStream>> {
         let state = self.stream(call, stream)?;
-        let (priority, known) = (state.priority, state.chains.len());
+        let (device, priority, known) = (state.device, state.priority, state.chains.len());
         for _ in known..count {
-            let chain = self.create_stream(priority);
+            let chain = self.create_stream(device, priority);
             self.stream(call, stream)?.chains.push(chain);
         }
         Ok(self.stream(call, stream)?.chains[..count].to_vec())

@@ -18,6 +18,8 @@ pub(super) enum Progress {
 
 /// Work whose time has come.
 pub(super) struct Job {
+    /// The number of the device.
+    pub device: usize,
     pub stream: u64,
     pub tag: Tag,
     pub action: Action,

@@ -1,4 +1,4 @@
-//! [`Machine`]: the state of a simulated device, and everything that changes it.
+//! [`Machine`]: the state of a simulated machine with its devices, and everything that changes it.
 
 use std::sync::Arc;
 use std::thread::ThreadId;
@@ -8,16 +8,19 @@ use super::demand::Engine;
 use super::fault::{self, Failure};
 
 use super::history::Accessor;
-use super::inject::Faults;
+use super::inject::{Fault, Faults};
 use super::job::{Carried, Progress};
 use super::memory::{SimulatedMemory, Span};
 use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
 use super::queue::{Action, Command, Record, Step, Stream, Work};
 use super::random::Random;
-use super::simulation::Simulation;
+use super::shares::Shares;
+use super::simulation::SimulatedMachine;
+use super::turns::Turns;
 use crate::base::error::DriverError;
 use crate::base::handles::Handles;
+use crate::base::model::DeviceModel;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
 
 /// The order in which enqueued work is carried out.
@@ -39,9 +42,46 @@ struct Blocking {
     seen_by_null: u64,
 }
 
-/// The state of a simulated device.
-pub(super) struct Machine {
+/// The state of one device that no other has a part in.
+pub(super) struct Part {
     pub model: Model,
+    /// The null stream, once it has been asked for.
+    null: Option<RawStream>,
+    /// The blocking streams. Each has the extents to which it and the null stream have waited for each other.
+    blocking: Vec<Blocking>,
+    /// The default streams of threads.
+    per_thread: Vec<(ThreadId, RawStream)>,
+    /// The time of the host's thread that uses the device.
+    pub host: Nanos,
+    /// The deliberate faults.
+    pub faults: Faults,
+}
+
+impl Part {
+    fn new(model: &DeviceModel, faults: &[Fault]) -> Self {
+        let mut all = Faults::default();
+        for fault in faults {
+            all.add(*fault);
+        }
+        Self {
+            model: Model::new(model),
+            null: None,
+            blocking: Vec::new(),
+            per_thread: Vec::new(),
+            host: 0.0,
+            faults: all,
+        }
+    }
+}
+
+/// The state of a simulated machine.
+pub(super) struct Machine {
+    /// The devices, by number.
+    pub parts: Vec<Part>,
+    /// What the devices share.
+    pub shares: Shares,
+    /// The threads that enqueue what each device has of one run.
+    pub turns: Turns,
     pub schedule: Schedule,
     pub memory: SimulatedMemory,
     pub order: Order,
@@ -50,24 +90,14 @@ pub(super) struct Machine {
     pub events: Handles<Option<Arc<Record>>>,
     /// Each graph with the number of its nodes.
     pub graphs: Handles<usize>,
-    /// The null stream, once it has been asked for.
-    null: Option<RawStream>,
-    /// The blocking streams. Each has the extents to which it and the null stream have waited for each other.
-    blocking: Vec<Blocking>,
-    /// The default streams of threads.
-    per_thread: Vec<(ThreadId, RawStream)>,
     /// The work that the engines are carrying out.
     pub active: Vec<Active>,
     /// The time up to which the device has been simulated.
     pub now: Nanos,
     /// The time up to which it may be simulated.
     pub until: Nanos,
-    /// The host's time.
-    pub host: Nanos,
     /// Work that will not be carried out, to be dropped while no lock is held.
     pub skipped: Vec<Action>,
-    /// The deliberate faults.
-    pub faults: Faults,
     /// The order in which work was carried out.
     pub carried: Carried,
     /// Whether a thread is carrying out a job without the lock.
@@ -79,28 +109,25 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(spec: &Simulation) -> Self {
-        let mut faults = Faults::default();
-        for fault in &spec.faults {
-            faults.add(*fault);
-        }
+    pub(crate) fn new(spec: &SimulatedMachine) -> Self {
+        let SimulatedMachine { model, adversary, faults } = spec;
+        let parts =
+            model.devices.iter().zip(faults).map(|(model, faults)| Part::new(model, faults)).collect();
+        let free = model.devices.iter().map(|model| [model.memory, model.pinned_memory]).collect();
         Self {
-            model: Model::new(&spec.model),
-            schedule: spec.adversary.map_or(Schedule::Timed, |seed| Schedule::Adversarial(Random::new(seed))),
-            memory: SimulatedMemory::new(spec.model.memory, spec.model.pinned_memory),
+            parts,
+            shares: Shares::new(model),
+            turns: Turns::default(),
+            schedule: adversary.map_or(Schedule::Timed, |seed| Schedule::Adversarial(Random::new(seed))),
+            memory: SimulatedMemory::new(free),
             order: Order::default(),
             streams: Handles::default(),
             events: Handles::default(),
             graphs: Handles::default(),
-            null: None,
-            blocking: Vec::new(),
-            per_thread: Vec::new(),
             active: Vec::new(),
             now: 0.0,
             until: Nanos::INFINITY,
-            host: 0.0,
             skipped: Vec::new(),
-            faults,
             carried: Carried::default(),
             executing: false,
             waiting: 0,
@@ -108,33 +135,33 @@ impl Machine {
         }
     }
 
-    pub(crate) fn create_stream(&mut self, priority: i32) -> RawStream {
+    pub(crate) fn create_stream(&mut self, device: usize, priority: i32) -> RawStream {
         let lane = self.order.open();
-        RawStream(self.streams.insert(Stream::new(priority, lane)))
+        RawStream(self.streams.insert(Stream::new(device, priority, lane)))
     }
 
-    pub(crate) fn null_stream(&mut self) -> RawStream {
-        if let Some(stream) = self.null {
+    pub(crate) fn null_stream(&mut self, device: usize) -> RawStream {
+        if let Some(stream) = self.parts[device].null {
             return stream;
         }
-        let stream = self.create_stream(0);
-        self.null = Some(stream);
+        let stream = self.create_stream(device, 0);
+        self.parts[device].null = Some(stream);
         stream
     }
 
     /// Makes the stream and the null stream wait for each other.
-    pub(crate) fn block(&mut self, stream: RawStream) {
-        self.null_stream();
-        self.blocking.push(Blocking { stream, seen: 0, seen_by_null: 0 });
+    pub(crate) fn block(&mut self, device: usize, stream: RawStream) {
+        self.null_stream(device);
+        self.parts[device].blocking.push(Blocking { stream, seen: 0, seen_by_null: 0 });
     }
 
-    pub(crate) fn per_thread_stream(&mut self, thread: ThreadId) -> RawStream {
-        if let Some((_, stream)) = self.per_thread.iter().find(|(of, _)| *of == thread) {
+    pub(crate) fn per_thread_stream(&mut self, device: usize, thread: ThreadId) -> RawStream {
+        if let Some((_, stream)) = self.parts[device].per_thread.iter().find(|(of, _)| *of == thread) {
             return *stream;
         }
-        let stream = self.create_stream(0);
-        self.block(stream);
-        self.per_thread.push((thread, stream));
+        let stream = self.create_stream(device, 0);
+        self.block(device, stream);
+        self.parts[device].per_thread.push((thread, stream));
         stream
     }
 
@@ -146,11 +173,13 @@ impl Machine {
         stream: RawStream,
         tag: Tag,
     ) -> DriverResult<()> {
-        let Some(null) = self.null.filter(|_| !self.blocking.is_empty()) else { return Ok(()) };
+        let device = self.stream(call, stream)?.device;
+        let part = &self.parts[device];
+        let Some(null) = part.null.filter(|_| !part.blocking.is_empty()) else { return Ok(()) };
         let enqueued =
             |machine: &Self, of: RawStream| machine.streams.get(of.0).map_or(0, |state| state.enqueued);
-        for index in 0..self.blocking.len() {
-            let Blocking { stream: other, seen, seen_by_null } = self.blocking[index];
+        for index in 0..self.parts[device].blocking.len() {
+            let Blocking { stream: other, seen, seen_by_null } = self.parts[device].blocking[index];
             let (after, before, known) = match stream {
                 _ if stream == null => (null, other, seen_by_null),
                 _ if stream == other => (other, null, seen),
@@ -164,7 +193,7 @@ impl Machine {
             self.wait_for(call, after, &record, tag, 0.0)?;
             // The record that was just made need not be waited for.
             let now = enqueued(self, before);
-            let known = &mut self.blocking[index];
+            let known = &mut self.parts[device].blocking[index];
             if stream == null {
                 known.seen_by_null = now;
             } else {
@@ -175,7 +204,8 @@ impl Machine {
     }
 
     pub(crate) fn destroy_stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<()> {
-        if self.null == Some(stream) {
+        let device = self.stream(call, stream)?.device;
+        if self.parts[device].null == Some(stream) {
             return Err(fault::invalid_handle(call, "stream"));
         }
         let state = self.stream(call, stream)?;
@@ -184,8 +214,9 @@ impl Machine {
         for chain in chains {
             self.destroy_stream(call, chain)?;
         }
-        self.blocking.retain(|blocking| blocking.stream != stream);
-        self.per_thread.retain(|(_, of_thread)| *of_thread != stream);
+        let part = &mut self.parts[device];
+        part.blocking.retain(|blocking| blocking.stream != stream);
+        part.per_thread.retain(|(_, of_thread)| *of_thread != stream);
         self.order.close(lane);
         self.remove_if_over(stream.0);
         Ok(())
@@ -215,8 +246,8 @@ impl Machine {
         stream: RawStream,
         spans: &[Span],
     ) -> DriverResult<()> {
-        self.stream(call, stream)?;
-        spans.iter().try_for_each(|&span| self.memory.check(call, span))
+        let device = self.stream(call, stream)?.device;
+        spans.iter().try_for_each(|&span| self.memory.check(call, device, span))
     }
 
     /// Enqueues work that [`check`](Self::check) has accepted. Work that races with earlier work will fail
@@ -229,15 +260,17 @@ impl Machine {
         spans: &[Span],
         mut work: Work,
     ) -> DriverResult<()> {
+        let device = self.stream(call, stream)?.device;
+        let model = &self.parts[device].model;
         let cost = match &work.action {
-            Action::Body(_) => self.model.launch_call,
-            Action::Copy { .. } | Action::Host(_) => self.model.host_call,
+            Action::Body(_) => model.launch_call,
+            Action::Copy { .. } | Action::Host(_) => model.host_call,
         };
         // In any case, the streams wait for each other.
         self.wait_as_legacy(call, stream, tag)?;
-        let tampered = self.tamper(call, tag, &mut work);
+        let tampered = self.tamper(call, device, tag, &mut work);
         if !matches!(tampered, Ok(true)) {
-            self.host += cost;
+            self.parts[device].host += cost;
             self.skipped.push(work.action);
             return tampered.map(drop);
         }
@@ -268,20 +301,22 @@ impl Machine {
             work.before = Some(self.order.record(lane));
         }
         if work.engine == Engine::Compute {
-            work.bytes = work.bytes.max(self.over_the_link(spans));
+            let device = self.stream(call, stream)?.device;
+            work.bytes = work.bytes.max(self.over_the_link(device, spans));
         }
         self.push(call, stream, tag, Step::Work(work), cost)
     }
 
     /// The bytes of device memory that a kernel could access in the time that its accesses to the host's
     /// memory take.
-    fn over_the_link(&self, spans: &[Span]) -> f64 {
+    fn over_the_link(&self, device: usize, spans: &[Span]) -> f64 {
         let of_host = |span: &&Span| span.place.is_none() && self.memory.is_pinned(span.start);
         let bytes = |write: bool| {
             let spans = spans.iter().filter(of_host).filter(|span| span.write == write);
             spans.map(|span| span.bytes as f64).sum::<f64>()
         };
-        self.model.both_ways(bytes(false), bytes(true)) * self.model.memory_rate
+        let model = &self.parts[device].model;
+        model.both_ways(bytes(false), bytes(true)) * model.memory_rate
     }
 
     pub(crate) fn record(
@@ -292,14 +327,16 @@ impl Machine {
         tag: Tag,
     ) -> DriverResult<()> {
         self.latest(call, event)?;
-        if !self.begin(call, Some(tag), 0)? {
-            self.host += self.model.event_call;
+        let device = self.stream(call, stream)?.device;
+        let cost = self.parts[device].model.event_call;
+        if !self.begin(call, device, Some(tag), 0)? {
+            self.parts[device].host += cost;
             return Ok(());
         }
-        if self.null != Some(stream) {
+        if self.parts[device].null != Some(stream) {
             self.wait_as_legacy(call, stream, tag)?;
         }
-        let record = self.record_now(call, stream, tag, self.model.event_call)?;
+        let record = self.record_now(call, stream, tag, cost)?;
         let latest = self.events.get_mut(event.0).ok_or_else(|| fault::invalid_handle(call, "event"))?;
         *latest = Some(record);
         Ok(())
@@ -327,16 +364,17 @@ impl Machine {
         event: RawEvent,
         tag: Tag,
     ) -> DriverResult<()> {
-        self.stream(call, stream)?;
-        if !self.begin(call, Some(tag), 0)? {
-            self.host += self.model.event_call;
+        let device = self.stream(call, stream)?.device;
+        let cost = self.parts[device].model.event_call;
+        if !self.begin(call, device, Some(tag), 0)? {
+            self.parts[device].host += cost;
             return Ok(());
         }
         let Some(record) = self.latest(call, event)? else {
-            self.host += self.model.event_call;
+            self.parts[device].host += cost;
             return Ok(());
         };
-        self.wait_for(call, stream, &record, tag, self.model.event_call)
+        self.wait_for(call, stream, &record, tag, cost)
     }
 
     /// Makes all later work on a stream come after a record.
@@ -348,13 +386,13 @@ impl Machine {
         tag: Tag,
         cost: Nanos,
     ) -> DriverResult<()> {
-        let lane = self.stream(call, stream)?.lane;
+        let Stream { lane, device, .. } = *self.stream(call, stream)?;
         self.order.wait(lane, &record.clock);
         // A failure that the host has been told of is over: the stream that failed works again, and so does
         // its event.
         let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
         if failure.is_some_and(|failure| failure.pending().is_ok()) {
-            self.host += cost;
+            self.parts[device].host += cost;
             return Ok(());
         }
         self.push(call, stream, tag, Step::Wait(Arc::clone(record)), cost)
@@ -383,9 +421,12 @@ impl Machine {
         step: Step,
         cost: Nanos,
     ) -> DriverResult<()> {
-        self.host += cost;
         self.sequence += 1;
-        let command = Command { step, tag, sequence: self.sequence, enqueued_at: self.host };
+        let sequence = self.sequence;
+        let device = self.stream(call, stream)?.device;
+        let host = &mut self.parts[device].host;
+        *host += cost;
+        let command = Command { step, tag, sequence, enqueued_at: *host };
         let stream = self.stream(call, stream)?;
         stream.queue.push_back(command);
         stream.enqueued += 1;
@@ -426,12 +467,13 @@ impl Machine {
         let mut settled = false;
         let mut over = Vec::new();
         for (handle, stream) in self.streams.iter_mut() {
-            let latency = self.model.event_latency;
+            let part = &mut self.parts[stream.device];
+            let latency = part.model.event_latency;
             while stream.settle_head(handle, self.now, horizon, latency, &mut self.skipped) {
                 settled = true;
             }
             if let Some(failure) = stream.failure.as_ref().filter(|failure| failure.error.lost) {
-                self.faults.lose(&failure.error);
+                part.faults.lose(&failure.error);
             }
             if stream.is_over() {
                 over.push(handle);
@@ -456,9 +498,10 @@ impl Machine {
         self.remove_if_over(stream);
     }
 
-    /// Notes that the host has waited until `at` for everything in `clock`.
-    pub(crate) fn host_waited(&mut self, at: Nanos, clock: &Clock) {
-        self.host = self.host.max(at);
+    /// Notes that the host's thread of a device has waited until `at` for everything in `clock`.
+    pub(crate) fn host_waited(&mut self, device: usize, at: Nanos, clock: &Clock) {
+        let host = &mut self.parts[device].host;
+        *host = host.max(at);
         self.order.host_waited(clock);
         if self.order.all_quiet() {
             self.memory.forget_accesses();

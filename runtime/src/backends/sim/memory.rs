@@ -1,4 +1,4 @@
-//! The allocations of a simulated device, in device memory and in page-locked host memory.
+//! The allocations of a simulated machine, in its devices' memory and in page-locked host memory.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,6 +7,7 @@ use super::fault;
 use super::history::{Accessor, Conflict, History};
 use super::order::Order;
 use crate::base::block::{Block, Fill};
+use crate::base::error::DriverError;
 use crate::driver::DriverResult;
 
 /// One of the two memories.
@@ -49,8 +50,10 @@ struct Allocation {
     block: Block,
     bytes: usize,
     place: Place,
-    /// Whether it belongs to another device, and takes nothing of this device's memory.
-    adopted: bool,
+    /// The device that has allocated it, of whose memory it takes some; `None` for a device of another machine.
+    owner: Option<usize>,
+    /// The devices that have adopted it.
+    adopted_by: Vec<usize>,
     history: History,
     /// The destination of copies of the first bytes: its address, and the number of bytes.
     redirected: Option<(usize, usize)>,
@@ -62,22 +65,29 @@ struct Allocation {
 #[derive(Debug)]
 pub(super) struct SimulatedMemory {
     allocations: BTreeMap<usize, Allocation>,
-    device_free: u64,
-    pinned_free: u64,
+    /// For each device, the bytes that are free in its memory, and of page-locked memory.
+    free: Vec<[u64; 2]>,
 }
 
 impl SimulatedMemory {
-    pub(crate) fn new(device: u64, pinned: u64) -> Self {
-        Self { allocations: BTreeMap::new(), device_free: device, pinned_free: pinned }
+    /// `free`: for each device, the bytes of its memory, and of page-locked memory.
+    pub(crate) fn new(free: Vec<[u64; 2]>) -> Self {
+        Self { allocations: BTreeMap::new(), free }
     }
 
-    pub(crate) fn device_free(&self) -> u64 {
-        self.device_free
+    pub(crate) fn device_free(&self, device: usize) -> u64 {
+        self.free[device][0]
     }
 
     /// Reserves `bytes`, if that many are free.
-    pub(crate) fn reserve(&mut self, call: &'static str, bytes: usize, place: Place) -> DriverResult<()> {
-        let free = self.free_bytes(place);
+    pub(crate) fn reserve(
+        &mut self,
+        call: &'static str,
+        device: usize,
+        bytes: usize,
+        place: Place,
+    ) -> DriverResult<()> {
+        let free = self.free_bytes(device, place);
         let cost = cost(bytes, place).filter(|cost| cost <= free);
         let cost = cost.ok_or_else(|| fault::out_of_memory(call, bytes, *free))?;
         *free -= cost;
@@ -85,26 +95,58 @@ impl SimulatedMemory {
     }
 
     /// Undoes [`reserve`](Self::reserve).
-    pub(crate) fn unreserve(&mut self, bytes: usize, place: Place) {
-        *self.free_bytes(place) += cost(bytes, place).unwrap_or(0);
+    pub(crate) fn unreserve(&mut self, device: usize, bytes: usize, place: Place) {
+        *self.free_bytes(device, place) += cost(bytes, place).unwrap_or(0);
     }
 
     /// Adds an allocation for which the bytes have been reserved.
-    pub(crate) fn insert(&mut self, block: Block, bytes: usize, place: Place) {
-        self.add(block, bytes, place, false);
+    pub(crate) fn insert(&mut self, device: usize, block: Block, bytes: usize, place: Place) {
+        self.add(block, bytes, place, Some(device), Vec::new());
     }
 
-    /// Adds page-locked memory of another device.
-    pub(crate) fn adopt(&mut self, block: Block, bytes: usize) {
-        self.add(block, bytes, Place::Pinned, true);
-    }
-
-    fn add(&mut self, block: Block, bytes: usize, place: Place, adopted: bool) {
+    /// Lets a device copy from and to page-locked memory of another device.
+    pub(crate) fn adopt(&mut self, device: usize, block: Block, bytes: usize) {
         let start = block.start().addr().get();
-        let history = History::default();
-        let allocation =
-            Allocation { block, bytes, place, adopted, history, redirected: None, given_up: false };
+        match self.allocations.get_mut(&start) {
+            Some(allocation) => allocation.adopted_by.push(device),
+            None => self.add(block, bytes, Place::Pinned, None, vec![device]),
+        }
+    }
+
+    fn add(
+        &mut self,
+        block: Block,
+        bytes: usize,
+        place: Place,
+        owner: Option<usize>,
+        adopted_by: Vec<usize>,
+    ) {
+        let start = block.start().addr().get();
+        let (history, redirected, given_up) = (History::default(), None, false);
+        let allocation = Allocation { block, bytes, place, owner, adopted_by, history, redirected, given_up };
         self.allocations.insert(start, allocation);
+    }
+
+    /// Ends what [`adopt`](Self::adopt) has begun, unless the host has not waited for everything that uses it.
+    pub(crate) fn disown(
+        &mut self,
+        call: &'static str,
+        device: usize,
+        start: usize,
+        order: &Order,
+    ) -> DriverResult<()> {
+        let allocation = self.allocations.get_mut(&start).filter(|it| it.adopted_by.contains(&device));
+        let allocation = allocation.ok_or_else(|| nothing_at(call, start))?;
+        let users = allocation.history.users(order);
+        if !users.is_empty() {
+            allocation.given_up = true;
+            return Err(fault::in_use(call, &users));
+        }
+        allocation.adopted_by.retain(|by| *by != device);
+        if allocation.owner.is_none() && allocation.adopted_by.is_empty() {
+            self.allocations.remove(&start);
+        }
+        Ok(())
     }
 
     /// Removes the allocation that begins at `start`, unless the host has not waited for everything that uses
@@ -112,22 +154,21 @@ impl SimulatedMemory {
     pub(crate) fn remove(
         &mut self,
         call: &'static str,
+        device: usize,
         start: usize,
         place: Place,
         order: &Order,
     ) -> DriverResult<Block> {
-        let allocation = self.allocations.get_mut(&start).filter(|allocation| allocation.place == place);
-        let nothing = || fault::invalid_value(call, format!("nothing is allocated at {start:#x}"));
-        let allocation = allocation.ok_or_else(nothing)?;
+        let is_own = |it: &&mut Allocation| it.place == place && it.owner == Some(device);
+        let nothing = || nothing_at(call, start);
+        let allocation = self.allocations.get_mut(&start).filter(is_own).ok_or_else(nothing)?;
         let users = allocation.history.users(order);
         if !users.is_empty() {
             allocation.given_up = true;
             return Err(fault::in_use(call, &users));
         }
         let allocation = self.allocations.remove(&start).ok_or_else(nothing)?;
-        if !allocation.adopted {
-            self.unreserve(allocation.bytes, place);
-        }
+        self.unreserve(device, allocation.bytes, place);
         Ok(allocation.block)
     }
 
@@ -139,8 +180,8 @@ impl SimulatedMemory {
         }
     }
 
-    /// Checks that the bytes lie in one live allocation.
-    pub(crate) fn check(&self, call: &'static str, span: Span) -> DriverResult<()> {
+    /// Checks that the bytes lie in one live allocation that the device reaches.
+    pub(crate) fn check(&self, call: &'static str, device: usize, span: Span) -> DriverResult<()> {
         let Span { start, bytes, place, .. } = span;
         let found = self.allocations.range(..=start).next_back();
         let fits = found.is_some_and(|(first, allocation)| {
@@ -148,6 +189,7 @@ impl SimulatedMemory {
             offset <= allocation.bytes
                 && bytes <= allocation.bytes - offset
                 && place.is_none_or(|place| place == allocation.place)
+                && allocation.is_reached_by(device)
         });
         if fits {
             return Ok(());
@@ -200,12 +242,24 @@ impl SimulatedMemory {
         }
     }
 
-    fn free_bytes(&mut self, place: Place) -> &mut u64 {
+    fn free_bytes(&mut self, device: usize, place: Place) -> &mut u64 {
+        let [of_device, pinned] = &mut self.free[device];
         match place {
-            Place::Device => &mut self.device_free,
-            Place::Pinned => &mut self.pinned_free,
+            Place::Device => of_device,
+            Place::Pinned => pinned,
         }
     }
+}
+
+impl Allocation {
+    /// Whether a device's commands may access it.
+    fn is_reached_by(&self, device: usize) -> bool {
+        self.owner == Some(device) || self.adopted_by.contains(&device)
+    }
+}
+
+fn nothing_at(call: &'static str, start: usize) -> DriverError {
+    fault::invalid_value(call, format!("nothing is allocated at {start:#x}"))
 }
 
 impl Drop for SimulatedMemory {

@@ -70,7 +70,7 @@ impl Model {
     }
 }
 
-fn rate(bytes_per_second: f64) -> f64 {
+pub(super) fn rate(bytes_per_second: f64) -> f64 {
     // The bounds keep every quotient finite; neither is near a rate that exists.
     if bytes_per_second > 0.0 { (bytes_per_second / 1e9).clamp(1e-12, 1e30) } else { 1e30 }
 }

@@ -81,6 +81,8 @@ pub(super) struct Outcome {
 }
 
 pub(super) struct Stream {
+    /// The number of its device.
+    pub device: usize,
     pub priority: i32,
     pub lane: Lane,
     pub queue: VecDeque<Command>,
@@ -99,8 +101,9 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(priority: i32, lane: Lane) -> Self {
+    pub(crate) fn new(device: usize, priority: i32, lane: Lane) -> Self {
         Self {
+            device,
             priority,
             lane,
             queue: VecDeque::new(),

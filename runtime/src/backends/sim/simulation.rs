@@ -1,7 +1,7 @@
 //! [`Simulation`]: the model of a simulated device, and its faults.
 
 use super::inject::Fault;
-use crate::base::model::DeviceModel;
+use crate::base::model::{DeviceModel, MachineModel};
 
 /// The description of a simulated device before it exists: the [model](DeviceModel) of a device, the order of
 /// its operations, and its faults.
@@ -20,6 +20,60 @@ pub struct Simulation {
     pub model: DeviceModel,
     pub(super) adversary: Option<u64>,
     pub(super) faults: Vec<Fault>,
+}
+
+/// The description of a simulated machine before it exists: the [models](MachineModel) of its devices and of what they
+/// share, the order of their operations, and their faults.
+///
+/// ```
+/// use thalweg::sim::{MachineModel, SimulatedMachine};
+///
+/// let machine = SimulatedMachine::from(MachineModel::h200(4)).adversarial(7);
+/// let devices = thalweg::Device::simulated_machine(machine);
+/// assert_eq!(devices.len(), 4);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SimulatedMachine {
+    /// The sizes and speeds of the machine.
+    pub model: MachineModel,
+    pub(super) adversary: Option<u64>,
+    /// Those of each device.
+    pub(super) faults: Vec<Vec<Fault>>,
+}
+
+impl From<MachineModel> for SimulatedMachine {
+    fn from(model: MachineModel) -> Self {
+        let faults = vec![Vec::new(); model.devices.len()];
+        Self { model, adversary: None, faults }
+    }
+}
+
+/// A machine with one device.
+impl From<Simulation> for SimulatedMachine {
+    fn from(Simulation { model, adversary, faults }: Simulation) -> Self {
+        Self { model: MachineModel::from(vec![model]), adversary, faults: vec![faults] }
+    }
+}
+
+impl SimulatedMachine {
+    /// Runs operations in a random order, as [`Simulation::adversarial`] does, across all devices. The threads that
+    /// enqueue the devices of one run take turns in a random order, too.
+    #[must_use]
+    pub fn adversarial(mut self, seed: u64) -> Self {
+        self.adversary = Some(seed);
+        self
+    }
+
+    /// Makes something go wrong on one device, by its number: see [`Fault`].
+    ///
+    /// # Panics
+    /// If there is no such device.
+    #[must_use]
+    pub fn with_fault(mut self, device: usize, fault: Fault) -> Self {
+        self.faults[device].push(fault);
+        self
+    }
 }
 
 impl From<DeviceModel> for Simulation {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::fault;
 use super::inject::{DriverCall, Effect};
-use super::machine::Machine;
+use super::machine::{Machine, Part};
 use super::model::Nanos;
 use super::queue::Work;
 use crate::base::error::DriverError;
@@ -13,22 +13,29 @@ use crate::driver::{DriverResult, Tag};
 impl Machine {
     /// Begins a call that enqueues no work. Returns whether it is to be carried out, or (`false`) only to
     /// report success.
-    pub(crate) fn begin(&mut self, call: &'static str, tag: Option<Tag>, bytes: usize) -> DriverResult<bool> {
+    pub(crate) fn begin(
+        &mut self,
+        call: &'static str,
+        device: usize,
+        tag: Option<Tag>,
+        bytes: usize,
+    ) -> DriverResult<bool> {
         fault::refuse_inside(call)?;
-        self.faults.alive()?;
-        let Some(effect) = self.faults.strike(DriverCall::of(call), tag, bytes as u64, false) else {
+        let Part { faults, host, .. } = &mut self.parts[device];
+        faults.alive()?;
+        let Some(effect) = faults.strike(DriverCall::of(call), tag, bytes as u64, false) else {
             return Ok(true);
         };
         let enqueues = matches!(call, "cuEventRecord" | "cuStreamWaitEvent");
         match effect {
             Effect::Slow(time) => {
-                self.host += nanos(time);
+                *host += nanos(time);
                 Ok(true)
             }
             Effect::Omitted if enqueues => Ok(false),
             Effect::Lost => {
-                self.faults.lose(&about(fault::lost(call), tag));
-                self.faults.alive().map(|()| false)
+                faults.lose(&about(fault::lost(call), tag));
+                faults.alive().map(|()| false)
             }
             Effect::Refused | Effect::Fails | Effect::Omitted => {
                 Err(about(fault::injected(call, bytes), tag))
@@ -37,8 +44,14 @@ impl Machine {
     }
 
     /// Changes work that is about to be enqueued according to a fault. `false` if it is not to be enqueued.
-    pub(crate) fn tamper(&mut self, call: &'static str, tag: Tag, work: &mut Work) -> DriverResult<bool> {
-        let Some(effect) = self.faults.strike(DriverCall::of(call), Some(tag), 0, false) else {
+    pub(crate) fn tamper(
+        &mut self,
+        call: &'static str,
+        device: usize,
+        tag: Tag,
+        work: &mut Work,
+    ) -> DriverResult<bool> {
+        let Some(effect) = self.parts[device].faults.strike(DriverCall::of(call), Some(tag), 0, false) else {
             return Ok(true);
         };
         match effect {

@@ -1,10 +1,11 @@
 //! Carrying out work in the order of virtual time.
 //!
-//! Four engines take work from the streams: one copies to the device, one copies to the host, one computes,
+//! Four engines of each device take work from the streams: one copies to the device, one copies to the host, one computes,
 //! and one is the host itself. Each copy engine has one copy at a time, and the host has one function. The
 //! compute engine has several kernels, which share the rate of device memory. Work first waits for its
 //! latency and then moves its bytes at a rate that changes only when other work starts or ends. So time
-//! advances from one such change to the next.
+//! advances from one such change to the next. The devices of a machine share its host's memory, and perhaps ports of
+//! it ([`shares`](super::shares)).
 
 use super::active::Active;
 use super::demand::Engine;
@@ -28,29 +29,29 @@ impl Machine {
         let candidates = self.streams.iter().filter_map(|(handle, stream)| {
             let (command, work) = stream.ready(self.now)?;
             let priority = if work.engine == Engine::Compute { stream.priority } else { 0 };
-            self.has_room(work.engine).then_some((priority, command.sequence, handle))
+            self.has_room(stream.device, work.engine).then_some((priority, command.sequence, handle))
         });
         candidates.min().map(|(_, _, handle)| handle)
     }
 
-    fn has_room(&self, engine: Engine) -> bool {
+    fn has_room(&self, device: usize, engine: Engine) -> bool {
         let limit = match engine {
             Engine::CopyToDevice | Engine::CopyToHost | Engine::Host => 1,
-            Engine::Compute => self.model.concurrent_kernels,
+            Engine::Compute => self.parts[device].model.concurrent_kernels,
             Engine::Staging => usize::MAX,
         };
-        self.active.iter().filter(|active| active.engine == engine).count() < limit
+        self.active.iter().filter(|active| (active.device, active.engine) == (device, engine)).count() < limit
     }
 
     /// The additional time until a copy's first byte moves, because copies go the other way.
-    fn against(&self, engine: Engine) -> Nanos {
+    fn against(&self, device: usize, engine: Engine) -> Nanos {
         let other = match engine {
             Engine::CopyToDevice => Engine::CopyToHost,
             Engine::CopyToHost => Engine::CopyToDevice,
             Engine::Compute | Engine::Host | Engine::Staging => return 0.0,
         };
-        let is_busy = self.active.iter().any(|active| active.engine == other);
-        if is_busy { self.model.duplex_latency } else { 0.0 }
+        let is_busy = self.active.iter().any(|active| (active.device, active.engine) == (device, other));
+        if is_busy { self.parts[device].model.duplex_latency } else { 0.0 }
     }
 
     fn start(&mut self, handle: u64) {
@@ -64,9 +65,10 @@ impl Machine {
             return;
         };
         stream.busy = true;
-        let priority = stream.priority;
-        let against = self.against(work.engine);
+        let (device, priority) = (stream.device, stream.priority);
+        let against = self.against(device, work.engine);
         self.active.push(Active {
+            device,
             stream: handle,
             priority,
             tag: command.tag,
@@ -85,19 +87,27 @@ impl Machine {
     }
 
     fn set_rates(&mut self) {
-        let model = &self.model;
-        let transferring = || self.active.iter().filter(|active| active.transferring);
-        let is_copying = |engine| self.active.iter().any(|active| active.engine == engine);
+        for device in 0..self.parts.len() {
+            self.set_rates_of(device);
+        }
+        self.shares.limit(&mut self.active);
+    }
+
+    fn set_rates_of(&mut self, device: usize) {
+        let model = &self.parts[device].model;
+        let own = || self.active.iter().filter(|active| active.device == device);
+        let is_copying = |engine| own().any(|active| active.engine == engine);
         let both_ways = is_copying(Engine::CopyToDevice) && is_copying(Engine::CopyToHost);
         let duplex = if both_ways { model.duplex } else { 1.0 };
-        let kernels = || transferring().filter(|active| active.engine == Engine::Compute);
+        let transferring =
+            |engine| own().filter(move |active| active.transferring && active.engine == engine);
         // The multiprocessors take blocks of the most urgent kernels only, as long as there are any.
-        let urgent = kernels().map(|active| active.priority).min();
-        let sharing = kernels().filter(|active| Some(active.priority) == urgent);
+        let urgent = transferring(Engine::Compute).map(|active| active.priority).min();
+        let sharing = transferring(Engine::Compute).filter(|active| Some(active.priority) == urgent);
         // Together they can use the whole rate, or less of it.
         let used = sharing.map(|active| active.share).sum::<f64>().max(1.0);
-        let staging = transferring().filter(|active| active.engine == Engine::Staging).count();
-        for active in &mut self.active {
+        let staging = transferring(Engine::Staging).count();
+        for active in self.active.iter_mut().filter(|active| active.device == device) {
             active.rate = match active.engine {
                 Engine::CopyToDevice => model.to_device * duplex,
                 Engine::CopyToHost => model.to_host * duplex,
@@ -111,8 +121,9 @@ impl Machine {
 
     /// Advances time to the next change.
     fn advance(&mut self) -> Progress {
-        let latency = self.model.event_latency;
-        let timers = self.streams.iter().filter_map(|(handle, s)| s.timer(handle, self.now, latency));
+        let timers = self.streams.iter().filter_map(|(handle, stream)| {
+            stream.timer(handle, self.now, self.parts[stream.device].model.event_latency)
+        });
         let mut next = timers.fold(Nanos::INFINITY, Nanos::min);
         let mut changing = None;
         for (index, active) in self.active.iter().enumerate() {
@@ -143,8 +154,8 @@ impl Machine {
         }
         // The condition is not `remaining == 0`: the subtraction above may leave a rounding error, which must
         // not keep time from advancing.
-        let Active { stream, tag, action, before, sequence, enqueued_at, started, .. } =
+        let Active { device, stream, tag, action, before, sequence, enqueued_at, started, .. } =
             self.active.remove(index);
-        Progress::Run(Job { stream, tag, action, sequence, enqueued_at, started, before })
+        Progress::Run(Job { device, stream, tag, action, sequence, enqueued_at, started, before })
     }
 }

@@ -1,37 +1,35 @@
 //! Waiting on the host, during which the simulation runs.
 
-use std::ptr;
 use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use std::{ptr, thread};
 
 use super::device::Sim;
 use super::job::{Job, Progress};
-use super::machine::{Machine, Schedule};
+use super::machine::{Machine, Part};
 use super::model::Nanos;
 use super::queue::{Action, Record};
+use super::turns::Wait;
 use super::{fault, unwritten};
 use crate::base::crews::AT_ONCE;
 use crate::base::host_copy::Way;
 use crate::base::unwind::{contain, drop_payload};
 use crate::driver::{DriverResult, RawStream};
 
+/// How long the host's threads wait for one that is busy, before they go on without it.
+const PATIENCE: Duration = Duration::from_millis(200);
+
 impl Sim {
     pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
         let call = "cuStreamSynchronize";
         fault::refuse_inside(call)?;
         let mut machine = self.machine();
-        machine.begin(call, None, 0)?;
+        machine.begin(call, self.number, None, 0)?;
         let state = machine.stream(call, stream)?;
-        let (lane, target) = (state.lane, state.enqueued);
+        let (lane, wait) = (state.lane, Wait::Stream { handle: stream.0, target: state.enqueued });
         let clock = machine.order.record(lane);
-        let (mut machine, at) = self.run_until(call, machine, Nanos::INFINITY, |machine| {
-            match machine.streams.get(stream.0) {
-                Some(stream) if stream.completed < target => None,
-                Some(stream) => Some(stream.completed_at),
-                // Another thread has destroyed the stream, and it is empty.
-                None => Some(machine.now),
-            }
-        })?;
-        machine.host_waited(at, &clock);
+        let (mut machine, at) = self.run_until(call, machine, wait)?;
+        machine.host_waited(self.number, at, &clock);
         machine.take_failure(stream).map_or(Ok(()), Err)
     }
 
@@ -40,113 +38,161 @@ impl Sim {
         let call = "cuCtxSynchronize";
         fault::refuse_inside(call)?;
         let mut machine = self.machine();
-        machine.begin(call, None, 0)?;
-        let streams: Vec<_> =
-            machine.streams.iter_mut().map(|(handle, state)| (handle, state.enqueued, state.lane)).collect();
+        machine.begin(call, self.number, None, 0)?;
+        let own = machine.streams.iter_mut().filter(|(_, state)| state.device == self.number);
+        let streams: Vec<_> = own.map(|(handle, state)| (handle, state.enqueued, state.lane)).collect();
         for (handle, target, lane) in streams {
             let clock = machine.order.record(lane);
-            let is_over = |machine: &Machine| match machine.streams.get(handle) {
-                Some(stream) if stream.completed < target => None,
-                Some(stream) => Some(stream.completed_at),
-                None => Some(machine.now),
-            };
-            let (after, at) = self.run_until(call, machine, Nanos::INFINITY, is_over)?;
+            let (after, at) = self.run_until(call, machine, Wait::Stream { handle, target })?;
             machine = after;
-            machine.host_waited(at, &clock);
+            machine.host_waited(self.number, at, &clock);
         }
         Ok(())
     }
 
     /// Advances the host's time a little, and the device with it.
     pub(super) fn go_on(&self) {
-        if fault::refuse_inside("cuStreamQuery").is_err() {
+        let call = "cuStreamQuery";
+        if fault::refuse_inside(call).is_err() {
             return;
         }
         let mut machine = self.machine();
-        machine.host += machine.model.host_call;
-        let until = machine.host;
-        let adversarial = matches!(machine.schedule, Schedule::Adversarial(_));
-        let begun = machine.carried_out();
-        let is_enough = move |machine: &Machine| {
-            // There is no order of time, so one thing happens at a time.
-            let enough = if adversarial { machine.carried_out() != begun } else { machine.now >= until };
-            (enough || machine.is_idle()).then_some(machine.now)
-        };
+        let Part { host, model, .. } = &mut machine.parts[self.number];
+        *host += model.host_call;
         // The device does not get beyond the host's time, since the host's next command would begin too late.
+        let wait = Wait::Until { time: *host, carried: machine.carried_out() };
         // A lost device does not advance, and reports that to the next call.
-        let _ = self.run_until("cuStreamQuery", machine, until, is_enough);
+        let _ = self.run_until(call, machine, wait);
     }
 
     pub(super) fn wait_for_record(&self, call: &'static str, record: &Arc<Record>) -> DriverResult<()> {
         fault::refuse_inside(call)?;
         let machine = self.machine();
-        let complete = |_: &Machine| record.outcome.get().map(|outcome| outcome.at);
-        let (mut machine, at) = self.run_until(call, machine, Nanos::INFINITY, complete)?;
-        machine.host_waited(at, &record.clock);
+        let (mut machine, at) = self.run_until(call, machine, Wait::Record(Arc::clone(record)))?;
+        machine.host_waited(self.number, at, &record.clock);
         let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
         failure.map_or(Ok(()), |failure| failure.pending())
     }
 
-    /// Runs the simulation until `done` returns the time when everything that the caller waits for was
-    /// complete, but not beyond `until` in the device's time.
-    ///
-    /// Copies and host bodies are carried out without the lock, one at a time. Other threads that wait
-    /// meanwhile sleep.
+    /// Runs the simulation until everything that the caller waits for is complete, and returns when that was.
     fn run_until<'a>(
         &'a self,
         call: &'static str,
         mut machine: MutexGuard<'a, Machine>,
-        until: Nanos,
-        done: impl Fn(&Machine) -> Option<Nanos>,
+        wait: Wait,
     ) -> DriverResult<(MutexGuard<'a, Machine>, Nanos)> {
+        if let Some(ticket) = machine.turns.ticket(thread::current().id()) {
+            machine.turns.wait(ticket, wait.clone());
+            machine = self.take_turn(call, machine, ticket)?;
+            machine.parts[self.number].faults.alive()?;
+            let at = machine.is_over(&wait).unwrap_or(machine.now);
+            return Ok((machine, at));
+        }
+        let until = match &wait {
+            Wait::Until { time, .. } => *time,
+            Wait::Stream { .. } | Wait::Record(_) => Nanos::INFINITY,
+        };
         loop {
-            machine.faults.alive()?;
-            if let Some(at) = done(&machine) {
+            machine.parts[self.number].faults.alive()?;
+            if let Some(at) = machine.is_over(&wait) {
                 return Ok((machine, at));
             }
-            if machine.executing {
-                machine.waiting += 1;
-                machine = self.executed.wait(machine).unwrap_or_else(PoisonError::into_inner);
-                machine.waiting -= 1;
+            machine = self.step(call, machine, until)?;
+        }
+    }
+
+    /// Waits for the turn of the calling thread, which has this ticket. If all threads wait, the simulation goes
+    /// on.
+    pub(super) fn take_turn<'a>(
+        &'a self,
+        call: &'static str,
+        mut machine: MutexGuard<'a, Machine>,
+        ticket: u64,
+    ) -> DriverResult<MutexGuard<'a, Machine>> {
+        loop {
+            if machine.give_turn() {
+                if machine.turns.is_running(ticket) {
+                    return Ok(machine);
+                }
+                self.shared.changed.notify_all();
+            }
+            if machine.turns.is_any_busy() {
+                let given = machine.turns.given();
+                let timed_out;
+                (machine, timed_out) = self.sleep(machine);
+                if timed_out && machine.turns.given() == given && !machine.executing {
+                    machine.turns.give_up_on_busy();
+                }
                 continue;
             }
-            // This is set at each step: another thread that ran while this one slept may have to go further,
-            // or less far.
-            machine.until = until;
-            match machine.step() {
-                Progress::Moved => {}
-                // Waits are for earlier records only, so this does not happen.
-                Progress::Stuck => return Err(fault::stuck(call)),
-                Progress::Run(mut job) => {
-                    let stream = job.stream;
-                    if let Action::Copy { to, from, bytes } = &mut job.action {
-                        (*to, *from) = (
-                            machine.memory.destination(*to, *bytes),
-                            machine.memory.destination(*from, *bytes),
-                        );
-                    }
-                    if let Some(before) = job.before.take() {
-                        // A function knows that everything before it is over, and so does everyone that it
-                        // tells.
-                        let at = job.started;
-                        machine.host_waited(at, &before);
-                    }
-                    machine.executing = true;
-                    drop(machine);
-                    let result = self.execute(job);
-                    machine = self.machine();
-                    machine.executing = false;
-                    machine.finish(stream, result);
-                    if machine.waiting > 0 {
-                        self.executed.notify_all();
-                    }
+            let until = machine.earliest_until();
+            machine = match self.step(call, machine, until) {
+                Ok(machine) => machine,
+                Err(error) => {
+                    self.machine().turns.come_back(ticket);
+                    return Err(error);
+                }
+            };
+        }
+    }
+
+    /// Sleeps until something changes. Returns whether nothing has for a long time.
+    fn sleep<'a>(&'a self, mut machine: MutexGuard<'a, Machine>) -> (MutexGuard<'a, Machine>, bool) {
+        machine.waiting += 1;
+        let slept = self.shared.changed.wait_timeout(machine, PATIENCE);
+        let (mut machine, slept) = slept.unwrap_or_else(PoisonError::into_inner);
+        machine.waiting -= 1;
+        (machine, slept.timed_out())
+    }
+
+    /// Takes the simulation one step further, but not beyond `until` in the devices' time.
+    ///
+    /// Copies and host bodies are carried out without the lock, one at a time. Other threads that wait
+    /// meanwhile sleep.
+    fn step<'a>(
+        &'a self,
+        call: &'static str,
+        mut machine: MutexGuard<'a, Machine>,
+        until: Nanos,
+    ) -> DriverResult<MutexGuard<'a, Machine>> {
+        if machine.executing {
+            return Ok(self.sleep(machine).0);
+        }
+        // This is set at each step: another thread that ran while this one slept may have to go further,
+        // or less far.
+        machine.until = until;
+        match machine.step() {
+            Progress::Moved => {}
+            // Waits are for earlier records only, so this does not happen.
+            Progress::Stuck => return Err(fault::stuck(call)),
+            Progress::Run(mut job) => {
+                let (stream, device) = (job.stream, job.device);
+                if let Action::Copy { to, from, bytes } = &mut job.action {
+                    (*to, *from) =
+                        (machine.memory.destination(*to, *bytes), machine.memory.destination(*from, *bytes));
+                }
+                if let Some(before) = job.before.take() {
+                    // A function knows that everything before it is over, and so does everyone that it
+                    // tells.
+                    let at = job.started;
+                    machine.host_waited(device, at, &before);
+                }
+                machine.executing = true;
+                drop(machine);
+                let result = self.execute(job);
+                machine = self.machine();
+                machine.executing = false;
+                machine.finish(stream, result);
+                if machine.waiting > 0 {
+                    self.shared.changed.notify_all();
                 }
             }
-            if !machine.skipped.is_empty() {
-                release(machine);
-                machine = self.machine();
-            }
         }
+        if !machine.skipped.is_empty() {
+            release(machine);
+            machine = self.machine();
+        }
+        Ok(machine)
     }
 
     fn execute(&self, job: Job) -> DriverResult<()> {

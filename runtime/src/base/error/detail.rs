@@ -785,6 +785,47 @@ pub enum Detail {
         /// The pipeline's device.
         own: String,
     },
+    /// A pipeline was to be built on no device.
+    #[error("a pipeline needs a device, but the list of devices is empty")]
+    NoDevices,
+    /// A pipeline was to be built on one device twice.
+    #[error("devices {} and {} are both {device}\n  help: list each device once: it works on several chunks at a time", numbers[0], numbers[1])]
+    SameDevice {
+        /// The device, such as `` `NVIDIA H200` (`cuda:1`) ``.
+        device: String,
+        /// Its numbers in the list.
+        numbers: [usize; 2],
+    },
+    /// A pipeline was to be built on a simulated device and on another one.
+    #[error("{one} and {other} cannot share a run: the time of a simulated device is not real")]
+    DevicesDiffer {
+        /// The first device.
+        one: String,
+        /// The first of another kind.
+        other: String,
+    },
+    /// An argument is in the memory of one device, but the run has several.
+    #[error(
+        "`{buffer}` is in the memory of {its}, but the run has {devices} devices\n  help: chunks go to all of them: take `{buffer}` from the host, or run on that device alone"
+    )]
+    OnOneDevice {
+        /// The argument.
+        buffer: &'static str,
+        /// Its device.
+        its: String,
+        /// The number of devices.
+        devices: usize,
+    },
+    /// Each device of a run would carry data of its own.
+    #[error(
+        "`{carry}` is carried from chunk to chunk, but chunks go to {devices} devices\n  help: say how their results become one: `carry {carry}: … = start combine function`"
+    )]
+    CarriedBySeveral {
+        /// The argument.
+        carry: &'static str,
+        /// The number of devices.
+        devices: usize,
+    },
     /// The pipeline's ring was left to the device by an earlier failure.
     #[error("this pipeline is poisoned: an earlier run failed and the device may still access its ring")]
     PipelinePoisoned,

@@ -220,6 +220,11 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::StateInUse { .. }
         | D::NotStreamed { .. }
         | D::OtherDevice { .. }
+        | D::NoDevices
+        | D::SameDevice { .. }
+        | D::DevicesDiffer { .. }
+        | D::OnOneDevice { .. }
+        | D::CarriedBySeveral { .. }
         | D::Skipped
         | D::StreamOfOtherDevice { .. }
         | D::StreamOfAnotherThread

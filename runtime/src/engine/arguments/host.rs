@@ -135,6 +135,10 @@ pub(crate) enum HostMemory {
     Streamed,
 }
 
+// SAFETY: it stands for a borrow of plain data, which any thread may copy; the run holds the borrow, and sources and
+// sinks are made for other threads.
+unsafe impl Send for HostSource<'_> {}
+
 impl<'a> HostSource<'a> {
     fn new(memory: HostMemory, len: usize, writable: bool) -> Self {
         Self { memory, feed: None, len, writable, borrow: PhantomData }
@@ -146,6 +150,16 @@ impl<'a> HostSource<'a> {
 
     fn pinned(range: PinnedRange, len: usize, writable: bool) -> Self {
         Self::new(HostMemory::Pinned(range), len, writable)
+    }
+
+    /// The same memory, for another device: chunks of one run write parts of it that have nothing in common.
+    pub(crate) fn again(&self) -> Self {
+        let memory = match &self.memory {
+            HostMemory::Pageable(data) => HostMemory::Pageable(*data),
+            HostMemory::Pinned(range) => HostMemory::Pinned(range.clone()),
+            HostMemory::Streamed => HostMemory::Streamed,
+        };
+        Self::new(memory, self.len, self.writable)
     }
 
     /// An argument of which only the shape is known yet.

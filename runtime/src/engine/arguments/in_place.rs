@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::base::error::Error;
+use crate::base::error::{Error, Result};
 use crate::device::Device;
 use crate::device::memory::{DeviceCore, PinnedRange};
 use crate::device::pending::Held;
@@ -85,6 +85,25 @@ impl InPlace {
         match &self.core {
             Core::Device(core, _) => core.is_poisoned(),
             Core::Pinned(range) => range.core().is_poisoned(),
+        }
+    }
+
+    /// Whether kernels of another device may access it: page-locked memory of a device of the same kind.
+    pub(crate) fn is_reached_by(&self, device: &Device) -> Result<bool> {
+        match &self.core {
+            Core::Device(..) => Ok(false),
+            Core::Pinned(range) => range.core().is_copied_by(device),
+        }
+    }
+
+    /// The same argument, for another device; `None` if it is in a device's memory.
+    pub(crate) fn again(&self) -> Option<Self> {
+        let &Self { ref core, range, len, writable, reads } = self;
+        match core {
+            Core::Device(..) => None,
+            Core::Pinned(pinned) => {
+                Some(Self { core: Core::Pinned(pinned.clone()), range, len, writable, reads })
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::driver::Access;
 use in_place::InPlace;
 use lent::Lent;
 use shape::{BufferPlace, BufferShape, Shape};
-use shared::Shared;
+use shared::{Combined, Shared};
 
 pub(crate) use device_source::DeviceSource;
 pub use device_source::{DeviceInOut, DeviceInput, DeviceOutput};
@@ -34,6 +34,8 @@ pub(crate) struct Arguments<'a> {
     pub(crate) lent: Vec<Lent>,
     /// The data that the whole run shares.
     pub(crate) shared: Vec<Shared<'a>>,
+    /// The results into which carried data are combined.
+    pub(crate) combined: Vec<Combined<'a>>,
     /// The parameters.
     pub(crate) words: Vec<u64>,
     /// The number of items, and the argument that determined it first.
@@ -60,6 +62,28 @@ pub(crate) struct Arena {
     words: Vec<u64>,
 }
 
+impl<'a> Arguments<'a> {
+    /// The same arguments for another device, before any of them is lent. Its sources and sinks remain with the
+    /// first.
+    pub(crate) fn again(&self, arena: Arena) -> Arguments<'a> {
+        let Arena { mut buffers, mut in_place, mut words } = arena;
+        buffers.extend(&self.buffers);
+        in_place.extend(self.in_place.iter().filter_map(InPlace::again));
+        words.extend(&self.words);
+        let again = |host: &HostArgument<'a>| HostArgument { source: host.source.again(), shape: host.shape };
+        Self {
+            hosts: self.hosts.iter().map(again).collect(),
+            buffers,
+            in_place,
+            lent: Vec::new(),
+            shared: self.shared.iter().map(Shared::again).collect(),
+            combined: Vec::new(),
+            words,
+            ..*self
+        }
+    }
+}
+
 impl Arguments<'_> {
     /// No arguments yet, with room for so many hosts.
     pub(crate) fn new(arena: Arena, hosts: usize) -> Self {
@@ -70,6 +94,7 @@ impl Arguments<'_> {
             in_place,
             lent: Vec::new(),
             shared: Vec::new(),
+            combined: Vec::new(),
             words,
             items: None,
             has_feeds: false,
@@ -85,6 +110,17 @@ impl Arguments<'_> {
         in_place.clear();
         words.clear();
         Arena { buffers, in_place, words }
+    }
+
+    /// The partial results of the run on this device.
+    pub(crate) fn take_partials(&mut self) -> Vec<Vec<u8>> {
+        self.shared.iter_mut().filter_map(Shared::take_partial).collect()
+    }
+
+    /// Combines the partial results of the run, which has one device, with those that the caller has.
+    pub(crate) fn combine(&mut self) {
+        let partials = self.take_partials();
+        self.combined.iter().zip(&partials).for_each(|(combined, partial)| combined.add(partial));
     }
 
     /// Whether the buffer is the host argument itself, so that nothing is copied between them.

@@ -121,7 +121,25 @@ impl<'a> Call<'_, 'a> {
         if writes && !data.writable {
             return Err(refused(Detail::Skipped));
         }
-        self.usable(name, data.is_poisoned(), data.device()).map_err(refused)?;
+        self.usable(name, data).map_err(|error| error.at(place_of_buffer(plan, index)))?;
         data.failure().map_or(Ok(()), |error| Err(error.at(place_of_buffer(plan, index))))
+    }
+
+    /// Checks that each device may use the argument where it lies.
+    fn usable(&self, name: &'static str, data: &InPlace) -> Result<()> {
+        if data.is_poisoned() {
+            return Err(Detail::Poisoned { host: name }.into());
+        }
+        let is_one = self.devices == 1;
+        if !is_one && !data.is_on_host() {
+            let its = data.device().label();
+            return Err(Detail::OnOneDevice { buffer: name, its, devices: self.devices }.into());
+        }
+        for device in self.all_devices() {
+            if is_one || !data.is_reached_by(device)? {
+                device.check_own(name, data.device())?;
+            }
+        }
+        Ok(())
     }
 }

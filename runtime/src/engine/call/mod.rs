@@ -7,7 +7,6 @@ mod shared;
 mod streamed;
 
 use std::fmt;
-use std::panic::Location;
 
 use bytemuck::Pod;
 
@@ -25,6 +24,10 @@ use crate::engine::purpose::Purpose;
 /// A run under preparation.
 pub struct Call<'p, 'a> {
     pub(crate) pipeline: &'p mut Pipeline,
+    /// The pipeline on its other devices.
+    pub(crate) others: &'p mut [Pipeline],
+    /// The number of devices that share the run.
+    pub(crate) devices: usize,
     pub(crate) purpose: Purpose,
     pub(crate) arguments: Arguments<'a>,
     /// The halo of the next argument or buffer.
@@ -39,11 +42,30 @@ impl fmt::Debug for Call<'_, '_> {
 }
 
 impl<'p, 'a> Call<'p, 'a> {
-    pub(crate) fn new(pipeline: &'p mut Pipeline, purpose: Purpose) -> Self {
+    /// `others`: the pipeline on its other devices.
+    pub(crate) fn new(pipeline: &'p mut Pipeline, others: &'p mut [Pipeline], purpose: Purpose) -> Self {
         // A run gives it back at its end.
         let arena = std::mem::take(&mut pipeline.arena);
         let arguments = Arguments::new(arena, pipeline.plan.hosts.len());
-        Self { pipeline, purpose, arguments, halo: (0, Edge::Clamp), per_chunk: false }
+        let devices = 1 + others.len();
+        Self { pipeline, others, devices, purpose, arguments, halo: (0, Edge::Clamp), per_chunk: false }
+    }
+
+    /// The call on each of its devices, with the same arguments.
+    pub(crate) fn on_each(self) -> Vec<Self> {
+        let Self { pipeline, others, devices, purpose, arguments, halo, per_chunk } = self;
+        let others = others.iter_mut().map(|pipeline| {
+            let arguments = arguments.again(std::mem::take(&mut pipeline.arena));
+            Self { pipeline, others: &mut [], devices, purpose, arguments, halo, per_chunk }
+        });
+        let mut all: Vec<_> = others.collect();
+        all.insert(0, Self { pipeline, others: &mut [], devices, purpose, arguments, halo, per_chunk });
+        all
+    }
+
+    /// All of its devices.
+    fn all_devices(&self) -> impl Iterator<Item = &Device> {
+        std::iter::once(&*self.pipeline).chain(&*self.others).map(|pipeline| &pipeline.device)
     }
 
     /// The next argument or buffer sees `items` more on each side of a chunk.
@@ -125,20 +147,7 @@ impl<'p, 'a> Call<'p, 'a> {
         Ok(Buffer::new(index))
     }
 
-    /// Checks that this device may use memory of `device`.
-    pub(crate) fn usable(
-        &self,
-        host: &'static str,
-        is_poisoned: bool,
-        device: &Device,
-    ) -> Result<(), Detail> {
-        if is_poisoned {
-            return Err(Detail::Poisoned { host });
-        }
-        self.pipeline.device.check_own(host, device)
-    }
-
-    /// Checks that this device may use the host's memory, and that data which the run `reads` there were
+    /// Checks that each device may use the host's memory, and that data which the run `reads` there were
     /// written without failure.
     pub(crate) fn usable_on_host(
         &self,
@@ -153,9 +162,10 @@ impl<'p, 'a> Call<'p, 'a> {
                 if core.is_poisoned() {
                     return Err(Detail::Poisoned { host }.into());
                 }
-                let device = &self.pipeline.device;
-                if !core.is_copied_by(device)? {
-                    device.check_own(host, core.device())?;
+                for device in self.all_devices() {
+                    if !core.is_copied_by(device)? {
+                        device.check_own(host, core.device())?;
+                    }
                 }
                 range.failure().filter(|_| reads).map_or(Ok(()), Err)
             }
@@ -274,18 +284,17 @@ impl Pipeline {
     ///
     /// # Errors
     /// A shape is 0, the chunk is 0, or device memory does not suffice.
-    pub fn reserve(&mut self, chunk: ChunkSize, hosts: &[Size], buffers: &[Size]) -> Result<()> {
+    pub(crate) fn reserve(&mut self, chunk: ChunkSize, hosts: &[Size], buffers: &[Size]) -> Result<()> {
         self.called = None;
-        let mut call = Call::new(self, Purpose::Run);
+        let mut call = Call::new(self, &mut [], Purpose::Run);
         hosts.iter().try_for_each(|&size| call.host_of_shape(size))?;
         buffers.iter().try_for_each(|&size| call.shape_of_buffer(size, Edge::Clamp))?;
         call.reserve(chunk)
     }
 
-    /// Begins a run: its arguments follow, in the order of declaration.
-    #[track_caller]
-    pub fn call<'a>(&mut self, purpose: Purpose) -> Call<'_, 'a> {
-        self.called = Some(Location::caller());
-        Call::new(self, purpose)
+    /// Begins a run on this device alone: its arguments follow, in the order of declaration.
+    #[cfg(test)]
+    pub(crate) fn call<'a>(&mut self, purpose: Purpose) -> Call<'_, 'a> {
+        Call::new(self, &mut [], purpose)
     }
 }

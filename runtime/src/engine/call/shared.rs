@@ -6,7 +6,7 @@ use crate::base::error::{Detail, Error, IS_NEEDED_WHOLE, Result};
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
-use crate::engine::arguments::shared::{Data, Shared};
+use crate::engine::arguments::shared::{Combined, Data, Shared};
 use crate::engine::arguments::{DeviceInOut, DeviceInput, HostSource, InOut, Input};
 use crate::engine::call::Call;
 
@@ -45,6 +45,27 @@ impl<'a> Call<'_, 'a> {
         self.shared(data.source(), len, init, true)
     }
 
+    /// The next `carry` of `len` elements. Each device's part starts from `init`, and at the end `combine` adds the
+    /// parts to `data`, in the order of the devices.
+    ///
+    /// # Errors
+    /// Those of [`carry`](Self::carry).
+    pub fn carry_combined<T: Pod>(
+        &mut self,
+        len: usize,
+        init: T,
+        combine: fn(T, T) -> T,
+        data: impl InOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        let source = data.source();
+        let index = self.arguments.buffers.len();
+        self.check_shared(index, &source, true)?;
+        let buffer = self.shared_buffer(BufferPlace::Shared(len), source.len, len)?;
+        self.starts(index, Data::Partial(Vec::new()), len, Some(init));
+        self.arguments.combined.push(Combined::new(source, combine));
+        Ok(buffer)
+    }
+
     /// The next `carry`, with data that are on the device already.
     ///
     /// # Errors
@@ -67,16 +88,34 @@ impl<'a> Call<'_, 'a> {
         carried: bool,
     ) -> Result<Buffer<T>> {
         let index = self.arguments.buffers.len();
-        let name = self.pipeline.plan.buffers[index].name;
-        let not_streamed = |_| Detail::NotStreamed { host: name, reason: IS_NEEDED_WHOLE };
-        let streamed = source.feed.as_ref().map(not_streamed);
-        self.usable_on_host(name, &source, init.is_none())
-            .and_then(|()| streamed.map_or(Ok(()), |kind| Err(kind.into())))
-            .map_err(|error| error.at(self.pipeline.place_of_buffer(index)))?;
+        self.check_shared(index, &source, init.is_none())?;
+        if carried {
+            self.check_carried(index)?;
+        }
         let len = source.len;
         let buffer = self.shared_buffer(BufferPlace::Shared(len), len, declared)?;
         self.starts(index, Data::Host { source, carried }, len, init);
         Ok(buffer)
+    }
+
+    /// Checks that an argument can be shared by the whole run, which `reads` what it holds.
+    fn check_shared(&self, index: usize, source: &HostSource<'a>, reads: bool) -> Result<()> {
+        let name = self.pipeline.plan.buffers[index].name;
+        let not_streamed = |_| Detail::NotStreamed { host: name, reason: IS_NEEDED_WHOLE };
+        let streamed = source.feed.as_ref().map(not_streamed);
+        self.usable_on_host(name, source, reads)
+            .and_then(|()| streamed.map_or(Ok(()), |kind| Err(kind.into())))
+            .map_err(|error| error.at(self.pipeline.place_of_buffer(index)))
+    }
+
+    /// Checks that what is handed from chunk to chunk stays on one device.
+    fn check_carried(&self, index: usize) -> Result<()> {
+        if self.devices == 1 {
+            return Ok(());
+        }
+        let carry = self.pipeline.plan.buffers[index].name;
+        let error = Error::new(Detail::CarriedBySeveral { carry, devices: self.devices });
+        Err(error.at(self.pipeline.place_of_buffer(index)))
     }
 
     fn shared_on_device<T: Pod>(

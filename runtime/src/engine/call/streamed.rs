@@ -90,7 +90,7 @@ impl<'a> Call<'_, 'a> {
             };
             ends.push(End { host, name: plan.hosts[host].name, shape: *shape, is_sink, operations, link });
         }
-        (Arc::new(Exchange::new(ends, self.is_endless())), threads)
+        (Arc::new(Exchange::new(ends, self.is_endless(), self.devices)), threads)
     }
 
     /// The run's view of its sources and sinks, which receive its staging slots.

@@ -35,6 +35,8 @@ pub(crate) struct Chunking {
     steps: u32,
     /// How often a chunk of these is halved to have the length of the next smaller one.
     halvings: u32,
+    /// The number of chunks of each of these lengths, at each end: one for each device.
+    each: usize,
     /// The number of chunks if they came one by one, some of them perhaps shorter. Otherwise the fields above
     /// determine it.
     found: Option<usize>,
@@ -43,12 +45,12 @@ pub(crate) struct Chunking {
 impl Chunking {
     /// Chunks of `chunk` items, at least 1; the last one has the rest.
     pub(crate) fn even(items: usize, chunk: usize) -> Self {
-        Self { items, chunk, steps: 0, halvings: 0, found: None }
+        Self { items, chunk, steps: 0, halvings: 0, each: 1, found: None }
     }
 
     /// `chunks` chunks of at most `chunk` items, as they came. Where each of them began is not known.
     pub(crate) fn found(items: usize, chunk: usize, chunks: usize) -> Self {
-        Self { items, chunk, steps: 0, halvings: 0, found: Some(chunks) }
+        Self { items, chunk, steps: 0, halvings: 0, each: 1, found: Some(chunks) }
     }
 
     /// There are as few chunks as in [`even`](Self::even), all of about the same size: the last one, too, is
@@ -75,8 +77,14 @@ impl Chunking {
     /// Chunks that grow and shrink in so many steps of so many halvings, if there are items for so many whole ones.
     fn in_steps(items: usize, chunk: usize, [steps, halvings]: [u32; 2], enough: usize) -> Option<Self> {
         let whole = chunk - chunk % (GRAIN << (steps * halvings));
-        let chunks = Self { items, chunk: whole, steps, halvings, found: None };
+        let chunks = Self { items, chunk: whole, steps, halvings, each: 1, found: None };
         (whole > 0 && items / whole >= enough).then_some(chunks)
+    }
+
+    /// Such chunks of `items` items, if these are those of one of `devices` devices. Each device then has as many
+    /// small ones as it would have alone.
+    pub(crate) fn shared_by(self, devices: usize, items: usize) -> Self {
+        Self { items, each: devices, ..self }
     }
 
     /// Items of the largest chunk.
@@ -91,7 +99,7 @@ impl Chunking {
 
     /// The number of chunks.
     pub(crate) fn chunks(self) -> usize {
-        self.found.unwrap_or_else(|| self.between() + 2 * self.steps as usize)
+        self.found.unwrap_or_else(|| self.between() + 2 * self.steps())
     }
 
     /// The chunks between the ramps.
@@ -99,15 +107,20 @@ impl Chunking {
         (self.items - 2 * self.ramp()).div_ceil(self.chunk)
     }
 
+    /// The chunks of a ramp.
+    fn steps(self) -> usize {
+        self.steps as usize * self.each
+    }
+
     /// The items of a ramp.
     fn ramp(self) -> usize {
-        self.of_ramp(self.steps as usize)
+        self.of_ramp(self.steps())
     }
 
     /// The items of so many chunks of a ramp, the smallest first.
     fn of_ramp(self, chunks: usize) -> usize {
         let halvings = self.halvings as usize;
-        let length = |chunk| self.chunk >> (halvings * (self.steps as usize - chunk));
+        let length = |chunk: usize| self.chunk >> (halvings * (self.steps as usize - chunk / self.each));
         (0..chunks).map(length).sum()
     }
 
@@ -116,7 +129,7 @@ impl Chunking {
         if self.steps == 0 {
             return index.saturating_mul(self.chunk).min(self.items);
         }
-        let steps = self.steps as usize;
+        let steps = self.steps();
         let left = self.chunks().saturating_sub(index);
         if index <= steps {
             return self.of_ramp(index);

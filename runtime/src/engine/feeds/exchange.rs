@@ -7,14 +7,17 @@
 use std::io::{self, ErrorKind as IoErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::base::chunk::Chunk;
 use crate::base::error::{Detail, counted};
 use crate::base::plan::Plan;
 use crate::base::unwind::{contain, panic_message};
+use crate::device::Device;
 use crate::engine::arguments::shape::Shape;
+use crate::engine::chunks::DEPTH_LIMIT;
+use crate::engine::chunks::log::ChunkLog;
 use crate::engine::feeds::awaited::{Wait, Waits, no_waits};
 use crate::engine::feeds::failure::Failure;
 use crate::exchange::{AnySink, AnySource};
@@ -29,6 +32,10 @@ pub(crate) struct Exchange {
     /// The first incomplete chunk, once the functions are done.
     lacking: AtomicUsize,
     pub(crate) ends: Vec<End>,
+    /// The devices that share the run.
+    devices: usize,
+    /// The chunks so far of a run that ends where its sources do, and has several devices.
+    log: Mutex<ChunkLog>,
     /// The time for which the run has waited for each.
     pub(crate) waits: Mutex<Vec<Waits>>,
 }
@@ -76,14 +83,22 @@ impl End {
 }
 
 impl Exchange {
-    /// `is_endless`: whether the run ends where its sources do.
-    pub(crate) fn new(ends: Vec<End>, is_endless: bool) -> Self {
+    /// `is_endless`: whether the run ends where its sources do. `devices`: how many share it.
+    pub(crate) fn new(ends: Vec<End>, is_endless: bool, devices: usize) -> Self {
         let wakeup = Arc::<Wakeup>::default();
         for end in &ends {
             end.link().attach(&wakeup, (end.name, end.shape.per_item), is_endless);
         }
         let waits = no_waits(ends.len());
-        Self { wakeup, failure: Arc::default(), lacking: AtomicUsize::new(usize::MAX), ends, waits }
+        Self {
+            wakeup,
+            failure: Arc::default(),
+            lacking: AtomicUsize::new(usize::MAX),
+            ends,
+            devices,
+            log: Mutex::default(),
+            waits,
+        }
     }
 
     /// Read this before checking a condition and waiting for it.
@@ -96,6 +111,43 @@ impl Exchange {
         self.wakeup.wait_for(version, longest);
     }
 
+    /// Does the same as [`wait`](Self::wait), and lets the other devices of a run go on meanwhile where their threads
+    /// take turns.
+    pub(crate) fn wait_aside(&self, device: &Device, version: u64, longest: Duration) {
+        let ticket = device.driver().step_aside();
+        self.wait(version, longest);
+        if let Some(ticket) = ticket {
+            device.driver().come_back(ticket);
+        }
+    }
+
+    /// Tells the other devices of the run, if it has any, that this one has changed something.
+    fn notify_others(&self) {
+        if self.devices > 1 {
+            self.wakeup.notify();
+        }
+    }
+
+    /// The number of chunks that all sinks were given.
+    pub(crate) fn given(&self) -> usize {
+        let sinks = self.ends.iter().filter(|end| end.is_sink);
+        sinks.map(|end| end.link().given()).min().unwrap_or(usize::MAX)
+    }
+
+    /// Whether a sink is to be offered a chunk now: the chunks before it, which other devices may have, were
+    /// given to it, or it is not given this one either.
+    pub(crate) fn is_due(&self, end: usize, chunk: usize) -> bool {
+        let link = self.ends[end].link();
+        link.given() >= chunk || chunk >= self.lacking() || link.trouble().is_some() || link.is_closed()
+    }
+
+    /// The first chunk that sinks are not given, since it is not complete.
+    fn lacking(&self) -> usize {
+        let failed =
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|of| of.lacking);
+        failed.unwrap_or(usize::MAX).min(self.lacking.load(Ordering::Relaxed))
+    }
+
     /// Whether a caller must be answered at once.
     pub(crate) fn is_called(&self) -> bool {
         self.ends.iter().any(End::is_called)
@@ -104,6 +156,22 @@ impl Exchange {
     /// Whether a caller waits for a result that it was not given.
     pub(crate) fn is_wanted(&self) -> bool {
         self.ends.iter().any(|end| end.is_sink && end.link().is_wanted())
+    }
+
+    /// The chunks so far of a run that has several devices.
+    pub(crate) fn log(&self) -> MutexGuard<'_, ChunkLog> {
+        // Nothing unwinds under the lock.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the next chunk to the log, if it is this one. The sources have filled it with so many items.
+    pub(crate) fn has_had(&self, chunk: Chunk, items: usize) -> Option<Chunk> {
+        let mut log = self.log();
+        let is_next = log.next().index == chunk.index;
+        let had = is_next.then(|| log.push(items))?;
+        drop(log);
+        self.notify_others();
+        Some(had)
     }
 
     /// Whether all sources have announced their ends.
@@ -141,6 +209,7 @@ impl Exchange {
         let job = self.job(end, chunk, slot, more);
         // SAFETY: the caller's promise.
         let _ = unsafe { self.ends[end].link().give(job, false) };
+        self.notify_others();
     }
 
     /// Gives a sink the slot with its next chunk; `false` if it accepts no more.
@@ -148,16 +217,16 @@ impl Exchange {
     /// # Safety
     /// The conditions of [`ask`](Self::ask), until the sink has [accepted](Self::accepted) it.
     pub(crate) unsafe fn offer(&self, end: usize, chunk: Chunk, slot: *mut u8) -> bool {
-        let failed =
-            self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|of| of.lacking);
         // Chunks after a function's failure are not complete.
-        if chunk.index >= failed.unwrap_or(usize::MAX).min(self.lacking.load(Ordering::Relaxed)) {
+        if chunk.index >= self.lacking() {
             return false;
         }
         let job = self.job(end, chunk, slot, Vec::new());
         // Chunks are given in order with none left out, whatever has failed.
         // SAFETY: the caller's promise.
-        unsafe { self.ends[end].link().give(job, true) }
+        let takes = unsafe { self.ends[end].link().give(job, true) };
+        self.notify_others();
+        takes
     }
 
     /// The chunk for which a source is asked next. After its end a source has no more chunks, but does not
@@ -184,7 +253,9 @@ impl Exchange {
 
     /// The number of items with which a source has filled a chunk: all, or fewer.
     pub(crate) fn items(&self, end: usize, chunk: Chunk) -> usize {
-        self.ends[end].link().items(chunk)
+        // Sources are asked in order, so that no device is further behind another than by the slots of all.
+        let behind = if self.devices == 1 { 0 } else { self.devices.saturating_mul(DEPTH_LIMIT + 1) };
+        self.ends[end].link().items(chunk, behind)
     }
 
     /// Whether no source has chunks from this one on.
@@ -218,9 +289,11 @@ impl Exchange {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Notes, after the functions are done, the first chunk in which their work is missing.
+    /// Notes, after the functions are done, the first chunk in which their work is missing, or that a device does
+    /// not have.
     pub(crate) fn lacks(&self, chunk: usize) {
-        self.lacking.store(chunk, Ordering::Relaxed);
+        self.lacking.fetch_min(chunk, Ordering::Relaxed);
+        self.notify_others();
     }
 
     /// Asks sources for nothing more, or gives sinks nothing more.

@@ -93,12 +93,12 @@ impl Pipeline {
 
     /// Whether an operation after the launch has written what the launch has read.
     fn is_overwritten(&self, kept: &Kept, chunks: usize) -> bool {
-        is_overwritten(self.plan, (kept.operation, kept.chunk), self.depth, chunks)
+        is_overwritten(self.plan, (kept.operation, kept.turn), self.depth, chunks)
     }
 }
 
-/// Whether an operation of a chunk may have been followed by another that has written what it reads, in a run
-/// of so many chunks. Conflicting operations are carried out in the order of the plan.
+/// Whether an operation of a chunk may have been followed by another that has written what it reads, on a device
+/// with so many chunks. Conflicting operations are carried out in the order of the plan.
 fn is_overwritten(plan: &Plan, (index, chunk): (usize, u64), depth: usize, chunks: usize) -> bool {
     let operation = &plan.operations[index];
     // The number of chunks after this one.

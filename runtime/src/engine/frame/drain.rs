@@ -7,6 +7,7 @@ use crate::base::report::Report;
 use crate::engine::arguments::written::Written;
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
+use crate::engine::chunks::dealer::Hand;
 use crate::engine::chunks::log::ChunkLog;
 use crate::engine::feeds::exchange::Exchange;
 use crate::engine::feeds::failure::Failure;
@@ -40,21 +41,29 @@ pub(super) struct Over<'p, 'a> {
 impl<'p, 'a> Call<'p, 'a> {
     /// Waits until the device is done with everything that was enqueued, and puts everything back in its
     /// place.
-    pub(super) fn drain(self, enqueued: Enqueued, exchange: Option<&Exchange>) -> Over<'p, 'a> {
+    pub(super) fn drain(
+        self,
+        enqueued: Enqueued,
+        exchange: Option<&Exchange>,
+        hand: Option<&Hand<'_>>,
+    ) -> Over<'p, 'a> {
         // The device is still at work meanwhile.
-        let report = self.begin_report(&enqueued);
+        let report = self.begin_report(&enqueued, hand);
         let Enqueued { must_drain, chunking, log, start, outcome, totals, functions, graphs, profiler } =
             enqueued;
         let drained = self.pipeline.drain(graphs.only);
         self.pipeline.collect(&drained);
-        let failure = functions.finish();
+        // Another device's function is that device's failure.
+        let failure = functions.finish(|chunk| hand.is_none_or(|hand| hand.has(chunk)));
         let lacking = match drained {
             // Nobody knows which chunk the thread worked on.
             Drained::Faulted(_) => 0,
             _ => failure.as_ref().map_or(usize::MAX, |failure| failure.lacking),
         };
         if let Some(exchange) = exchange {
-            exchange.close(false);
+            if hand.is_none() {
+                exchange.close(false);
+            }
             exchange.lacks(lacking);
         }
         let sinks = None;
@@ -72,7 +81,15 @@ impl<'p, 'a> Call<'p, 'a> {
             totals,
             profiler,
         };
-        over.keep_results(graphs.may_repeat, exchange);
+        match hand {
+            None => over.keep_results(graphs.may_repeat, exchange),
+            Some(hand) => {
+                // The sinks are another device's, too.
+                over.keep_results(graphs.may_repeat, None);
+                // Nobody waits for what this device does not give to sinks.
+                exchange.iter().for_each(|exchange| exchange.lacks(hand.first_not_given(exchange.given())));
+            }
+        }
         if let Drained::Lost(_) = over.drained {
             over.call.pipeline.poison();
             over.call.arguments.poison();
@@ -86,7 +103,9 @@ impl<'p, 'a> Call<'p, 'a> {
 impl Over<'_, '_> {
     /// Passes results on: to the next run, to sinks, and carried data to the caller.
     fn keep_results(&mut self, may_repeat: bool, exchange: Option<&Exchange>) {
-        let Self { call: Call { pipeline, arguments, .. }, chunking, totals, outcome, drained, .. } = self;
+        let Self {
+            call: Call { pipeline, arguments, devices, .. }, chunking, totals, outcome, drained, ..
+        } = self;
         let chunking = *chunking;
         let is_enqueued = matches!(outcome, Ok(Ok(())));
         if !matches!(drained, Drained::Clean) {
@@ -101,8 +120,11 @@ impl Over<'_, '_> {
         self.sinks = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
         // Carried data are a result only if the run had no failure.
         if is_enqueued && self.failure.is_none() && self.sinks.is_none() {
-            *drained = pipeline.give_back(&arguments.shared, totals);
+            *drained = pipeline.give_back(&mut arguments.shared, totals);
             if let Drained::Clean = drained {
+                if *devices == 1 {
+                    arguments.combine();
+                }
                 Written { plan: pipeline.plan, chunks: chunking.chunks() }.note(arguments);
             }
         }

@@ -12,6 +12,7 @@ use crate::engine::Pipeline;
 use crate::engine::arguments::{Arguments, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
+use crate::engine::chunks::dealer::Share;
 use crate::engine::chunks::log::ChunkLog;
 use crate::engine::explain::explain;
 use crate::engine::feeds::exchange::Exchange;
@@ -43,6 +44,15 @@ pub(super) struct Enqueued {
     pub(super) graphs: Launches,
     /// The profiler, if the run was timed.
     pub(super) profiler: Option<Box<Profiler>>,
+}
+
+/// Those with whom a run on a device shares its work, if there are any.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside<'r> {
+    /// The threads of sources and sinks.
+    pub(super) exchange: Option<&'r Arc<Exchange>>,
+    /// The other devices.
+    pub(super) share: Option<&'r Share<'r>>,
 }
 
 /// The graphs of a run.
@@ -124,15 +134,16 @@ impl Call<'_, '_> {
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         seen: &RunWatch,
-        exchange: Option<&Arc<Exchange>>,
+        Beside { exchange, share }: Beside<'_>,
     ) -> Result<Enqueued> {
-        let (mode, start) = self.mode(chunking, stages)?;
+        let (mode, start) = self.mode(chunking, stages, share)?;
         let mut graphs = self.launches(&mode);
         let streaming = exchange.map(|exchange| self.streaming(exchange, chunking));
         let taken = self.pipeline.lend();
         let Call { pipeline, arguments, .. } = &*self;
         let ahead = if stages { read_ahead(pipeline.plan, arguments) } else { Vec::new() };
-        let chunks = Chunks::new(chunking, pipeline.depth, streaming, arguments.items.unwrap_or_default());
+        let wanted = arguments.items.unwrap_or_default();
+        let chunks = Chunks::new(chunking, pipeline.depth, (streaming, share), wanted);
         let target = mode.target(&pipeline.device, pipeline.depth, &taken);
         let resources = pipeline.resources(graphs.any);
         let run = Run::new((resources, &taken), arguments, chunks, (target, seen), ahead);
@@ -141,6 +152,9 @@ impl Call<'_, '_> {
             body(&run)?;
             run.finish()
         }));
+        if let (Some(share), false) = (share, matches!(outcome, Ok(Ok(())))) {
+            share.hand.stop();
+        }
         // Until the device was waited for, nothing may unwind past this.
         let must_drain = MustDrain;
         graphs.may_repeat &= !run.order.has_asked();
@@ -158,18 +172,33 @@ impl Call<'_, '_> {
     }
 
     /// The mode of the run with its state, and the time at which the run begins.
-    fn mode(&mut self, chunking: Chunking, stages: bool) -> Result<(Mode, Duration)> {
+    fn mode(
+        &mut self,
+        chunking: Chunking,
+        stages: bool,
+        share: Option<&Share<'_>>,
+    ) -> Result<(Mode, Duration)> {
         let slots = self.pipeline.depth.min(chunking.chunks());
         let plan = self.pipeline.plan;
         let explained = |error| explain(plan, error);
+        let is_free = share.is_some_and(|share| share.hand.is_free());
+        if is_free {
+            let Pipeline { device, pace, .. } = &mut *self.pipeline;
+            pace.reserve(device, plan, slots).map_err(explained)?;
+        }
         if self.purpose == Purpose::Profile {
-            let sampling = self.pipeline.sampling(&self.arguments.hosts, stages, (slots, chunking.largest()));
+            let sampling = match share {
+                None => self.pipeline.sampling(&self.arguments.hosts, stages, (slots, chunking.largest())),
+                // Chunks that were not timed follow from those beside them, which are another device's.
+                Some(_) => Sampling::new(None, self.pipeline.depth),
+            };
             self.prepare_profile(&sampling, chunking, slots)?;
-            let start = self.pipeline.device.driver().clock();
+            let start = share.map_or_else(|| self.pipeline.device.driver().clock(), |share| share.began);
             let profiler = self.pipeline.profiler(start, sampling).map_err(explained)?;
             return Ok((Mode::Timed(profiler), start));
         }
-        let cover = Cover::new(plan, stages);
+        // A graph of the whole run would take all of the chunks that are left.
+        let cover = Cover::new(plan, stages || is_free);
         let Pipeline { device, graphs, streams, .. } = &mut *self.pipeline;
         // If the host waits for each operation, a graph would hide which one failed.
         let records = slots > 0 && !device.driver().is_synchronous();
@@ -179,7 +208,7 @@ impl Call<'_, '_> {
             graphs.reserve(device, lanes, ordered).map_err(explained)?;
         }
         let mode = graphs.take_if(|_| records).map_or(Mode::Streams, |graphs| Mode::Graph(graphs, cover));
-        Ok((mode, device.driver().clock()))
+        Ok((mode, share.map_or_else(|| device.driver().clock(), |share| share.began)))
     }
 
     /// Creates the events and observers that a profile needs, before the run begins.
@@ -202,7 +231,11 @@ impl Call<'_, '_> {
         let only = any && self.arguments.shared.is_empty();
         let is_whole = matches!(mode, Mode::Graph(_, Cover::Run));
         // On the host, a launch contains its work, and can run once.
-        let may_repeat = self.arguments.repeats && only && is_whole && !self.pipeline.device.is_on_host();
+        let may_repeat = self.arguments.repeats
+            && self.devices == 1
+            && only
+            && is_whole
+            && !self.pipeline.device.is_on_host();
         Launches { any, only, repeated: false, may_repeat }
     }
 }
@@ -210,10 +243,10 @@ impl Call<'_, '_> {
 impl Pipeline {
     /// The resources that a run uses, with or without graphs.
     pub(super) fn resources(&self, graphs: bool) -> Resources<'_> {
-        let Self { device, plan, id, depth, ring, states, streams, .. } = self;
+        let Self { device, plan, id, depth, number, pace, ring, states, streams, .. } = self;
         // A graph has an order in place of streams, and launching one with more freedom costs more.
-        let (id, depth, spread) = (*id, *depth, self.spreads() && !graphs);
-        Resources { device, plan, id, depth, ring, states, streams, spread }
+        let (id, depth, number, spread) = (*id, *depth, *number, self.spreads() && !graphs);
+        Resources { device, plan, id, depth, number, pace, ring, states, streams, spread }
     }
 
     /// Lends the run the state that it takes for its duration.

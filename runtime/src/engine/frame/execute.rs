@@ -9,6 +9,7 @@ use crate::engine::chunks::chunking::Chunking;
 use crate::engine::explain::explain;
 use crate::engine::feeds::exchange::{Closes, Exchange};
 use crate::engine::feeds::streamed;
+use crate::engine::frame::enqueue::Beside;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::Run;
 use crate::engine::run::arrival::cancelled;
@@ -29,7 +30,7 @@ impl Call<'_, '_> {
     ///
     /// # Errors
     /// Memory does not suffice, an operation cannot be enqueued or fails on the device.
-    pub fn run(self, chunk: ChunkSize, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
+    pub fn run(self, chunk: ChunkSize, body: impl Fn(&Run<'_>) -> Result<()> + Sync) -> Result<Timeline> {
         let watch = match self.purpose {
             Purpose::Run | Purpose::Profile => {
                 let Pipeline { device, plan, listener, .. } = &*self.pipeline;
@@ -39,7 +40,11 @@ impl Call<'_, '_> {
         };
         let callers = self.callers();
         let called = self.pipeline.called;
-        let outcome = self.carry_out(chunk, body, &watch).map_err(|error| error.of_run_at(called));
+        let outcome = match self.devices {
+            1 => self.carry_out(chunk, body, &watch),
+            _ => self.carry_out_on_all(chunk, &body, &watch),
+        };
+        let outcome = outcome.map_err(|error| error.of_run_at(called));
         for caller in &callers {
             caller.end_run(outcome.as_ref().map(drop).map_err(Error::clone));
         }
@@ -59,7 +64,7 @@ impl Call<'_, '_> {
         let basis = self.basis(declared);
         watch.begin();
         let mut timeline = match self.repeat(chunking) {
-            Some(enqueued) => self.drain(enqueued, None).report(watch, None)?,
+            Some(enqueued) => self.drain(enqueued, None, None).report(watch, None)?,
             None => {
                 let stages = self.make_room(declared, &mut chunking)?;
                 self.enqueue_anew(chunking, stages, body, watch)?
@@ -70,7 +75,7 @@ impl Call<'_, '_> {
     }
 
     /// Refuses errors that can be known before there are chunks.
-    fn admit(&self) -> Result<()> {
+    pub(super) fn admit(&self) -> Result<()> {
         let Pipeline { device, plan, poisoned, .. } = &*self.pipeline;
         if *poisoned {
             return Err(Error::new(Detail::PipelinePoisoned).at(self.pipeline.place()));
@@ -87,7 +92,7 @@ impl Call<'_, '_> {
     }
 
     /// The facts by which a timeline is judged.
-    fn basis(&self, declared: ChunkSize) -> Basis {
+    pub(super) fn basis(&self, declared: ChunkSize) -> Basis {
         let Pipeline { auto_depth, graphs, .. } = &*self.pipeline;
         let is_streamed = |host: &HostArgument<'_>| matches!(host.source.memory, HostMemory::Streamed);
         Basis {
@@ -109,14 +114,14 @@ impl Call<'_, '_> {
         watch: &RunWatch,
     ) -> Result<Timeline> {
         if self.purpose == Purpose::Predict {
-            return self.predict(chunking, stages, body);
+            return self.predict(chunking, stages, body, None);
         }
         if self.arguments.has_feeds {
             return self.with_threads(chunking, stages, body, watch);
         }
         watch.is_cut(chunking.chunks(), self.pipeline.depth);
-        let enqueued = self.enqueue(chunking, stages, body, watch, None)?;
-        self.drain(enqueued, None).report(watch, None)
+        let enqueued = self.enqueue(chunking, stages, body, watch, Beside::default())?;
+        self.drain(enqueued, None, None).report(watch, None)
     }
 
     /// Runs with sources and sinks. Their threads have ended when this returns or unwinds.
@@ -135,9 +140,11 @@ impl Call<'_, '_> {
             if !self.is_endless() {
                 watch.is_cut(chunking.chunks(), self.pipeline.depth);
             }
-            let enqueued = self.enqueue(chunking, stages, body, watch, Some(&exchange));
-            let outcome = enqueued
-                .and_then(|enqueued| self.drain(enqueued, Some(&exchange)).report(watch, Some(&exchange)));
+            let beside = Beside { exchange: Some(&exchange), share: None };
+            let enqueued = self.enqueue(chunking, stages, body, watch, beside);
+            let outcome = enqueued.and_then(|enqueued| {
+                self.drain(enqueued, Some(&exchange), None).report(watch, Some(&exchange))
+            });
             drop(closes);
             // The scope waits for them too, but would not say for which.
             exchange.wait_for_threads(plan);

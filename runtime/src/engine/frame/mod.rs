@@ -9,3 +9,4 @@ mod predict;
 mod profile;
 mod report;
 mod room;
+pub(crate) mod several;

@@ -6,6 +6,7 @@ use crate::base::error::Result;
 use crate::device::memory::Direction;
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
+use crate::engine::chunks::dealer::Share;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::Run;
 use crate::engine::run::chunks::Chunks;
@@ -18,14 +19,15 @@ use crate::observe::timeline::{Timeline, nanos};
 use crate::observe::watch::{self, RunWatch};
 
 impl Call<'_, '_> {
-    /// Predicts the duration of a run.
+    /// Predicts the duration of a run, or of what a device has of it.
     pub(super) fn predict(
         self,
         chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
+        share: Option<&Share<'_>>,
     ) -> Result<Timeline> {
-        let outcome = self.work_out(chunking, stages, body);
+        let outcome = self.work_out(chunking, stages, body, share);
         let Call { pipeline, arguments, .. } = self;
         pipeline.arena = arguments.into_arena();
         outcome
@@ -36,6 +38,7 @@ impl Call<'_, '_> {
         chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
+        share: Option<&Share<'_>>,
     ) -> Result<Timeline> {
         let pipeline = &*self.pipeline;
         let slots = pipeline.depth.min(chunking.chunks());
@@ -46,9 +49,9 @@ impl Call<'_, '_> {
             shared.work_out(&mut model, &mut totals, Direction::In);
         }
         let model = RefCell::new(model);
-        totals.add(&self.enqueue_into(&model, chunking, graph, body)?);
+        totals.add(&self.enqueue_into(&model, chunking, graph, body, share)?);
         let mut model = model.into_inner();
-        let mut report = self.report(chunking, graph);
+        let mut report = self.report(chunking, graph, share.map(|share| &share.hand));
         report.enqueuing = nanos(model.clock());
         model.drain();
         for shared in &self.arguments.shared {
@@ -78,9 +81,11 @@ impl Call<'_, '_> {
         chunking: Chunking,
         graph: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
+        share: Option<&Share<'_>>,
     ) -> Result<Totals> {
         let Call { pipeline, arguments, .. } = self;
-        let chunks = Chunks::new(chunking, pipeline.depth, None, arguments.items.unwrap_or_default());
+        let chunks =
+            Chunks::new(chunking, pipeline.depth, (None, share), arguments.items.unwrap_or_default());
         // Nothing is staged and no variable is written.
         let (taken, seen) = (Taken::default(), RunWatch::default());
         let target = Target::Model(ModelTarget::new(model, &arguments.in_place));

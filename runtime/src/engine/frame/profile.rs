@@ -110,6 +110,7 @@ impl Pipeline {
                     name: if each { format!("{} {slot}", stream.name) } else { stream.name.to_owned() },
                     stream: index,
                     slot: each.then_some(slot),
+                    device: None,
                 });
             }
         }

@@ -3,12 +3,13 @@
 use std::panic::resume_unwind;
 use std::time::Duration;
 
-use crate::base::error::{Detail, DriverError, Error, Result};
+use crate::base::error::{Complete, Detail, DriverError, Error, Result};
 use crate::base::plan::Plan;
 use crate::base::report::Report;
 use crate::engine::Pipeline;
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
+use crate::engine::chunks::dealer::Hand;
 use crate::engine::explain::explain;
 use crate::engine::feeds::exchange::Exchange;
 use crate::engine::feeds::failure::Failure;
@@ -20,33 +21,71 @@ use crate::engine::targets::measured;
 use crate::observe::timeline::Timeline;
 use crate::observe::watch::{self, RunWatch, Serial};
 
+/// What came of a run, or of what a device had of it.
+pub(super) struct Ended {
+    pub(super) outcome: Result<Timeline>,
+    /// How far each output is complete, if the run has failed or has other devices.
+    pub(super) complete: Vec<Complete>,
+    /// What the device of several has of each result that they combine.
+    pub(super) partials: Vec<Vec<u8>>,
+}
+
+impl Ended {
+    /// The outcome of what has begun nothing, or was only predicted.
+    pub(super) fn of(outcome: Result<Timeline>) -> Self {
+        Self { outcome, complete: Vec::new(), partials: Vec::new() }
+    }
+}
+
 impl Over<'_, '_> {
     /// The outcome of the run.
     ///
     /// # Panics
     /// If the caller's code has panicked, the panic goes on.
     pub(super) fn report(self, watch: &RunWatch, exchange: Option<&Exchange>) -> Result<Timeline> {
+        let Ended { outcome, complete, .. } = self.end(watch, exchange, None);
+        outcome.map_err(|error| error.with_complete(complete))
+    }
+
+    /// The outcome of the run on this device, of which it has the chunks in its `hand`, or all.
+    ///
+    /// # Panics
+    /// If the caller's code has panicked, the panic goes on.
+    pub(super) fn end(self, watch: &RunWatch, exchange: Option<&Exchange>, hand: Option<&Hand<'_>>) -> Ended {
         let Self { call, chunking, log, start, mut report, outcome, drained, failure, .. } = self;
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let endless = call.is_endless();
-        let Call { pipeline, purpose, arguments, .. } = call;
+        let Call { pipeline, purpose, mut arguments, .. } = call;
         let plan = pipeline.plan;
         report.time = pipeline.device.driver().clock().saturating_sub(start);
-        report.awaited = exchange.map_or_else(Vec::new, Exchange::awaited);
+        // Those of several devices are told together.
+        report.awaited = exchange.filter(|_| hand.is_none()).map_or_else(Vec::new, Exchange::awaited);
         let sinks = self.sinks.filter(|_| failure.is_none());
         let outcome = outcome.and_then(|()| sinks.map_or(Ok(()), Err));
         let drained = match drained {
-            Drained::Faulted(found) => Drained::Faulted(pipeline.again(found, chunking.chunks())),
+            Drained::Faulted(found) => {
+                let chunks = hand.map_or_else(|| chunking.chunks(), Hand::len);
+                Drained::Faulted(pipeline.again(found, chunks))
+            }
             other => other,
         };
-        if let Some(error) = first_error(plan, outcome, drained, failure) {
+        let error = first_error(plan, outcome, drained, failure);
+        let mut complete = Vec::new();
+        if error.is_some() || hand.is_some() {
             let accepted = |host| exchange.and_then(|exchange| exchange.accepted(host));
-            let start = |chunk| if endless { log.start(chunk) } else { chunking.start(chunk) };
-            let complete = self.totals.complete(plan, &arguments.hosts, self.lacking, start, accepted);
-            pipeline.arena = arguments.into_arena();
-            return Err(error.with_complete(complete));
+            let arrived = |chunks| hand.map_or(chunks, |hand| hand.first_missing(chunks)).min(self.lacking);
+            let start = |chunk| match exchange.filter(|_| hand.is_some()) {
+                _ if !endless => chunking.start(chunk),
+                Some(exchange) => exchange.log().start(chunk),
+                None => log.start(chunk),
+            };
+            complete = self.totals.complete(plan, &arguments.hosts, arrived, start, accepted);
         }
-        if endless {
+        if let Some(error) = error {
+            pipeline.arena = arguments.into_arena();
+            return Ended { complete, ..Ended::of(Err(error)) };
+        }
+        if endless && hand.is_none() {
             watch.had(chunking.items());
             watch.is_cut(chunking.chunks(), pipeline.depth);
         }
@@ -58,33 +97,37 @@ impl Over<'_, '_> {
         pipeline.learn(&report);
         let mut timed = Vec::new();
         if let Some(profiler) = self.profiler {
-            (timed, pipeline.clockwork) = profiler.finish().map_err(|error| explain(plan, error))?;
+            (timed, pipeline.clockwork) = match profiler.finish() {
+                Ok(finished) => finished,
+                Err(error) => return Ended { complete, ..Ended::of(Err(explain(plan, error))) },
+            };
             pipeline.measured = measured::costs(plan, &timed);
         }
         let timeline = pipeline.timeline(report, purpose, &timed, &arguments.hosts);
+        let partials = arguments.take_partials();
         pipeline.arena = arguments.into_arena();
-        Ok(timeline)
+        Ended { outcome: Ok(timeline), complete, partials }
     }
 }
 
 impl Call<'_, '_> {
     /// The report of a run that is enqueued.
-    pub(super) fn begin_report(&self, enqueued: &Enqueued) -> Report {
+    pub(super) fn begin_report(&self, enqueued: &Enqueued, hand: Option<&Hand<'_>>) -> Report {
         let enqueuing = self.pipeline.device.driver().clock().saturating_sub(enqueued.start);
-        let report = self.report(enqueued.chunking, enqueued.graphs.any);
+        let report = self.report(enqueued.chunking, enqueued.graphs.any, hand);
         Report { repeated: enqueued.graphs.repeated, enqueuing, ..report }
     }
 
-    /// The report of a run before it is over.
-    pub(super) fn report(&self, chunking: Chunking, graph: bool) -> Report {
+    /// The report of a run before it is over, or of the chunks in a device's `hand`.
+    pub(super) fn report(&self, chunking: Chunking, graph: bool, hand: Option<&Hand<'_>>) -> Report {
         let Pipeline { device, plan, depth, ring, staging, .. } = &*self.pipeline;
         let [on_device, pinned] = ring.held();
         let is_placed = || plan.streams.iter().any(|stream| stream.placed);
         Report {
             pipeline: plan.pipeline,
             device: device.name().to_owned(),
-            items: chunking.items(),
-            chunks: chunking.chunks(),
+            items: hand.map_or_else(|| chunking.items(), Hand::items),
+            chunks: hand.map_or_else(|| chunking.chunks(), Hand::len),
             chunk: chunking.largest().min(chunking.items().max(1)),
             depth: *depth,
             graph,
@@ -98,6 +141,7 @@ impl Call<'_, '_> {
             enqueuing: Duration::ZERO,
             time: Duration::ZERO,
             awaited: Vec::new(),
+            parts: Vec::new(),
             simulated: device.is_simulated(),
         }
     }

@@ -76,18 +76,26 @@ impl Call<'_, '_> {
     /// Chooses the chunks of the run's items.
     pub(crate) fn chunking(&self, declared: ChunkSize) -> Result<Chunking> {
         let items = self.extent();
-        let chunk = self.chunk(declared)?.min(items.max(1));
+        let chunk = self.chunk(declared)?;
         if !self.is_auto(declared) {
-            return Ok(Chunking::even(items, chunk));
+            return Ok(Chunking::even(items, chunk.min(items.max(1))));
         }
+        // Chunks are as large as if each device had its part of the items alone.
+        let chunks = self.auto_chunking(items.div_ceil(self.devices), chunk);
+        Ok(chunks.shared_by(self.devices, items))
+    }
+
+    /// The chunks of so many items, of at most `chunk` each.
+    fn auto_chunking(&self, items: usize, chunk: usize) -> Chunking {
+        let chunk = chunk.min(items.max(1));
         let staged = self.copied().any(|(_, host)| is_pageable(host));
         let item = self.largest_item();
         let total = items.saturating_mul(item);
         if total <= NOT_WORTH_ASKING {
-            return Ok(Chunking::even(items, chunk));
+            return Chunking::even(items, chunk);
         }
         if self.pipeline.device.is_cpu() {
-            return Ok(self.chunking_for_caches(items, chunk));
+            return self.chunking_for_caches(items, chunk);
         }
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
         let costs = Costs::new(
@@ -104,13 +112,12 @@ impl Call<'_, '_> {
         // With elements for each chunk, the caller has to know the number of chunks; and a run with staging
         // has the CPU's copies at both ends, which small chunks delay.
         if self.is_endless() {
-            return Ok(Chunking::even(items, chunk));
-        }
-        Ok(if self.arguments.any_per_chunk || staged {
+            Chunking::even(items, chunk)
+        } else if self.arguments.any_per_chunk || staged {
             Chunking::equal(items, chunk)
         } else {
             Chunking::ramped(items, chunk)
-        })
+        }
     }
 
     // Note 68: on a CPU, a chunk is as large as the caches let it be.

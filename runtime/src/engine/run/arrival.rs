@@ -8,6 +8,7 @@ use crate::base::error::{Detail, Error, Place, Result};
 use crate::base::host_copy::let_a_moment_pass;
 use crate::base::plan::Plan;
 use crate::driver::DriverResult;
+use crate::engine::chunks::dealer::Hand;
 use crate::engine::explain::explain;
 use crate::engine::feeds::awaited::Wait;
 use crate::engine::feeds::exchange::{End, Exchange};
@@ -46,8 +47,8 @@ pub(crate) struct Waited {
 
 /// Why the next chunk of a source or a sink cannot be had.
 enum Halt {
-    /// A function has failed; the failure is reported when the device is done.
-    Function,
+    /// A function or another device has failed; the failure is reported when the devices are done.
+    Elsewhere,
     Error(Error),
 }
 
@@ -68,6 +69,14 @@ impl Run<'_> {
         let (chunking, mut index) = (self.chunks.chunking.get(), 0);
         let chunks = chunking.chunks();
         std::iter::from_fn(move || {
+            if let Some(hand) = self.chunks.hand {
+                let chunk = match &self.chunks.streaming {
+                    Some(streaming) => self.next_dealt_by_sources(streaming, hand),
+                    None => self.next_dealt(hand, index),
+                };
+                index += 1;
+                return chunk;
+            }
             let left = match &self.chunks.streaming {
                 Some(streaming) => !self.chunks.ended.get() && (streaming.endless || index < chunks),
                 None => index < chunks,
@@ -90,9 +99,36 @@ impl Run<'_> {
         if !self.order.is_kept() {
             return None;
         }
-        match self.arrival(streaming, index) {
+        let chunk =
+            if streaming.endless { self.chunks.log.borrow().next() } else { streaming.whole.at(index) };
+        self.arrived(self.arrival(streaming, chunk))
+    }
+
+    /// The next chunk of this device, one of several, once its sources have filled it.
+    fn next_dealt_by_sources(&self, streaming: &Streaming<'_>, hand: &Hand<'_>) -> Option<Chunk> {
+        if !self.order.is_kept() {
+            return None;
+        }
+        let Some(next) = hand.next().filter(|_| !self.chunks.ended.get()) else {
+            if hand.has_stopped() {
+                self.order.stop();
+            }
+            return None;
+        };
+        if self.chunks.cancels.any() {
+            self.order.refuse_with(cancelled(self.resources.plan, Some(next.index as u64)));
+            return None;
+        }
+        let chunk = self.arrived(self.arrival(streaming, next))?;
+        hand.has_arrived(chunk);
+        Some(chunk)
+    }
+
+    /// The chunk that has arrived, unless the run is over, or halts.
+    fn arrived(&self, arrival: Result<Option<Chunk>, Halt>) -> Option<Chunk> {
+        match arrival {
             Ok(chunk) => chunk,
-            Err(Halt::Function) => {
+            Err(Halt::Elsewhere) => {
                 self.order.stop();
                 None
             }
@@ -103,13 +139,13 @@ impl Run<'_> {
         }
     }
 
-    /// Waits for a chunk; `None` after the last one.
-    fn arrival(&self, streaming: &Streaming<'_>, index: usize) -> Result<Option<Chunk>, Halt> {
-        let Streaming { exchange, whole, endless, room } = *streaming;
+    /// Waits for the next chunk, as far as it is known; `None` after the last one.
+    fn arrival(&self, streaming: &Streaming<'_>, chunk: Chunk) -> Result<Option<Chunk>, Halt> {
+        let Streaming { exchange, endless, room, .. } = *streaming;
+        let index = chunk.index;
         if exchange.function_has_failed() {
-            return Err(Halt::Function);
+            return Err(Halt::Elsewhere);
         }
-        let chunk = if endless { self.chunks.log.borrow().next() } else { whole.at(index) };
         if chunk.len == 0 || self.chunks.ended.get() {
             return Ok(None);
         }
@@ -130,10 +166,37 @@ impl Run<'_> {
             let kind = Detail::PerChunkLength { host, len, chunks: index + 1, per_chunk };
             return Err(Error::new(kind).at(place).into());
         }
+        if self.chunks.hand.is_some() {
+            return self.has_had(streaming, chunk, len).map(Some);
+        }
         // The chunks known so far: operations of later chunks are refused.
         let chunk = self.chunks.log.borrow_mut().push(len);
         self.chunks.chunking.set(self.chunks.log.borrow().chunking());
         Ok(Some(chunk))
+    }
+
+    /// Adds a chunk of `len` items to those that all devices have had, once the ones before it were: only then is it
+    /// known where it begins.
+    fn has_had(&self, streaming: &Streaming<'_>, chunk: Chunk, len: usize) -> Result<Chunk, Halt> {
+        let Streaming { exchange, .. } = *streaming;
+        let mut waited = Waited::default();
+        loop {
+            let version = exchange.version();
+            if let Some(chunk) = exchange.has_had(chunk, len) {
+                return Ok(chunk);
+            }
+            if exchange.function_has_failed() || self.has_stopped_elsewhere() {
+                return Err(Halt::Elsewhere);
+            }
+            let mut staging = self.taken.staging.borrow_mut();
+            self.wait_for_threads(&mut staging, exchange, version, &mut waited)
+                .map_err(|error| explain(self.resources.plan, error))?;
+        }
+    }
+
+    /// Whether another device of the run has failed.
+    fn has_stopped_elsewhere(&self) -> bool {
+        self.chunks.hand.is_some_and(Hand::has_stopped)
     }
 
     /// Waits until every source has filled a chunk, and lets them go on meanwhile and afterwards.
@@ -142,17 +205,21 @@ impl Run<'_> {
         let explained = |error| explain(self.resources.plan, error);
         let mut staging = self.taken.staging.borrow_mut();
         let (mut waited, mut wait) = (Waited::default(), Wait::new(exchange, self.resources.plan));
-        for (number, end) in exchange.sources() {
-            // The only way on is to wait until the device is done with the slots.
-            self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
-        }
-        self.read_on(&mut staging, chunk.index).map_err(explained)?;
+        let mut has_asked = false;
         loop {
             let version = exchange.version();
+            if !std::mem::replace(&mut has_asked, self.chunks.devices() == 1) {
+                for (number, end) in exchange.sources() {
+                    // The only way on is to wait until the device is done with the slots. Sources are asked in
+                    // order, so that another device may have to ask first.
+                    self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
+                }
+                self.read_on(&mut staging, chunk.index).map_err(explained)?;
+            }
             // The device may have called the function just now. Its results are withheld, and callers that
             // wait for them push nothing more.
-            if exchange.function_has_failed() {
-                return Err(Halt::Function);
+            if exchange.function_has_failed() || self.has_stopped_elsewhere() {
+                return Err(Halt::Elsewhere);
             }
             if let Some((end, trouble)) = exchange.trouble(chunk.index + 1) {
                 return Err(explain_trouble(self.resources.plan, end, &trouble).into());
@@ -187,8 +254,8 @@ impl Run<'_> {
             let chunk = whole.at(exchange.next(number));
             // The slot's previous contents were enqueued, and the device is done with them or about to be.
             if chunk.len > 0
-                && chunk.index < current.saturating_add(slots)
-                && Self::is_near(exchange, staging, chunk.index)
+                && self.is_within_slots(chunk.index, current, slots)
+                && self.is_near(exchange, staging, chunk.index)
             {
                 self.settle_and_ask(staging, streaming, (number, end), chunk)?;
                 return Ok(true);
@@ -211,10 +278,8 @@ impl Run<'_> {
         }
         // Otherwise the work done while the host waits for the device might ask for the same chunk.
         self.chunks.settles.set(true);
-        let settled = end
-            .operations
-            .iter()
-            .try_for_each(|&operation| self.settle(staging, operation, chunk.index % staging.slots().max(1)));
+        let slot = self.slot_of(staging, chunk.index);
+        let settled = end.operations.iter().try_for_each(|&operation| self.settle(staging, operation, slot));
         self.chunks.settles.set(false);
         settled?;
         self.ask(staging, streaming, (number, end), chunk)
@@ -232,7 +297,8 @@ impl Run<'_> {
         {
             return Ok(());
         }
-        let chunk = streaming.whole.at(self.chunks.current().chunk.index + 1);
+        let current = self.chunks.current().chunk.index;
+        let chunk = streaming.whole.at(current.saturating_add(self.chunks.devices()));
         let mut staging = self.taken.staging.borrow_mut();
         for (number, end) in streaming.exchange.sources() {
             // Otherwise a later operation of this chunk has yet to read the slot.
@@ -285,7 +351,8 @@ impl Run<'_> {
             loop {
                 let next = exchange.next(number);
                 let chunk = whole.at(next);
-                let is_near = Self::is_near(exchange, staging, next) && next < current.saturating_add(slots);
+                let is_near =
+                    self.is_near(exchange, staging, next) && self.is_within_slots(next, current, slots);
                 if chunk.len == 0 || !is_near || !self.are_free(staging, end, next, current)? {
                     break;
                 }
@@ -295,17 +362,30 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether a chunk is at most the number of slots plus one ahead of the sinks.
-    fn is_near(exchange: &Exchange, staging: &Staging, chunk: usize) -> bool {
+    /// Whether a chunk is at most the number of slots of all devices, plus one, ahead of the sinks.
+    fn is_near(&self, exchange: &Exchange, staging: &Staging, chunk: usize) -> bool {
         let accepted = exchange.accepted_by_all();
-        accepted.is_none_or(|accepted| chunk <= accepted.saturating_add(staging.slots() + 1))
+        let slots = staging.slots().saturating_mul(self.chunks.devices());
+        accepted.is_none_or(|accepted| chunk <= accepted.saturating_add(slots + 1))
+    }
+
+    /// Whether a chunk is this device's, and one of the next that have slots, counted from the `current` one.
+    fn is_within_slots(&self, chunk: usize, current: usize, slots: usize) -> bool {
+        let Some(turn) = self.chunks.turn_of(chunk) else { return false };
+        turn < (current / self.chunks.devices()).saturating_add(slots)
+    }
+
+    /// The staging slot of a chunk of this device.
+    fn slot_of(&self, staging: &Staging, chunk: usize) -> usize {
+        self.chunks.turn_of(chunk).unwrap_or(0) % staging.slots().max(1)
     }
 
     /// Whether a source may fill the slots for a chunk now.
     fn are_free(&self, staging: &mut Staging, end: &End, chunk: usize, current: usize) -> DriverResult<bool> {
         for &operation in &end.operations {
             // The slots' events do not cover copies in a graph.
-            if staging.free_to_read(operation, chunk, current, self.target.marks_slots())?.is_none() {
+            let Some(turn) = self.chunks.turn_of(chunk) else { return Ok(false) };
+            if staging.free_to_read(operation, turn, current, self.target.marks_slots())?.is_none() {
                 return Ok(false);
             }
         }
@@ -320,7 +400,7 @@ impl Run<'_> {
         (number, end): (usize, &End),
         chunk: Chunk,
     ) -> DriverResult<()> {
-        let slot = chunk.index % staging.slots().max(1);
+        let slot = self.slot_of(staging, chunk.index);
         let mut slots = Vec::with_capacity(end.operations.len());
         for &operation in &end.operations {
             let bytes = end.shape.items(chunk.len).saturating_mul(end.shape.bytes());
@@ -351,7 +431,8 @@ impl Run<'_> {
         waited: &mut Waited,
     ) -> DriverResult<()> {
         let nothing_left = self.chunks.streaming.is_some_and(|streaming| {
-            !streaming.endless && self.chunks.current().chunk.index + 1 >= streaming.whole.chunks()
+            let next = self.chunks.current().chunk.index.saturating_add(self.chunks.devices());
+            !streaming.endless && next >= streaming.whole.chunks()
         });
         if nothing_left || exchange.has_ended() || self.chunks.cancels.any() {
             // A caller that no longer pushes may wait for the run before it pulls.
@@ -371,9 +452,9 @@ impl Run<'_> {
         let patience = if device.is_simulated() && !is_wanted { PATIENCE } else { Duration::ZERO };
         let left = patience.saturating_sub(waited.since.get_or_insert_with(Instant::now).elapsed());
         if !left.is_zero() {
-            exchange.wait(version, left);
+            exchange.wait_aside(device, version, left);
         } else if !staging.deliver_first(|slot, done| self.target.wait_for(slot, done))? {
-            exchange.wait(version, PATIENCE);
+            exchange.wait_aside(device, version, PATIENCE);
             let nothing_new = exchange.version() == version;
             if on_host && nothing_new && !std::mem::replace(&mut waited.is_through, true) {
                 // Only functions and callbacks are left. Nothing waits for them, except perhaps the caller
@@ -399,7 +480,7 @@ impl Run<'_> {
             let_a_moment_pass();
         }
         if !exchange.is_called() {
-            exchange.wait(version, PAUSE);
+            exchange.wait_aside(self.resources.device, version, PAUSE);
             return Ok(());
         }
         let (now, due) = (Instant::now(), staging.due());
@@ -410,7 +491,7 @@ impl Run<'_> {
         // If no result is due from the device, somebody else is next.
         let (alert, pause) = if due == 0 { (ALERT, IDLE) } else { (ALERT_TO_DEVICE, PAUSE) };
         if now.duration_since(since) >= alert {
-            exchange.wait(version, pause);
+            exchange.wait_aside(self.resources.device, version, pause);
         }
         Ok(())
     }

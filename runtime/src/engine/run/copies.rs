@@ -132,15 +132,15 @@ impl Operation<'_> {
                             // SAFETY: the chunk's items are within the argument, which the run has borrowed
                             // mutably.
                             HostMemory::Pageable(data) => unsafe {
-                                slot.expect(self.chunk.index, data.add(start), bytes)
+                                slot.expect(self.turn, data.add(start), bytes)
                             },
-                            _ => slot.expect_for_sink(self.chunk, bytes),
+                            _ => slot.expect_for_sink(self.turn, self.chunk, bytes),
                         };
                         self.copy_to_host(slot.ptr(), from, bytes)?;
                         self.mark(slot, Some(delivery))
                     })
                 })?;
-                due = Some((self.slot, self.chunk.index));
+                due = Some((self.slot, self.turn));
             }
         }
         let Taken { staging, totals, .. } = self.run.taken;
@@ -212,7 +212,7 @@ impl Operation<'_> {
         for (index, earlier) in self.run.resources.plan.operations[..self.index].iter().enumerate() {
             if earlier.conditional
                 && matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host)
-                && staging.slot(index, self.slot).is_some_and(|slot| slot.owes_before(self.chunk.index))
+                && staging.slot(index, self.slot).is_some_and(|slot| slot.owes_before(self.turn))
             {
                 self.settle(&mut staging, index)?;
             }
@@ -224,7 +224,7 @@ impl Operation<'_> {
     /// ahead.
     fn upload_pageable(&self, to: DevicePtr, from: *const u8, bytes: usize) -> Result<()> {
         let mut staging = self.run.taken.staging.borrow_mut();
-        let chunk = self.chunk.index;
+        let chunk = self.turn;
         loop {
             let slot = self.slot_with_room(&mut staging, bytes)?;
             if slot.take_filled(chunk) {

@@ -42,17 +42,21 @@ impl Functions {
         Self { failure: Some(Arc::clone(failure)), callbacks: None }
     }
 
-    /// Waits until every callback that the device has reached has returned, and gives the first failure.
+    /// Waits until every callback that the device has reached has returned, and gives the first failure, if it is of a
+    /// chunk of this device.
     ///
     /// The device is done: it reaches no more callbacks.
-    pub(crate) fn finish(self) -> Option<Failure> {
+    pub(crate) fn finish(self, is_own: impl FnOnce(usize) -> bool) -> Option<Failure> {
         if let Some(Callbacks { queue, thread }) = self.callbacks {
             // Waiting for the end of the channel would not do: a device that does not answer keeps a sender.
             let _ = queue.send(None);
             // The thread does not unwind.
             let _ = thread.join();
         }
-        self.failure?.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let noted = self.failure?;
+        let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_own = noted.as_ref().is_some_and(|failure| is_own(failure.chunk));
+        noted.take_if(|_| is_own)
     }
 
     /// The channel to the callback thread.

@@ -3,6 +3,7 @@
 pub(crate) mod arrival;
 pub(crate) mod chunks;
 mod copies;
+mod dealt;
 pub(crate) mod enqueue;
 pub(crate) mod functions;
 pub(crate) mod operation;
@@ -115,13 +116,13 @@ impl<'r> Run<'r> {
     /// Begins the plan's operation `index` of chunk `c`, on a stream.
     #[inline]
     pub fn on<'o>(&'o self, StreamKey(stream): StreamKey, index: usize, c: Chunk) -> Operation<'o> {
-        self.order.begin(index, c.index);
+        self.order.begin(index, self.chunks.turn(c.index));
         let current = self.chunks.current().chunk;
         // The first chunk of a run that learns its chunks one by one has no items before it begins.
         if c.index != current.index || current.len == 0 {
             self.begin(c.index);
         }
-        let Current { chunk, slot } = self.chunks.current();
+        let Current { chunk, turn, slot } = self.chunks.current();
         if chunk.len == 0 {
             // A run without items has no such chunk.
             self.order.refuse();
@@ -129,7 +130,7 @@ impl<'r> Run<'r> {
         let own = self.resources.plan.streams[stream].is_per_slot(self.resources.spread);
         let number = self.resources.streams.number(stream, if own { slot } else { 0 });
         let stream = Numbered { raw: self.resources.streams.all()[number].raw, number };
-        Operation { run: self, index, chunk, slot, stream }
+        Operation { run: self, index, chunk, turn, slot, stream }
     }
 
     /// Ensures that the device has everything, and checks that every operation of every chunk was enqueued,
@@ -139,7 +140,7 @@ impl<'r> Run<'r> {
         if let Some(error) = self.order.refusal() {
             return Err(error);
         }
-        if !self.order.is_whole(self.chunks.chunking.get().chunks()) {
+        if !self.order.is_whole(self.chunks.turns()) {
             return Err(Error::new(Detail::Skipped).at(place_of_pipeline(plan)));
         }
         self.launch()?;
@@ -158,15 +159,16 @@ impl<'r> Run<'r> {
     #[inline(never)]
     fn begin(&self, index: usize) {
         let chunk = self.chunks.begin(index);
+        let turn = self.chunks.current().turn;
         // A chunk after the last has no items, and per-chunk data end before it.
         if chunk.len == 0 {
             self.order.refuse();
         }
         if self.order.is_kept() {
             // The staged data of the chunks before those in the ring were waited for.
-            self.seen.has_done(|| self.chunks.start(index.saturating_sub(self.resources.depth)));
+            self.seen.has_done(|| self.chunks.items_before(turn.saturating_sub(self.resources.depth)));
         }
-        if index.is_multiple_of((self.resources.depth / STAGE_OFTEN).max(1)) {
+        if turn.is_multiple_of((self.resources.depth / STAGE_OFTEN).max(1)) {
             // This does not wait until the host is idle: the threads that copy would have much to do at once,
             // and then nothing.
             let staged = self.stage_ahead(&mut self.taken.staging.borrow_mut());
@@ -174,7 +176,7 @@ impl<'r> Run<'r> {
                 self.order.refuse_with(explain(self.resources.plan, error));
             }
         }
-        if let Err(failed) = self.target.begin(index, self.order.is_kept()) {
+        if let Err(failed) = self.target.begin(chunk.index, turn, self.order.is_kept()) {
             self.order.refuse_with(self.launch_failed(*failed));
         }
     }

@@ -33,6 +33,8 @@ pub struct Operation<'r> {
     /// Index into the plan's operations.
     pub(crate) index: usize,
     pub(crate) chunk: Chunk,
+    /// The chunk's number among those of this device.
+    pub(crate) turn: usize,
     /// The ring slot of the chunk.
     pub(crate) slot: usize,
     pub(crate) stream: Numbered<RawStream>,
@@ -49,13 +51,13 @@ impl<'r> Operation<'r> {
     #[inline]
     pub fn wait_reuse(&self, event: EventKey) -> Result<()> {
         // The first chunks use fresh slots: there is nothing to wait for.
-        if self.chunk.index < self.run.resources.depth { Ok(()) } else { self.wait_for(event, self.slot) }
+        if self.turn < self.run.resources.depth { Ok(()) } else { self.wait_for(event, self.slot) }
     }
 
     /// Makes the stream wait for an event of the chunk before.
     #[inline]
     pub fn wait_previous(&self, event: EventKey) -> Result<()> {
-        match self.chunk.index.checked_sub(1) {
+        match self.turn.checked_sub(1) {
             Some(previous) => self.wait_for(event, previous % self.run.resources.depth),
             None => Ok(()),
         }
@@ -403,7 +405,7 @@ impl LaunchTarget for Operation<'_> {
         self.give_symbols(function, arguments.symbols)?;
         if function.is_kept() {
             let mut launched = self.run.taken.launched.borrow_mut();
-            launched.keep(self.tag(), grid, arguments.accesses, bodies);
+            launched.keep(self.tag(), self.turn, grid, (arguments.accesses, bodies));
         }
         let launch = arguments.launch(function, grid, bodies);
         let _seen = self.seen();

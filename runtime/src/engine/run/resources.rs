@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use crate::base::plan::Plan;
 use crate::device::Device;
 use crate::engine::launched::Launched;
+use crate::engine::pace::Pace;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
 use crate::engine::state::States;
@@ -21,6 +22,9 @@ pub(crate) struct Resources<'r> {
     /// The plan's number.
     pub(crate) id: u32,
     pub(crate) depth: usize,
+    /// The number of the device among the pipeline's.
+    pub(crate) number: usize,
+    pub(crate) pace: &'r Pace,
     pub(crate) ring: &'r Ring,
     pub(crate) states: &'r Mutex<States>,
     pub(crate) streams: &'r Streams,

@@ -33,7 +33,12 @@ impl Run<'_> {
                 continue;
             };
             let complete = self.target.settle(slot, pinned.done())?;
-            if complete {
+            if complete && !pinned.may_deliver() {
+                // Another device has the chunk that a sink is to be given next.
+                if let (Some(streaming), Some(version)) = (&self.chunks.streaming, version) {
+                    self.wait_for_threads(staging, streaming.exchange, version, &mut waited)?;
+                }
+            } else if complete {
                 // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has
                 // completed; or the graph with the copy was launched for the ring slot, and everything
                 // launched for that has. The drain waits for the copies however the run ends, and `reset`
@@ -65,15 +70,12 @@ impl Run<'_> {
         }
         staging.deliver_due(|_, done| done.is_complete())?;
         self.read_meanwhile(staging)?;
-        let chunking = self.chunks.chunking.get();
         for (operation, host) in &self.read_ahead {
             let HostArgument { source, shape } = &self.arguments.hosts[*host];
             let HostMemory::Pageable(data) = &source.memory else { continue };
             while let Some((next, slot)) = staging.ahead(*operation)? {
-                if next >= chunking.chunks() {
-                    break;
-                }
-                let (start, bytes) = shape.range(chunking.at(next));
+                let Some(chunk) = self.chunks.of_turn(next) else { break };
+                let (start, bytes) = shape.range(chunk);
                 if slot.bytes() < bytes {
                     break;
                 }

@@ -183,7 +183,7 @@ impl Staging {
             if let Some(slot) = self.slot(operation, index)
                 && slot.is_due(chunk)
             {
-                if !is_there(index, &slot.done)? {
+                if !is_there(index, &slot.done)? || !slot.may_deliver() {
                     return Ok(false);
                 }
                 // SAFETY: the device is done with its copy into the slot, and `reset` drops the deliveries of
@@ -213,16 +213,16 @@ impl Staging {
         self.slots
     }
 
-    /// The slot of an operation for a chunk, if a source may fill it now. Everything before the chunk
+    /// The slot of an operation for the chunk of a turn, if a source may fill it now. Everything before the chunk
     /// `current` was enqueued. `asks`: whether to query the device's progress.
     pub(crate) fn free_to_read(
         &mut self,
         operation: usize,
-        chunk: usize,
+        turn: usize,
         current: usize,
         asks: bool,
     ) -> DriverResult<Option<&mut Slot>> {
-        let Some(index) = chunk.checked_rem(self.slots) else { return Ok(None) };
+        let Some(index) = turn.checked_rem(self.slots) else { return Ok(None) };
         let Some(slot) = self.slot(operation, index) else { return Ok(None) };
         let is_free = match &slot.state {
             SlotState::Idle => true,
@@ -245,6 +245,10 @@ impl Staging {
                 && slot.is_due(chunk)
             {
                 wait(index, &slot.done)?;
+                if !slot.may_deliver() {
+                    self.due.push_front((operation, index, chunk));
+                    return Ok(false);
+                }
                 // SAFETY: the device's copy into the slot has been waited for, and `reset` drops the
                 // deliveries of runs that are over.
                 unsafe { slot.deliver() };
@@ -317,6 +321,7 @@ impl Staging {
             let oldest = lane.slots.iter().enumerate().filter_map(pending).min();
             let (before, from) = lane.slots.split_at_mut(oldest.map_or(0, |(_, index)| index));
             for slot in from.iter_mut().chain(before) {
+                slot.wait_for_turn(device);
                 // SAFETY: the caller's promise.
                 unsafe { slot.deliver() };
             }

@@ -1,6 +1,7 @@
 //! [`Slot`]: a piece of page-locked memory through which one copy operation goes, and its current owner.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::base::chunk::Chunk;
 use crate::base::host_copy::{Task, Way, Workers};
@@ -12,6 +13,9 @@ use crate::engine::feeds::exchange::Exchange;
 
 /// A result of at least this many bytes is not worth keeping in the caches.
 const LARGE: usize = 1 << 20;
+
+/// How long a device sleeps at most before it looks again whether a sink was given another device's chunk.
+const IDLE: Duration = Duration::from_millis(20);
 
 /// One staging slot of one copy operation.
 pub(crate) struct Slot {
@@ -57,7 +61,7 @@ pub(crate) enum SlotState {
 /// Data on its way to pageable memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Delivery {
-    /// The chunk whose data it is.
+    /// The turn of the chunk whose data it is.
     pub(crate) chunk: usize,
     pub(crate) to: *mut u8,
     pub(crate) bytes: usize,
@@ -105,6 +109,29 @@ impl Slot {
         matches!(self.state, SlotState::InFlight(Some(delivery)) if delivery.chunk == chunk)
     }
 
+    /// Whether its contents may be copied out now: a sink has been given the chunks before, which other devices may
+    /// have.
+    pub(crate) fn may_deliver(&self) -> bool {
+        match (&self.state, &self.end) {
+            (SlotState::InFlight(Some(Delivery { streamed: Some(chunk), .. })), Some((exchange, end))) => {
+                exchange.is_due(*end, chunk.index)
+            }
+            _ => true,
+        }
+    }
+
+    /// Waits until its contents [may be copied out](Self::may_deliver). Other devices go on meanwhile.
+    pub(crate) fn wait_for_turn(&self, device: &Device) {
+        let Some((exchange, _)) = &self.end else { return };
+        loop {
+            let version = exchange.version();
+            if self.may_deliver() {
+                return;
+            }
+            exchange.wait_aside(device, version, IDLE);
+        }
+    }
+
     /// Whether the device may be using the slot.
     pub(crate) fn is_in_flight(&self) -> bool {
         matches!(self.state, SlotState::InFlight(_))
@@ -139,9 +166,10 @@ impl Slot {
     }
 
     /// The delivery of data that are to be copied to the slot, and then written to its sink.
-    pub(crate) fn expect_for_sink(&self, chunk: Chunk, bytes: usize) -> Delivery {
+    /// `turn`: the chunk's number among those of the device.
+    pub(crate) fn expect_for_sink(&self, turn: usize, chunk: Chunk, bytes: usize) -> Delivery {
         let to = std::ptr::null_mut();
-        Delivery { chunk: chunk.index, to, bytes, direct: false, streamed: Some(chunk) }
+        Delivery { chunk: turn, to, bytes, direct: false, streamed: Some(chunk) }
     }
 
     /// Gives the slot to the source, which is to fill it with a chunk.

@@ -42,7 +42,8 @@ impl Transfer<'_> {
                 (None, Data::Host { source, .. }) => {
                     self.move_all(to, source, shared.bytes, Direction::In, &mut moved)?;
                 }
-                (None, Data::Device(_)) => {}
+                // A partial result begins with an element.
+                (None, Data::Partial(_) | Data::Device(_)) => {}
             }
         }
         self.stream.synchronize()?;
@@ -50,14 +51,20 @@ impl Transfer<'_> {
     }
 
     /// Gives carried data back. The device has completed everything.
-    pub(crate) fn end(&self, shared: &[Shared<'_>]) -> DriverResult<Moved> {
+    pub(crate) fn end(&self, shared: &mut [Shared<'_>]) -> DriverResult<Moved> {
         let mut moved = Moved::default();
         for shared in shared {
-            let (Some(from), Data::Host { source, carried: true }) = (self.place(shared), &shared.data)
-            else {
-                continue;
-            };
-            self.move_all(from, source, shared.bytes, Direction::Out, &mut moved)?;
+            let (Some(from), bytes) = (self.place(shared), shared.bytes) else { continue };
+            match &mut shared.data {
+                Data::Host { source, carried: true } => {
+                    self.move_all(from, source, bytes, Direction::Out, &mut moved)?;
+                }
+                Data::Partial(partial) => {
+                    partial.resize(bytes, 0);
+                    self.stage(from, partial.as_mut_ptr(), bytes, Direction::Out, &mut moved)?;
+                }
+                Data::Host { carried: false, .. } | Data::Device(_) => {}
+            }
         }
         Ok(moved)
     }
@@ -66,7 +73,7 @@ impl Transfer<'_> {
     fn place(&self, shared: &Shared<'_>) -> Option<DevicePtr> {
         match shared.data {
             Data::Device(ptr) => Some(ptr),
-            Data::Host { .. } => {
+            Data::Host { .. } | Data::Partial(_) => {
                 let (ptr, room) = self.ring.slot(shared.buffer, 0)?;
                 (shared.bytes <= room).then_some(ptr)
             }
@@ -81,9 +88,9 @@ impl Transfer<'_> {
         direction: Direction,
         moved: &mut Moved,
     ) -> DriverResult<()> {
-        moved.bytes += bytes as u64;
         match &host.memory {
             HostMemory::Pinned(range) => {
+                moved.bytes += bytes as u64;
                 // SAFETY: `device` has room for `bytes` and lives as long as the run, which holds `range`
                 // too, and waits for the stream or poisons both.
                 unsafe { self.direct().enqueue(device, range.ptr(), bytes, direction)? };
@@ -91,14 +98,25 @@ impl Transfer<'_> {
             }
             // The check of shared arguments has refused this.
             HostMemory::Streamed => Ok(()),
-            HostMemory::Pageable(data) => {
-                moved.staged += bytes as u64;
-                // SAFETY: `device` has room for `bytes` and lives as long as the run; the argument has
-                // `bytes`, is borrowed by the run, and mutably if it is written (a `carry` takes `&mut`).
-                let done = unsafe { self.direct().staged(device, *data, bytes, direction) };
-                done.map_err(|failed| *failed.error)
-            }
+            HostMemory::Pageable(data) => self.stage(device, *data, bytes, direction, moved),
         }
+    }
+
+    /// Copies pageable memory, and waits for that.
+    fn stage(
+        &self,
+        device: DevicePtr,
+        host: *mut u8,
+        bytes: usize,
+        direction: Direction,
+        moved: &mut Moved,
+    ) -> DriverResult<()> {
+        moved.bytes += bytes as u64;
+        moved.staged += bytes as u64;
+        // SAFETY: `device` has room for `bytes` and lives as long as the run; the argument, or the partial result,
+        // has `bytes`, is borrowed by the run, and mutably if it is written (a `carry` takes `&mut`).
+        let done = unsafe { self.direct().staged(device, host, bytes, direction) };
+        done.map_err(|failed| *failed.error)
     }
 
     fn direct(&self) -> memory::Transfer<'_> {

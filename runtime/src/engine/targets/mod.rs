@@ -15,6 +15,7 @@ pub(crate) use self::model::target::ModelTarget;
 pub(crate) use self::streams::StreamsTarget;
 pub(crate) use self::timed::target::TimedTarget;
 use self::what::{HostPart, Numbered, What};
+use crate::device::memory::NO_OPERATION;
 use crate::device::stream::{Event, Stream};
 use crate::driver::{Command, DriverResult, RawStream, Tag};
 use crate::engine::staging::Staging;
@@ -74,14 +75,15 @@ impl Target<'_> {
         }
     }
 
-    /// Begins another chunk. `in_order`: whether all so far was enqueued in the plan's order.
-    pub(crate) fn begin(&self, chunk: usize, in_order: bool) -> Result<(), Box<LaunchFailed>> {
+    /// Begins another chunk, which is the device's `turn`-th. `in_order`: whether all so far was enqueued in the
+    /// plan's order.
+    pub(crate) fn begin(&self, chunk: usize, turn: usize, in_order: bool) -> Result<(), Box<LaunchFailed>> {
         match self {
             Self::Streams(_) => {}
-            Self::Timed(target) => target.profiler.begin(chunk),
-            Self::Graph(target) => target.begin(chunk, in_order)?,
+            Self::Timed(target) => target.profiler.begin(turn),
+            Self::Graph(target) => target.begin(chunk, turn, in_order)?,
             Self::Model(target) => {
-                target.begin(chunk).map_err(LaunchFailed::of_no_chunk)?;
+                target.begin(turn).map_err(LaunchFailed::of_no_chunk)?;
             }
         }
         Ok(())
@@ -171,6 +173,22 @@ impl Target<'_> {
             Self::Graph(target) => target.try_settle(slot),
             Self::Model(_) => Ok(true),
         }
+    }
+
+    /// Marks the end of a chunk on one of its streams. A graph has an end of its own.
+    pub(crate) fn mark_end(&self, end: &Event, stream: &Stream) -> DriverResult<()> {
+        match self {
+            Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => {
+                // SAFETY: the stream and the event are the pipeline's, and live as long as the run.
+                unsafe { streams.driver.enqueue(Command::Record(end.raw), stream.raw, NO_OPERATION) }
+            }
+            Self::Graph(_) | Self::Model(_) => Ok(()),
+        }
+    }
+
+    /// Whether commands are carried out, and not only predicted.
+    pub(crate) fn is_carried_out(&self) -> bool {
+        !matches!(self, Self::Model(_))
     }
 
     /// Whether the host polls the device, and copies meanwhile, instead of waiting.

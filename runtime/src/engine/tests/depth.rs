@@ -165,7 +165,7 @@ fn a_run_of_few_slots_may_have_a_stream_for_each() {
     let run = |pipeline: &mut Placed| {
         let mut y = PinnedBuf::from_slice(&device, &Y).unwrap();
         // This holds whatever the runs have shown.
-        pipeline.pipeline.spread.learn(true);
+        pipeline.pipeline.first().spread.learn(true);
         let report = pipeline.run(&x, &mut y).unwrap();
         assert_eq!(y[..], [RESULT; LEN]);
         (report.depth, report.stream_per_slot)

@@ -204,7 +204,7 @@ fn a_lost_device_keeps_what_is_used_in_place() {
             assert!(driver.state().failed.is_none(), "{fault:?}");
             return setup.is_done(fault);
         };
-        let poisoned = setup.pipeline.pipeline.poisoned;
+        let poisoned = setup.pipeline.pipeline.first().poisoned;
         let arguments = [
             setup.scale.is_poisoned(),
             setup.m.is_poisoned(),

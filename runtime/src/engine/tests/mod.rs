@@ -286,8 +286,8 @@ fn a_lost_device() {
             return;
         }
         let mut error = first.unwrap_err();
-        is_complete(&error, if pipeline.pipeline.poisoned && case.pinned { &Y } else { data.y() });
-        if !pipeline.pipeline.poisoned {
+        is_complete(&error, if pipeline.pipeline.first().poisoned && case.pinned { &Y } else { data.y() });
+        if !pipeline.pipeline.first().poisoned {
             // The run failed to allocate before anything was in flight. The next run gets as far as waiting.
             assert!(
                 matches!(

@@ -96,9 +96,9 @@ fn a_call_that_fails_leaves_a_pipeline_that_works() {
                 let mut y = [0.0; 10];
                 blur.run(&[5.0], &X, &mut y).unwrap();
                 assert_eq!(y, [15.0; 10]);
-                let taken = std::mem::take(&mut blur.pipeline.symbols);
+                let taken = std::mem::take(&mut blur.pipeline.first().symbols);
                 assert!(taken.streams().next().is_none(), "a copy is thought to be under way");
-                blur.pipeline.symbols = taken;
+                blur.pipeline.first().symbols = taken;
             }
             assert_eq!(driver.state().refused, []);
         });

@@ -214,6 +214,11 @@ impl SlotExchange {
         true
     }
 
+    /// Whether no more jobs come.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
     /// The number of chunks that a source was asked for, or a sink given.
     pub(crate) fn given(&self) -> usize {
         self.given.load(Ordering::Acquire)
@@ -229,15 +234,15 @@ impl SlotExchange {
         chunk < self.done() || self.end.load(Ordering::Acquire) <= chunk
     }
 
-    /// The number of items with which a source has filled a chunk: all, or fewer. Forgets those of earlier
-    /// chunks.
-    pub(crate) fn items(&self, chunk: Chunk) -> usize {
+    /// The number of items with which a source has filled a chunk: all, or fewer. Forgets those of chunks that are
+    /// more than `behind` chunks earlier.
+    pub(crate) fn items(&self, chunk: Chunk, behind: usize) -> usize {
         let mut state = locked(&self.state);
-        while state.short.front().is_some_and(|(index, _)| *index < chunk.index) {
+        while state.short.front().is_some_and(|(index, _)| *index < chunk.index.saturating_sub(behind)) {
             state.short.pop_front();
         }
-        match state.short.front() {
-            Some((index, items)) if *index == chunk.index => *items,
+        match state.short.iter().find(|(index, _)| *index == chunk.index) {
+            Some((_, items)) => *items,
             _ if self.end.load(Ordering::Acquire) <= chunk.index => 0,
             _ => chunk.len,
         }

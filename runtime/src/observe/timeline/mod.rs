@@ -126,6 +126,8 @@ pub struct Row {
     pub stream: usize,
     /// The ring slot, if each slot has a stream of its own.
     pub slot: Option<usize>,
+    /// The number of the device, if the run has several. The name then begins with it: `d0 math`.
+    pub device: Option<usize>,
 }
 
 /// A piece of work that one operation of one chunk gave to the device.
@@ -160,6 +162,24 @@ pub struct Span {
 }
 
 impl Timeline {
+    /// The timeline of a run with several devices, of which each has one of `parts`: at least one.
+    pub(crate) fn of_parts(parts: Vec<Self>) -> Self {
+        let reports: Vec<_> = parts.iter().map(|part| part.report.clone()).collect();
+        let mut parts = parts.into_iter().enumerate();
+        let Some((_, mut whole)) = parts.next() else { unreachable!("a run has a device") };
+        whole.report = Report::of_parts(reports);
+        whole.rows.iter_mut().for_each(|row| row.of_device(0));
+        for (device, part) in parts {
+            let before = whole.rows.len();
+            whole.rows.extend(part.rows);
+            whole.rows[before..].iter_mut().for_each(|row| row.of_device(device));
+            whole.spans.extend(part.spans.into_iter().map(|span| Span { row: span.row + before, ..span }));
+            whole.basis.by_bytes |= part.basis.by_bytes;
+        }
+        whole.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
+        whole
+    }
+
     /// The time from the first call to the last result.
     pub fn time(&self) -> Duration {
         self.report.time
@@ -175,6 +195,13 @@ impl Timeline {
     /// The name of a span's stage.
     pub fn stage(&self, span: &Span) -> &'static str {
         self.plan.stages[self.plan.operations[span.operation].stage]
+    }
+}
+
+impl Row {
+    fn of_device(&mut self, device: usize) {
+        self.name = format!("d{device} {}", self.name);
+        self.device = Some(device);
     }
 }
 

@@ -130,8 +130,8 @@ impl Recorder {
         }
     }
 
-    /// Begins another chunk.
-    pub(crate) fn begin(&mut self, chunk: usize) {
+    /// Begins another chunk, the device's `turn`-th.
+    pub(crate) fn begin(&mut self, chunk: usize, turn: usize) {
         self.chunk = chunk;
         if self.cover != Cover::Run {
             let Graphs { lanes, recorded, .. } = &mut *self.graphs;
@@ -140,7 +140,7 @@ impl Recorder {
                 // position.
                 recorded.differ(before(lanes, self.lane, self.position));
             }
-            self.lane = chunk % self.depth;
+            self.lane = turn % self.depth;
             self.position = 0;
             self.placed = false;
         }

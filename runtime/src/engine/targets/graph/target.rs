@@ -68,11 +68,12 @@ impl<'r> GraphTarget<'r> {
         unsafe { self.recorder.borrow_mut().enqueue(command, stream, event, tag) }
     }
 
-    /// Begins another chunk: launches the graph that ends before it, as long as all is `in_order`.
-    pub(crate) fn begin(&self, chunk: usize, in_order: bool) -> Result<(), Box<LaunchFailed>> {
+    /// Begins another chunk, the device's `turn`-th: launches the graph that ends before it, as long as all is
+    /// `in_order`.
+    pub(crate) fn begin(&self, chunk: usize, turn: usize, in_order: bool) -> Result<(), Box<LaunchFailed>> {
         let ends = in_order && self.recorder.borrow().is_full();
         let launched = if ends { self.launch() } else { Ok(()) };
-        self.recorder.borrow_mut().begin(chunk);
+        self.recorder.borrow_mut().begin(chunk, turn);
         launched
     }
 

@@ -13,11 +13,15 @@ impl Shared<'_> {
         if is_in && self.init.is_some() {
             return model.fill(self.bytes as u64);
         }
-        let Data::Host { source, carried } = &self.data else { return };
+        let (carried, staged) = match &self.data {
+            Data::Host { source, carried } => (*carried, !matches!(source.memory, HostMemory::Pinned(_))),
+            Data::Partial(_) => (true, true),
+            Data::Device(_) => return,
+        };
         if !is_in && !carried {
             return;
         }
-        let (bytes, staged) = (self.bytes as u64, !matches!(source.memory, HostMemory::Pinned(_)));
+        let bytes = self.bytes as u64;
         *(if is_in { &mut totals.to_device } else { &mut totals.to_host }) += bytes;
         totals.staged += if staged { bytes } else { 0 };
         model.share(bytes, is_in, staged);

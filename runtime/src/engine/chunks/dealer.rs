@@ -1,0 +1,272 @@
+//! [`Dealer`]: which device works on which chunk of a run.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::base::chunk::Chunk;
+use crate::engine::chunks::chunking::Chunking;
+use crate::job::Cancels;
+
+/// Deals the chunks of a run to its devices. All of the run's threads share it.
+#[derive(Debug)]
+pub(crate) struct Dealer {
+    /// The chunks: more than there are, if the run ends where its sources do.
+    chunks: Chunking,
+    devices: usize,
+    order: Dealing,
+    /// The next chunk, if devices take them as they become free.
+    next: AtomicUsize,
+    /// Whether a device has failed, so that no more chunks are dealt.
+    stopped: AtomicBool,
+}
+
+/// The order in which chunks are dealt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dealing {
+    /// Each chunk to the next device that has a free slot for it.
+    Free,
+    /// In turns, so that which device has which chunk does not depend on time.
+    InTurns,
+}
+
+impl Dealer {
+    /// Deals these chunks to `devices` devices.
+    pub(crate) fn new(chunks: Chunking, devices: usize, order: Dealing) -> Self {
+        Self { chunks, devices, order, next: AtomicUsize::new(0), stopped: AtomicBool::new(false) }
+    }
+
+    /// Deals no more chunks.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a device has failed.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// The chunk that a device gets as its `turn`-th, counted from 0; `None` if it gets no more.
+    fn deal(&self, device: usize, turn: usize) -> Option<Chunk> {
+        if self.has_stopped() {
+            return None;
+        }
+        let index = match self.order {
+            // Nothing else is passed on with the number.
+            Dealing::Free => self.next.fetch_add(1, Ordering::Relaxed),
+            Dealing::InTurns => self.of_turn(device, turn),
+        };
+        (index < self.chunks.chunks()).then(|| self.chunks.at(index))
+    }
+
+    /// The first chunk that a device which was dealt `turn` chunks does not have, and that nobody else has for
+    /// certain.
+    fn undealt(&self, device: usize, turn: usize) -> usize {
+        let index = match self.order {
+            Dealing::Free => self.next.load(Ordering::Relaxed),
+            Dealing::InTurns => self.of_turn(device, turn),
+        };
+        if index < self.chunks.chunks() { index } else { usize::MAX }
+    }
+
+    fn of_turn(&self, device: usize, turn: usize) -> usize {
+        turn.saturating_mul(self.devices).saturating_add(device)
+    }
+}
+
+/// The chunks that one device has been dealt, of which it knows them by their *turns*: its first chunk has turn 0.
+#[derive(Debug)]
+pub(crate) struct Hand<'r> {
+    dealer: &'r Dealer,
+    device: usize,
+    /// The chunks, by turn.
+    dealt: RefCell<Vec<Chunk>>,
+    /// The number of chunks that were begun.
+    begun: Cell<usize>,
+    /// The number of turns whose items were counted, and these items.
+    counted: Cell<(usize, usize)>,
+}
+
+impl<'r> Hand<'r> {
+    pub(crate) fn new(dealer: &'r Dealer, device: usize) -> Self {
+        Self { dealer, device, dealt: RefCell::default(), begun: Cell::new(0), counted: Cell::default() }
+    }
+
+    /// The chunk of a turn, if it was dealt.
+    pub(crate) fn chunk(&self, turn: usize) -> Option<Chunk> {
+        self.dealt.borrow().get(turn).copied()
+    }
+
+    /// The chunk of a turn; the next one is dealt if need be. `None` if there is no such chunk.
+    pub(crate) fn take(&self, turn: usize) -> Option<Chunk> {
+        let mut dealt = self.dealt.borrow_mut();
+        if turn == dealt.len() {
+            dealt.push(self.dealer.deal(self.device, turn)?);
+        }
+        dealt.get(turn).copied()
+    }
+
+    /// The next chunk of a device that takes turns, as far as it is known before its sources have filled it; `None`
+    /// if there is none. It is dealt once it [has arrived](Self::has_arrived).
+    pub(crate) fn next(&self) -> Option<Chunk> {
+        self.dealer.deal(self.device, self.len())
+    }
+
+    /// Deals the next chunk, which its sources have filled.
+    pub(crate) fn has_arrived(&self, chunk: Chunk) {
+        self.dealt.borrow_mut().push(chunk);
+    }
+
+    /// The turn of a chunk of a device that takes turns; `None` if it is another device's.
+    pub(crate) fn turn_of(&self, index: usize) -> Option<usize> {
+        let (turn, device) = (index / self.dealer.devices, index % self.dealer.devices);
+        (device == self.device).then_some(turn)
+    }
+
+    /// The number of devices.
+    pub(crate) fn devices(&self) -> usize {
+        self.dealer.devices
+    }
+
+    /// The items in the chunks of the turns before this one, which is no earlier one than it was asked for before.
+    pub(crate) fn items_before(&self, turn: usize) -> usize {
+        let (counted, before) = self.counted.get();
+        let more: usize = (counted..turn).filter_map(|turn| self.chunk(turn)).map(|chunk| chunk.len).sum();
+        self.counted.set((turn.max(counted), before + more));
+        before + more
+    }
+
+    /// The items of all chunks dealt.
+    pub(crate) fn items(&self) -> usize {
+        self.dealt.borrow().iter().map(|chunk| chunk.len).sum()
+    }
+
+    /// The number of chunks dealt.
+    pub(crate) fn len(&self) -> usize {
+        self.dealt.borrow().len()
+    }
+
+    /// The turn of the chunk that comes next, or of the one that was begun last.
+    pub(crate) fn turn(&self, is_current: bool) -> usize {
+        self.begun.get().saturating_sub(usize::from(is_current))
+    }
+
+    /// Begins the chunk of the next turn; `None` if it is another one.
+    pub(crate) fn begin(&self, index: usize) -> Option<Chunk> {
+        let turn = self.begun.get();
+        let next = self.chunk(turn).filter(|chunk| chunk.index == index)?;
+        self.begun.set(turn + 1);
+        Some(next)
+    }
+
+    /// Whether devices take chunks as they become free.
+    pub(crate) fn is_free(&self) -> bool {
+        self.dealer.order == Dealing::Free
+    }
+
+    /// Whether a device has failed, so that the run ends.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.dealer.has_stopped()
+    }
+
+    /// Ends the run on the other devices, too.
+    pub(crate) fn stop(&self) {
+        self.dealer.stop();
+    }
+
+    /// Whether it has this chunk.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        self.dealt.borrow().iter().any(|chunk| chunk.index == index)
+    }
+
+    /// The first chunk of the run that this device leaves incomplete if so many of its chunks are complete, or
+    /// that nobody has.
+    pub(crate) fn first_missing(&self, complete: usize) -> usize {
+        let dealt = self.dealt.borrow();
+        let missing = dealt.get(complete).map(|chunk| chunk.index);
+        missing.unwrap_or_else(|| self.dealer.undealt(self.device, dealt.len()))
+    }
+
+    /// The same, if the chunks before `given` are complete: all that sinks were given in order.
+    pub(crate) fn first_not_given(&self, given: usize) -> usize {
+        self.first_missing(self.dealt.borrow().partition_point(|chunk| chunk.index < given))
+    }
+}
+
+/// What a device has of a run.
+pub(crate) struct Share<'r> {
+    pub(crate) hand: Hand<'r>,
+    /// The time on the device's clock at which the run began.
+    pub(crate) began: Duration,
+    /// The handles that may ask the run to end: those of the thread that called it.
+    pub(crate) cancels: Cancels,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many chunks of 10 items.
+    fn dealer(chunks: usize, order: Dealing) -> Dealer {
+        Dealer::new(Chunking::even(10 * chunks, 10), 2, order)
+    }
+
+    fn taken<const N: usize>(hand: &Hand<'_>, turns: [usize; N]) -> [Option<usize>; N] {
+        turns.map(|turn| hand.take(turn).map(|chunk| chunk.index))
+    }
+
+    #[test]
+    fn in_turns_each_device_has_its_own() {
+        let dealer = dealer(5, Dealing::InTurns);
+        let hands = [Hand::new(&dealer, 0), Hand::new(&dealer, 1)];
+        assert_eq!(taken(&hands[1], [0, 1, 2, 3]), [Some(1), Some(3), None, None]);
+        assert_eq!(taken(&hands[0], [0, 1, 2]), [Some(0), Some(2), Some(4)]);
+        assert_eq!((hands[0].first_missing(1), hands[1].first_missing(2)), (2, usize::MAX));
+        assert_eq!((hands[0].first_not_given(2), hands[0].first_not_given(3)), (2, 4));
+        assert_eq!([hands[0].len(), hands[1].len()], [3, 2]);
+        assert_eq!((hands[1].turn_of(3), hands[1].turn_of(4)), (Some(1), None));
+        assert!(hands[1].has(3) && !hands[1].has(2));
+    }
+
+    #[test]
+    fn free_devices_take_the_next() {
+        let dealer = dealer(4, Dealing::Free);
+        let (slow, fast) = (Hand::new(&dealer, 0), Hand::new(&dealer, 1));
+        assert_eq!(taken(&slow, [0]), [Some(0)]);
+        assert_eq!(taken(&fast, [0, 1, 0]), [Some(1), Some(2), Some(1)]);
+        assert_eq!((slow.first_missing(1), fast.first_missing(1)), (3, 2));
+        dealer.stop();
+        assert_eq!((taken(&slow, [1, 0]), slow.first_missing(1)), ([None, Some(0)], 3));
+    }
+
+    #[test]
+    fn a_chunk_of_a_source_is_dealt_once_it_is_there() {
+        let dealer = dealer(4, Dealing::InTurns);
+        let hand = Hand::new(&dealer, 1);
+        let next = hand.next().expect("there are four");
+        assert_eq!((next, hand.len()), (Chunk { index: 1, start: 10, len: 10 }, 0));
+        hand.has_arrived(Chunk { len: 3, ..next });
+        assert_eq!((hand.chunk(0).map(|chunk| chunk.len), hand.items()), (Some(3), 3));
+        assert_eq!(hand.next().map(|chunk| chunk.index), Some(3));
+    }
+
+    #[test]
+    fn items_add_up() {
+        let dealer = dealer(5, Dealing::InTurns);
+        let hand = Hand::new(&dealer, 1);
+        assert_eq!(taken(&hand, [0, 1]), [Some(1), Some(3)]);
+        assert_eq!([0, 1, 2, 2].map(|turn| hand.items_before(turn)), [0, 10, 20, 20]);
+    }
+
+    #[test]
+    fn chunks_begin_in_the_order_of_their_turns() {
+        let dealer = dealer(4, Dealing::InTurns);
+        let hand = Hand::new(&dealer, 1);
+        assert_eq!(hand.begin(1), None, "it was not dealt");
+        hand.take(0);
+        assert_eq!(hand.turn(false), 0);
+        assert_eq!(hand.begin(1), Some(Chunk { index: 1, start: 10, len: 10 }));
+        assert_eq!((hand.turn(true), hand.turn(false)), (0, 1));
+        assert_eq!(hand.begin(1), None, "it has begun");
+    }
+}

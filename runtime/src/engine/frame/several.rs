@@ -1,0 +1,302 @@
+//! A run on several devices: each has a thread that enqueues its chunks, waits for it and gives back its part.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use crate::base::error::{Complete, Detail, Error, Result};
+use crate::base::plan::{BufferKind, Plan};
+use crate::device::Device;
+use crate::engine::call::Call;
+use crate::engine::chunks::chunking::Chunking;
+use crate::engine::chunks::dealer::{Dealer, Dealing, Hand, Share};
+use crate::engine::chunks::log::ChunkLog;
+use crate::engine::feeds::exchange::{Closes, Exchange};
+use crate::engine::feeds::streamed::{self, EndWork, explain_trouble};
+use crate::engine::frame::enqueue::Beside;
+use crate::engine::frame::report::Ended;
+use crate::engine::place::place_of_pipeline;
+use crate::engine::purpose::Purpose;
+use crate::engine::run::Run;
+use crate::engine::{ChunkSize, Pipeline};
+use crate::job::Cancels;
+use crate::observe::timeline::{Basis, Timeline};
+use crate::observe::watch::RunWatch;
+
+/// A thread that enqueues what a device has of a run, until this is dropped.
+struct Turn {
+    device: Device,
+    ticket: u64,
+}
+
+impl Turn {
+    /// Announces the thread.
+    fn expect(device: &Device) -> Self {
+        Self { device: device.clone(), ticket: device.driver().expect_thread() }
+    }
+
+    /// Begins it: it is the calling one.
+    fn begin(&self) {
+        self.device.driver().begin_thread(self.ticket);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.device.driver().end_thread(self.ticket);
+    }
+}
+
+/// What a device's thread works on.
+struct Part<'p, 'a> {
+    call: Call<'p, 'a>,
+    /// Whether any data go through its staging memory.
+    stages: bool,
+    began: Duration,
+    /// Absent from a prediction.
+    turn: Option<Turn>,
+}
+
+/// What came of a device's thread: the error of its run, or the panic of the caller's code.
+type Outcome = thread::Result<Ended>;
+
+impl Call<'_, '_> {
+    /// Runs the pipeline on all of its devices: prepares the memory of each, lets `body` enqueue its chunks on a
+    /// thread of its own, and waits until all of them are done.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run), with the device.
+    pub(super) fn carry_out_on_all(
+        mut self,
+        declared: ChunkSize,
+        body: &(impl Fn(&Run<'_>) -> Result<()> + Sync),
+        watch: &RunWatch,
+    ) -> Result<Timeline> {
+        let combined = std::mem::take(&mut self.arguments.combined);
+        let (plan, purpose) = (self.pipeline.plan, self.purpose);
+        let mut calls = self.on_each();
+        for call in &mut calls {
+            call.admit().map_err(|error| call.pipeline.named(error))?;
+            call.use_host_memory();
+        }
+        let basis = calls[0].basis(declared);
+        let chunking = common_chunking(&mut calls, declared)?;
+        watch.begin();
+        let (chunking, stages) = make_room(&mut calls, declared, chunking)?;
+        let depth = calls.iter().map(|call| call.pipeline.depth).max().unwrap_or(1);
+        watch.is_cut(chunking.chunks(), depth);
+        let dealer = Dealer::new(chunking, calls.len(), calls[0].dealing());
+        let has_feeds = calls[0].arguments.has_feeds && purpose != Purpose::Predict;
+        let (exchange, threads): (Option<Arc<Exchange>>, _) =
+            has_feeds.then(|| calls[0].take_feeds()).unzip();
+        if let Some(exchange) = &exchange {
+            // Nobody looks further back than the number of slots, before and behind the devices.
+            *exchange.log() = ChunkLog::new(chunking.largest(), calls.len() * (2 * depth + 2));
+        }
+        let cancels = Cancels::of_this_thread();
+        let names: Vec<_> = calls.iter().map(|call| call.pipeline.device.label()).collect();
+        let carry_out = |part: Part<'_, '_>, watch: &RunWatch| -> Outcome {
+            let Part { call, stages, began, turn } = part;
+            turn.iter().for_each(Turn::begin);
+            let hand = Hand::new(&dealer, call.pipeline.number);
+            let share = Share { hand, began, cancels: cancels.clone() };
+            let beside = Beside { exchange: exchange.as_ref(), share: Some(&share) };
+            let outcome =
+                catch_unwind(AssertUnwindSafe(|| call.carry_out_part(chunking, stages, body, watch, beside)));
+            if !matches!(&outcome, Ok(Ended { outcome: Ok(_), .. })) {
+                dealer.stop();
+            }
+            if let Some(exchange) = &exchange {
+                // Others may wait for what this device was to give to a sink.
+                exchange.lacks(share.hand.first_not_given(exchange.given()));
+            }
+            outcome
+        };
+        let parts = parts(calls, stages, purpose != Purpose::Predict);
+        let outcomes = match (purpose, &exchange) {
+            // Nothing is waited for.
+            (Purpose::Predict, _) => parts.into_iter().map(|part| carry_out(part, watch)).collect(),
+            (_, Some(exchange)) => with_feeds(plan, exchange, threads.unwrap_or_default(), || {
+                on_threads(parts, watch, &carry_out)
+            })?,
+            (_, None) => on_threads(parts, watch, &carry_out),
+        };
+        let trouble = exchange.as_ref().and_then(|exchange| exchange.trouble(0));
+        let (timelines, partials) = match (all_of(outcomes, &names), trouble) {
+            (Ok(_), Some((end, trouble))) => return Err(explain_trouble(plan, end, &trouble)),
+            (done, _) => done?,
+        };
+        for (index, combined) in combined.iter().enumerate() {
+            for of_device in &partials {
+                combined.add(&of_device[index]);
+            }
+        }
+        let mut timeline = Timeline::of_parts(timelines);
+        if let Some(exchange) = &exchange {
+            timeline.report.awaited = exchange.awaited();
+            watch.had(timeline.report.items);
+        }
+        timeline.basis = Basis { by_bytes: timeline.basis.by_bytes, ..basis };
+        Ok(timeline)
+    }
+
+    /// Carries out what a device has of a run. `stages`: whether any data go through its staging memory.
+    fn carry_out_part(
+        mut self,
+        chunking: Chunking,
+        stages: bool,
+        body: &(impl Fn(&Run<'_>) -> Result<()> + Sync),
+        watch: &RunWatch,
+        beside: Beside<'_>,
+    ) -> Ended {
+        let Beside { exchange, share } = beside;
+        if self.purpose == Purpose::Predict {
+            return Ended::of(self.predict(chunking, stages, body, share));
+        }
+        let (exchange, hand) = (exchange.map(|exchange| &**exchange), share.map(|share| &share.hand));
+        match self.enqueue(chunking, stages, body, watch, beside) {
+            Ok(enqueued) => self.drain(enqueued, exchange, hand).end(watch, exchange, hand),
+            Err(error) => Ended::of(Err(error)),
+        }
+    }
+
+    /// The order in which chunks are dealt. What devices add up must not depend on time; sources and sinks have their
+    /// chunks in order; and a prediction has no time yet.
+    fn dealing(&self) -> Dealing {
+        let carries = self.pipeline.plan.buffers.iter().any(|buffer| buffer.kind == BufferKind::Carry);
+        match carries || self.arguments.has_feeds || self.purpose == Purpose::Predict {
+            true => Dealing::InTurns,
+            false => Dealing::Free,
+        }
+    }
+}
+
+/// The chunks of a run: as large as the slowest device wants them.
+fn common_chunking(calls: &mut [Call<'_, '_>], declared: ChunkSize) -> Result<Chunking> {
+    let mut common: Option<Chunking> = None;
+    for call in calls {
+        let own = call.choose(declared).map_err(|error| call.pipeline.named(error))?;
+        let is_smaller = common.is_none_or(|common| own.largest() < common.largest());
+        common = if is_smaller { Some(own) } else { common };
+    }
+    common.ok_or_else(|| Detail::NoDevices.into())
+}
+
+/// Prepares the memory of each device. Returns the chunks for which all have room, and for each device whether
+/// anything is staged.
+fn make_room(
+    calls: &mut [Call<'_, '_>],
+    declared: ChunkSize,
+    mut chunking: Chunking,
+) -> Result<(Chunking, Vec<bool>)> {
+    let mut stages = Vec::with_capacity(calls.len());
+    for call in calls {
+        // A device without room for chunks of this size makes them smaller for all: those before have more than
+        // they need.
+        let staged = call.make_room(declared, &mut chunking);
+        stages.push(staged.map_err(|error| call.pipeline.named(error))?);
+    }
+    Ok((chunking, stages))
+}
+
+/// Carries out a run with sources and sinks. Their threads have ended when this returns.
+fn with_feeds<'a>(
+    plan: &'static Plan,
+    exchange: &Arc<Exchange>,
+    threads: Vec<(usize, EndWork<'a>)>,
+    carry_out: impl FnOnce() -> Vec<Outcome>,
+) -> Result<Vec<Outcome>> {
+    thread::scope(|scope| {
+        let closes = Closes(exchange);
+        streamed::start(scope, exchange, threads).map_err(|error| error.at(place_of_pipeline(plan)))?;
+        let outcomes = carry_out();
+        exchange.close(false);
+        exchange.finish_sinks(plan);
+        drop(closes);
+        // The scope waits for them too, but would not say for which.
+        exchange.wait_for_threads(plan);
+        Ok(outcomes)
+    })
+}
+
+/// What the threads of all devices work on, from the same time on. `is_run`: it is not only predicted.
+fn parts<'p, 'a>(calls: Vec<Call<'p, 'a>>, stages: Vec<bool>, is_run: bool) -> Vec<Part<'p, 'a>> {
+    let clock = |call: &Call<'_, '_>| call.pipeline.device.driver().clock();
+    if is_run {
+        let latest = calls.iter().map(clock).max().unwrap_or_default();
+        calls.iter().for_each(|call| call.pipeline.device.driver().not_before(latest));
+    }
+    let part = |(call, stages): (Call<'p, 'a>, bool)| {
+        let (began, turn) = (clock(&call), is_run.then(|| Turn::expect(&call.pipeline.device)));
+        Part { call, stages, began, turn }
+    };
+    calls.into_iter().zip(stages).map(part).collect()
+}
+
+/// Carries out the part of each device, the first on this thread and each other one on its own.
+fn on_threads<'p, 'a>(
+    mut parts: Vec<Part<'p, 'a>>,
+    watch: &RunWatch,
+    carry_out: &(impl Fn(Part<'p, 'a>, &RunWatch) -> Outcome + Sync),
+) -> Vec<Outcome> {
+    let others = parts.split_off(1);
+    thread::scope(|scope| {
+        let start = |part: Part<'p, 'a>| {
+            let Pipeline { number, plan, .. } = *part.call.pipeline;
+            let (name, watch) = (format!("thalweg device {number}"), watch.of_part(number, plan));
+            let work = move || carry_out(part, &watch.enter());
+            thread::Builder::new().name(name).spawn_scoped(scope, work)
+        };
+        let others: Vec<_> = others.into_iter().map(start).collect();
+        let first = parts.pop().map(|part| carry_out(part, watch));
+        let others = others.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(Err),
+            Err(error) => {
+                let error = Detail::NoThread { message: error.to_string() };
+                Ok(Ended::of(Err(error.into())))
+            }
+        });
+        first.into_iter().chain(others).collect()
+    })
+}
+
+/// The timelines and the partial results of all devices, or the error of the run. `names`: what the devices are
+/// called.
+///
+/// # Panics
+/// If the caller's code has panicked on a device, the panic goes on.
+fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<(Vec<Timeline>, Vec<Vec<Vec<u8>>>)> {
+    let mut ended = Vec::with_capacity(outcomes.len());
+    for outcome in outcomes {
+        ended.push(outcome.unwrap_or_else(|panic| resume_unwind(panic)));
+    }
+    let complete = ended.iter().map(|ended| ended.complete.clone()).reduce(least);
+    let (mut timelines, mut partials) = (Vec::new(), Vec::new());
+    let mut first: Option<Error> = None;
+    for (number, (ended, name)) in ended.into_iter().zip(names).enumerate() {
+        match ended.outcome {
+            Ok(timeline) => timelines.push(timeline),
+            Err(error) => {
+                // Errors without a chunk came before all of them.
+                let is_first = first.as_ref().is_none_or(|first| error.place().chunk < first.place().chunk);
+                first = if is_first { Some(error.on_device(number, name.clone())) } else { first };
+            }
+        }
+        partials.push(ended.partials);
+    }
+    match first {
+        Some(error) => Err(error.with_complete(complete.unwrap_or_default())),
+        None => Ok((timelines, partials)),
+    }
+}
+
+/// How far each output is complete, if each device has left these chunks incomplete.
+fn least(one: Vec<Complete>, other: Vec<Complete>) -> Vec<Complete> {
+    if one.is_empty() || other.is_empty() {
+        // A device that has not begun knows of no outputs.
+        return Vec::new();
+    }
+    let less = |(one, other): (Complete, Complete)| if other.chunks < one.chunks { other } else { one };
+    one.into_iter().zip(other).map(less).collect()
+}
