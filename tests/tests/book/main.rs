@@ -10,6 +10,7 @@ mod peaks;
 mod promises;
 mod readme;
 mod running_total;
+mod several;
 mod shown;
 mod sources;
 mod sums;

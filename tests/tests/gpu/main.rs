@@ -2,4 +2,5 @@
 
 mod graph;
 mod pipelines;
+mod several;
 mod two;

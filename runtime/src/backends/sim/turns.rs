@@ -16,6 +16,7 @@ use super::machine::{Machine, Schedule};
 use super::model::Nanos;
 use super::queue::Record;
 
+// Note 72: virtual time does not depend on how the threads run.
 /// The threads that take turns.
 #[derive(Debug, Default)]
 pub(super) struct Turns {

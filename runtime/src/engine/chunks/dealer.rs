@@ -8,6 +8,7 @@ use crate::base::chunk::Chunk;
 use crate::engine::chunks::chunking::Chunking;
 use crate::job::Cancels;
 
+// Note 71: each device numbers its chunks by turns.
 /// Deals the chunks of a run to its devices. All of the run's threads share it.
 #[derive(Debug)]
 pub(crate) struct Dealer {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use thalweg::__private::{
-    self as private, Build, ChunkSize, Operation, Options, Pipeline, Purpose, Run, Settings,
+    self as private, Build, ChunkSize, Operation, Options, Pipelines, Purpose, Run, Settings,
 };
 use thalweg::Plan;
 use thalweg::plan::Distance;
@@ -14,12 +14,12 @@ use super::program::{CARRIED, OPERATIONS, Program, STREAMS, Shape, Storage, What
 thread_local!(static PLAN: Cell<Option<&'static Plan>> = const { Cell::new(None) });
 
 /// A pipeline of the thread's plan.
-struct Interpreted(Pipeline);
+struct Interpreted(Pipelines);
 
 impl Build for Interpreted {
     fn build(settings: Settings<'_>) -> thalweg::Result<Self> {
         let plan = PLAN.get().expect("a plan is set before");
-        Pipeline::new(settings, plan, 3).map(Self)
+        Pipelines::new(settings, plan, 3).map(Self)
     }
 }
 

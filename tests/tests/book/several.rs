@@ -1,0 +1,85 @@
+//! The page on several devices.
+
+use thalweg_tests::book::recorded;
+
+// ANCHOR: pipeline
+use thalweg::prelude::*;
+use thalweg::sim::MachineModel;
+
+/// `y[i] += a * x[i]`.
+#[kernel]
+fn saxpy(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y += a * x[i];
+}
+
+stream_pipeline! {
+    pipeline Saxpy {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+        chunk c = auto;
+        stage load { copy x -> dx; copy y -> dy; }
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &dx, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+// ANCHOR_END: pipeline
+
+// ANCHOR: run
+fn on_all(devices: &[Device], x: &PinnedBuf<f32>, y: &mut PinnedBuf<f32>) -> thalweg::Result<Report> {
+    let mut saxpy = Saxpy::new(devices)?; // or `Saxpy::new(&Device::all()?)?`
+    saxpy.run(3.0, x, y)
+}
+// ANCHOR_END: run
+
+// ANCHOR: combine
+/// `sum[0] += x[0] + x[1] + …`
+#[kernel]
+fn add_up(i: Index, x: &[f64], sum: &mut Own<[f64]>) {
+    let Some(sum) = sum.get_mut(i) else { return };
+    for at in 0..x.len() {
+        *sum += x[at];
+    }
+}
+
+fn plus(one: f64, other: f64) -> f64 {
+    one + other
+}
+
+stream_pipeline! {
+    pipeline Sum {
+        input x: [f64];
+        carry sum: [f64; 1] = 0.0 combine plus;
+        chunk c = 1 << 10;
+        stage load { copy x -> dx; }
+        stage add { add_up<<<1, 32>>>(&dx, &mut sum); }
+    }
+}
+// ANCHOR_END: combine
+
+fn run_on(machine: MachineModel) -> Report {
+    let devices = Device::simulated_machine(machine);
+    let x = PinnedBuf::from_slice(&devices[0], &vec![1.0; 1 << 24]).expect("memory");
+    let mut y = PinnedBuf::from_slice(&devices[0], &vec![2.0; 1 << 24]).expect("memory");
+    let report = on_all(&devices, &x, &mut y).expect("a run");
+    assert!(y.iter().all(|y| *y == 5.0));
+    report
+}
+
+#[test]
+fn a_run_on_two_and_on_unequal_devices() {
+    recorded("several-two.txt", &run_on(MachineModel::h200(2)).to_string());
+    recorded("several-unequal.txt", &run_on(MachineModel::unequal()).to_string());
+}
+
+#[test]
+fn what_devices_carry_is_added_up() {
+    let x: Vec<f64> = (0..100_000).map(f64::from).collect();
+    for devices in 1..=3 {
+        let devices = Device::simulated_machine(MachineModel::h200(devices));
+        let mut sum = [1000.0];
+        Sum::new(&devices).expect("a pipeline").run(&x, &mut sum).expect("a run");
+        assert_eq!(sum, [1000.0 + 99_999.0 * 50_000.0]);
+    }
+}

@@ -1,0 +1,180 @@
+//! One run on several GPUs.
+
+use std::time::{Duration, Instant};
+
+use thalweg::io::{sink, source};
+use thalweg::prelude::*;
+use thalweg_tests::kernels::add_to;
+use thalweg_tests::numbers;
+
+stream_pipeline! {
+    /// `z = x + a`.
+    pipeline Add {
+        param a: f32;
+        input x: [f32];
+        output z: [f32];
+        chunk c = auto;
+        stage up { copy x -> dx; }
+        stage math { add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut dx); }
+        stage down { copy dx -> z; }
+    }
+}
+
+/// Adds a chunk, one element after another.
+#[kernel]
+fn sum_chunk(i: Index, x: &[f32], sum: &mut Own<[f32]>) {
+    let Some(sum) = sum.get_mut(i) else { return };
+    for at in 0..x.len() {
+        *sum += x[at];
+    }
+}
+
+fn plus(one: f32, other: f32) -> f32 {
+    one + other
+}
+
+stream_pipeline! {
+    pipeline Sum {
+        input x: [f32];
+        carry sum: [f32; 1] = 0.0 combine plus;
+        chunk c = 1000;
+        stage up { copy x -> dx; }
+        stage math { sum_chunk<<<1, 32>>>(&dx, &mut sum); }
+    }
+}
+
+/// Reads beyond its elements.
+#[kernel]
+fn beyond(i: Index, at: u32, x: &[f32], y: &mut Out<[f32]>) {
+    let Some(y) = y.get_mut(i) else { return };
+    *y = x[at as usize];
+}
+
+stream_pipeline! {
+    pipeline Beyond {
+        param at: usize;
+        input x: [f32];
+        output y: [f32];
+        device dy: [f32];
+        chunk c = 100;
+        stage up { copy x -> dx; }
+        stage math { beyond<<<blocks(c.len, 64), 64>>>(if c.index == at { 100 } else { 0 }, &dx, out dy); }
+        stage down { copy dy -> y; }
+    }
+}
+
+fn gpus() -> Vec<Device> {
+    let devices = Device::all().expect("the driver");
+    assert!(devices.len() > 1, "this machine has {} GPUs", devices.len());
+    devices
+}
+
+fn is_sum(z: &[f32], x: &[f32], a: f32) {
+    assert!(z.len() == x.len() && z.iter().zip(x).all(|(z, x)| *z == x + a));
+}
+
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn all_kinds_of_memory() {
+    let devices = gpus();
+    for graph in [false, true] {
+        for chunk in [None, Some(1000), Some(100_000)] {
+            let options = Add::options(&devices);
+            let options = if graph { options.graph() } else { options };
+            let mut add =
+                chunk.map_or(options.clone(), |items| options.chunk(items)).build().expect("a pipeline");
+            for len in [0, 1, 999, 1001, 123_457, 3_000_000] {
+                let x = numbers(len);
+                for turn in 0..3 {
+                    let a = turn as f32;
+                    let mut z = vec![0.0; len];
+                    add.run(a, &x, &mut z).expect("a run");
+                    is_sum(&z, &x, a);
+                    let pinned = PinnedBuf::from_slice(&devices[0], &x).expect("memory");
+                    let mut z = PinnedBuf::from_slice(&devices[1], &vec![0.0; len]).expect("memory");
+                    let report = add.run(a, &pinned, &mut z).expect("a run");
+                    is_sum(&z, &x, a);
+                    assert_eq!(report.parts.len(), devices.len());
+                    let mut z = Vec::new();
+                    add.run(a, source::iter(x.iter().copied()), sink::extend(&mut z)).expect("a run");
+                    is_sum(&z, &x, a);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn a_combined_sum_has_the_same_bits_each_time() {
+    let devices = gpus();
+    let x: Vec<f32> = (0..100_000).map(|i| 1.0 / (1 + i * 7919 % 1009) as f32).collect();
+    let mut parts = vec![0.0_f32; devices.len()];
+    for (chunk, items) in x.chunks(1000).enumerate() {
+        items.iter().for_each(|x| parts[chunk % devices.len()] += x);
+    }
+    let expected = parts.into_iter().fold(2.0, plus);
+    let mut sum = Sum::new(&devices).expect("a pipeline");
+    for _ in 0..100 {
+        let mut of_run = [2.0];
+        sum.run(&x, &mut of_run).expect("a run");
+        assert_eq!(of_run, [expected]);
+    }
+}
+
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn a_thread_that_fails_on_one_of_them() {
+    let devices = gpus();
+    let mut beyond = Beyond::new(&devices).expect("a pipeline");
+    for at in [0, 1, 7, 30] {
+        let mut y = vec![0.0; 5000];
+        let error = beyond.run(at, &numbers(5000), &mut y).unwrap_err();
+        assert!(error.device().is_some(), "{error}");
+        assert!(error.to_string().contains("index"), "{error}");
+        beyond.run(usize::MAX, &numbers(5000), &mut y).expect("a run");
+    }
+}
+
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn a_profile_has_rows_for_each() {
+    let devices = gpus();
+    let x = PinnedBuf::from_slice(&devices[0], &numbers(1 << 24)).expect("memory");
+    let mut z = PinnedBuf::from_slice(&devices[0], &vec![0.0; 1 << 24]).expect("memory");
+    let mut add = Add::new(&devices).expect("a pipeline");
+    add.run(1.0, &x, &mut z).expect("a run");
+    let timeline = add.profile(1.0, &x, &mut z).expect("a run");
+    for device in 0..devices.len() {
+        assert!(timeline.spans.iter().any(|span| timeline.rows[span.row].device == Some(device)));
+    }
+    println!("{}\n{}", timeline.report, timeline.gantt());
+}
+
+/// How much more several GPUs move than one: printed, and at least half as much again.
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn several_links_move_more_than_one() {
+    let devices = gpus();
+    let items = 1 << 28;
+    let data: Vec<f32> = (0..items).map(|i| (i % 1013) as f32).collect();
+    let x = PinnedBuf::from_slice(&devices[0], &data).expect("memory");
+    let mut z = PinnedBuf::from_slice(&devices[0], &vec![0.0; items]).expect("memory");
+    let mut rates = Vec::new();
+    for count in 1..=devices.len() {
+        let mut add = Add::new(&devices[..count]).expect("a pipeline");
+        let mut times: Vec<Duration> = (0..7)
+            .map(|_| {
+                let clock = Instant::now();
+                add.run(1.0, &x, &mut z).expect("a run");
+                clock.elapsed()
+            })
+            .collect();
+        times.sort();
+        is_sum(&z, &data, 1.0);
+        let rate = 4.0 * items as f64 / times[3].as_secs_f64() / 1e9;
+        println!("{count} GPUs: {rate:.1} GB/s each way");
+        rates.push(rate);
+    }
+    assert!(rates[1] > 1.5 * rates[0], "{rates:?}");
+}
