@@ -104,7 +104,7 @@ fn quickstart(devices: &[Device]) -> thalweg::Result<bool> {
         .zip(&x)
         .map(|((&y, &start), &x)| (f64::from(y) - (f64::from(A) * f64::from(x) + f64::from(start))).abs())
         .reduce(|| 0.0, f64::max);
-    println!("quickstart: {ELEMENTS} elements, max error {max_error}, {}", device.name());
+    println!("quickstart: {ELEMENTS} elements, max error {max_error}, {}", report.device);
     Ok(max_error == 0.0)
 }
 

@@ -1,5 +1,7 @@
 //! The page on several devices.
 
+#![allow(clippy::needless_range_loop, reason = "kernels go through slices by index")]
+
 use thalweg_tests::book::recorded;
 
 // ANCHOR: pipeline

@@ -1,5 +1,7 @@
 //! One run on several GPUs.
 
+#![allow(clippy::needless_range_loop, reason = "kernels go through slices by index")]
+
 use std::time::{Duration, Instant};
 
 use thalweg::io::{sink, source};

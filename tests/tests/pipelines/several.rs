@@ -1,5 +1,7 @@
 //! Runs on several devices: how chunks are dealt, what is combined, what is reported, and what goes wrong.
 
+#![allow(clippy::needless_range_loop, reason = "kernels go through slices by index")]
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 use std::ops::{Add, Deref};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use thalweg::__private::{Build, ChunkSize, Detail, HostPlan, Pipeline, Purpose, Settings, Size};
+use thalweg::__private::{Build, ChunkSize, Detail, HostPlan, Pipelines, Purpose, Settings, Size};
 use thalweg::plan::{BufferKind, BufferPlan, OperationKind};
 use thalweg::prelude::*;
 use thalweg_kernels::add_f32;
@@ -404,11 +404,11 @@ const RAW: Plan = Plan::new(
     &[],
 );
 
-struct Raw(Pipeline);
+struct Raw(Pipelines);
 
 impl Build for Raw {
     fn build(settings: Settings<'_>) -> thalweg::Result<Self> {
-        Ok(Self(Pipeline::new(settings, &RAW, 2)?.with_graph()))
+        Ok(Self(Pipelines::new(settings, &RAW, 2)?.with_graph()))
     }
 }
 
@@ -427,9 +427,9 @@ impl Raw {
         let y = call.output::<f32>(1, y).expect("an argument");
         let d = call.device::<f32>(1).expect("a buffer");
         call.repeats([Some(word)]);
-        let mut asked = false;
+        let asked = AtomicBool::new(false);
         let report = call.run(ChunkSize::Items(100), |run| {
-            asked = true;
+            asked.store(true, Ordering::Relaxed);
             let [s] = run.streams();
             for c in run.chunks().filter(|_| all) {
                 run.on(s, 0, c).upload(x, d)?;
@@ -437,7 +437,7 @@ impl Raw {
             }
             Ok(())
         });
-        (asked, report.map(drop))
+        (asked.load(Ordering::Relaxed), report.map(drop))
     }
 }
 

@@ -27,11 +27,13 @@ pub(crate) enum Data<'a> {
     Device(DevicePtr),
 }
 
+type Add = dyn Fn(*mut u8, &[u8]) + Send + Sync;
+
 /// A result into which the carried data of a run's devices are combined.
 pub(crate) struct Combined<'a> {
     data: HostSource<'a>,
     /// Combines the elements of a partial result with those at the address.
-    add: Box<dyn Fn(*mut u8, &[u8]) + Send + Sync>,
+    add: Box<Add>,
 }
 
 impl<'a> Combined<'a> {

@@ -27,8 +27,11 @@ pub(super) struct Ended {
     /// How far each output is complete, if the run has failed or has other devices.
     pub(super) complete: Vec<Complete>,
     /// What the device of several has of each result that they combine.
-    pub(super) partials: Vec<Vec<u8>>,
+    pub(super) partials: Partials,
 }
+
+/// The bytes of each result that devices combine, as one of them has it.
+pub(super) type Partials = Vec<Vec<u8>>;
 
 impl Ended {
     /// The outcome of what has begun nothing, or was only predicted.

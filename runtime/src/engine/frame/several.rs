@@ -15,7 +15,7 @@ use crate::engine::chunks::log::ChunkLog;
 use crate::engine::feeds::exchange::{Closes, Exchange};
 use crate::engine::feeds::streamed::{self, EndWork, explain_trouble};
 use crate::engine::frame::enqueue::Beside;
-use crate::engine::frame::report::Ended;
+use crate::engine::frame::report::{Ended, Partials};
 use crate::engine::place::place_of_pipeline;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::Run;
@@ -266,7 +266,7 @@ fn on_threads<'p, 'a>(
 ///
 /// # Panics
 /// If the caller's code has panicked on a device, the panic goes on.
-fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<(Vec<Timeline>, Vec<Vec<Vec<u8>>>)> {
+fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<(Vec<Timeline>, Vec<Partials>)> {
     let mut ended = Vec::with_capacity(outcomes.len());
     for outcome in outcomes {
         ended.push(outcome.unwrap_or_else(|panic| resume_unwind(panic)));

@@ -42,7 +42,7 @@ impl Run {
     }
 
     pub(super) fn items(&self, index: usize) -> usize {
-        self.exchange.items(Chunk { index, len: ELEMENTS })
+        self.exchange.items(Chunk { index, len: ELEMENTS }, 0)
     }
 
     /// Waits until the exchange is in this state.
