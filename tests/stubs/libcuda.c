@@ -24,6 +24,7 @@
  * THALWEG_CAPABILITY=n     compute capability of each device; 90 if not set
  * THALWEG_NO_COOPERATION=1 no device has cooperative launches
  * THALWEG_PARAMETERS=4,8   the sizes of every kernel's parameters; the driver cannot tell them if not set
+ * THALWEG_WHICH=1          each line begins with the number of the calling thread's current device, `1| `
  * THALWEG_QUESTIONS=1      the record has the questions about kernels, too
  * THALWEG_FAULT=place      a thread of each launch of a kernel in Rust fails there
  * THALWEG_NO_FAULT=n       but for the first n launches
@@ -253,6 +254,8 @@ static CUresult ready(const char *symbol) {
     return SUCCESS;
 }
 
+static int device_at_hand(void) { return current ? (int)(current - contexts) : -1; }
+
 /* Ends a call: writes its line and gives its code on. */
 __attribute__((format(printf, 2, 3))) static CUresult done(CUresult code, const char *format, ...) {
     char line[256];
@@ -260,8 +263,10 @@ __attribute__((format(printf, 2, 3))) static CUresult done(CUresult code, const 
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (code) record("%s -> %d", line, code);
-    else record("%s", line);
+    char which[16] = "";
+    if (getenv("THALWEG_WHICH")) snprintf(which, sizeof which, "%d| ", device_at_hand());
+    if (code) record("%s%s -> %d", which, line, code);
+    else record("%s%s", which, line);
     pthread_mutex_unlock(&lock);
     return code;
 }

@@ -56,11 +56,23 @@ fn the_cpu_stands_in_for_a_gpu() {
 
 #[test]
 fn names_of_no_device_are_refused() {
-    for name in ["gpu", "cuda:", "cuda:x", "cuda:-1", "cuda 0", "simulated", "cuda:99999999999999999999"] {
+    for name in [
+        "gpu",
+        "sim:0",
+        "cuda:0;1",
+        "cuda:0,",
+        "cuda:",
+        "cuda:x",
+        "cuda:-1",
+        "cuda 0",
+        "simulated",
+        "cuda:99999999999999999999",
+    ] {
         assert_eq!(
             open(Some(name.as_bytes())),
             format!(
-                "refused `THALWEG_DEVICE={name}` names no device: write `cpu`, `sim`, or `cuda:0` for the first GPU"
+                "refused `THALWEG_DEVICE={name}` names no device: write `cpu`, `sim`, or `cuda:0` for the first GPU; \
+                 for several `sim:4`, `cuda:0,2` or `cuda:all`"
             ),
         );
     }

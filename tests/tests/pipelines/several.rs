@@ -639,3 +639,123 @@ fn a_source_that_panics_on_several_devices() {
     let complete = error.complete()[0].items;
     assert!(complete <= 48 && z[..complete].iter().zip(numbers(400)).all(|(z, x)| *z == x + 2.0));
 }
+
+fn panics(_: f32, _: f32) -> f32 {
+    panic!("it does not add up")
+}
+
+stream_pipeline! {
+    pipeline PanicsAtTheEnd {
+        input x: [f32];
+        carry sum: [f32; 1] = 0.0 combine panics;
+        chunk c = 16;
+        stage up { copy x -> dx; }
+        stage math { sum_chunk<<<1, 32>>>(&dx, &mut sum); }
+    }
+}
+
+/// The function that combines is the user's. When it is called, nothing is in flight.
+#[test]
+fn a_function_that_combines_may_panic() {
+    for devices in 1..=2 {
+        let devices = machine(devices);
+        let mut pipeline = PanicsAtTheEnd::new(&devices).unwrap();
+        let predicted = pipeline.predict(&uneven(100), &mut [0.0]).unwrap();
+        assert_eq!(predicted.report.chunks, 7);
+        for _ in 0..2 {
+            let panic =
+                catch_unwind(AssertUnwindSafe(|| pipeline.run(&uneven(100), &mut [0.0]))).unwrap_err();
+            assert_eq!(panic.downcast_ref::<&str>(), Some(&"it does not add up"));
+        }
+    }
+}
+
+stream_pipeline! {
+    /// Two sinks, whose chunks go through slots of their own.
+    pipeline TwoSinks {
+        input x: [f32];
+        output y: [f32];
+        output z: [f32];
+        chunk c = 16;
+        depth = 3;
+        stage up { copy x -> dx; }
+        stage math { add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.0, &mut dx); }
+        stage down { copy dx -> y; }
+        stage again { copy dx -> z; }
+    }
+}
+
+/// A device that has failed gives to its sinks what it has; others wait for that, and for no more.
+#[test]
+fn two_sinks_of_devices_that_fail() {
+    for devices in 1..=3 {
+        let devices = machine(devices);
+        for graph in [false, true] {
+            let options = TwoSinks::options(&devices);
+            let mut pipeline = if graph { options.graph() } else { options }.build().unwrap();
+            for chunk in [0_u64, 1, 6, 13, 24] {
+                for effect in [Effect::Refused, Effect::Fails] {
+                    let number = chunk as usize % devices.len();
+                    let fault = Fault::at(&TwoSinks::PLAN, "math", chunk, effect).unwrap();
+                    let injected = devices[number].inject(fault).unwrap();
+                    let (mut y, mut z) = (Vec::new(), Vec::new());
+                    let run =
+                        pipeline.run(source::iter(numbers(400)), sink::extend(&mut y), sink::extend(&mut z));
+                    let error = run.unwrap_err();
+                    assert!(injected.struck(), "{chunk}");
+                    for (index, sunk) in [&y, &z].into_iter().enumerate() {
+                        assert!(sunk.len() <= 16 * chunk as usize, "{chunk}: {error}");
+                        assert!(sunk.iter().zip(numbers(400)).all(|(y, x)| *y == x + 1.0));
+                        assert_eq!(error.complete()[index].elements, sunk.len(), "{error}");
+                    }
+                }
+            }
+            let (mut y, mut z) = (Vec::new(), Vec::new());
+            let run = pipeline.run(source::iter(numbers(405)), sink::extend(&mut y), sink::extend(&mut z));
+            let report = run.unwrap();
+            assert_eq!((report.items, report.chunks, report.chunk), (405, 26, 16));
+            assert!(y == z && y.len() == 405);
+        }
+    }
+}
+
+/// A device with so little memory that chunks have to be smaller makes them more for all, for which all have slots.
+#[test]
+fn a_device_with_very_little_memory() {
+    for little in [64 << 10, 96 << 10, 192 << 10] {
+        let mut model = MachineModel::h200(2);
+        model.devices[1].memory = little;
+        let devices = Device::simulated_machine(model);
+        let mut add = Add::options(&devices).depth(3).build().unwrap();
+        let mut y = PinnedBuf::from_slice(&devices[0], &numbers(50_000)).unwrap();
+        let report = add.run(1.0, &mut y).unwrap();
+        assert!(y.iter().zip(numbers(50_000)).all(|(y, x)| *y == x + 1.0));
+        assert!(report.chunks > 2, "{report}");
+        let mut y = numbers(50_000);
+        add.run(1.0, &mut y).unwrap();
+        assert!(y.iter().zip(numbers(50_000)).all(|(y, x)| *y == x + 1.0));
+    }
+}
+
+/// Each has its part of a short run.
+#[test]
+fn as_many_chunks_as_devices_are_one_for_each() {
+    let devices = machine(4);
+    let mut add = Add::options(&devices).chunk(1000).depth(3).build().unwrap();
+    for chunks in [4, 8, 12] {
+        let mut y = PinnedBuf::from_slice(&devices[0], &numbers(1000 * chunks)).unwrap();
+        let report = add.run(1.0, &mut y).unwrap();
+        assert!(report.parts.iter().all(|part| part.chunks == chunks / 4), "{report}");
+    }
+}
+
+/// An error that is of no device names none.
+#[test]
+fn a_source_is_no_device_s() {
+    let devices = machine(2);
+    let fails = source::from_fn(|_: Chunk, _: &mut [f32]| Err(std::io::Error::other("it fails")));
+    let error = Plus::new(&devices).unwrap().run(fails, &mut [0.0; 100]).unwrap_err();
+    assert_eq!(error.device(), None, "{error}");
+    let short = Plus::new(&devices).unwrap().run(source::iter(vec![0.0; 7]), &mut [0.0; 100]).unwrap_err();
+    assert_eq!(short.device(), None, "{short}");
+}

@@ -111,8 +111,8 @@ pub(super) struct Machine {
 impl Machine {
     pub(crate) fn new(spec: &SimulatedMachine) -> Self {
         let SimulatedMachine { model, adversary, faults } = spec;
-        let parts =
-            model.devices.iter().zip(faults).map(|(model, faults)| Part::new(model, faults)).collect();
+        let part = |(number, model)| Part::new(model, faults.get(number).map_or(&[], Vec::as_slice));
+        let parts = model.devices.iter().enumerate().map(part).collect();
         let free = model.devices.iter().map(|model| [model.memory, model.pinned_memory]).collect();
         Self {
             parts,

@@ -71,6 +71,8 @@ impl SimulatedMachine {
     /// If there is no such device.
     #[must_use]
     pub fn with_fault(mut self, device: usize, fault: Fault) -> Self {
+        assert!(device < self.model.devices.len(), "the machine has no device {device}");
+        self.faults.resize(self.model.devices.len(), Vec::new());
         self.faults[device].push(fault);
         self
     }

@@ -88,7 +88,8 @@ impl Turns {
 
     /// The ticket of a thread, if it takes turns.
     pub(crate) fn ticket(&self, thread: ThreadId) -> Option<u64> {
-        self.threads.iter().find(|turn| turn.thread == Some(thread)).map(|turn| turn.ticket)
+        // The latest one: a run may be called within another.
+        self.threads.iter().rfind(|turn| turn.thread == Some(thread)).map(|turn| turn.ticket)
     }
 
     /// Lets the others run: the thread waits.
@@ -106,6 +107,14 @@ impl Turns {
     /// Lets the thread run again, when its turn comes.
     pub(crate) fn come_back(&mut self, ticket: u64) {
         self.set(ticket, State::Ready);
+    }
+
+    /// Lets the thread run again if it was left aside.
+    pub(crate) fn wake(&mut self, ticket: u64) {
+        let aside = |turn: &&mut Turn| turn.ticket == ticket && matches!(turn.state, State::Aside);
+        if let Some(turn) = self.threads.iter_mut().find(aside) {
+            turn.state = State::Ready;
+        }
     }
 
     fn set(&mut self, ticket: u64, state: State) {

@@ -110,6 +110,8 @@ impl Sim {
         ticket: u64,
     ) -> DriverResult<MutexGuard<'a, Machine>> {
         loop {
+            // Others may have gone on without this thread.
+            machine.turns.wake(ticket);
             if machine.give_turn() {
                 if machine.turns.is_running(ticket) {
                     return Ok(machine);

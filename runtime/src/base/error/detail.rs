@@ -41,7 +41,9 @@ pub enum Detail {
         count: usize,
     },
     /// `THALWEG_DEVICE` names no device.
-    #[error("`THALWEG_DEVICE={value}` names no device: write `cpu`, `sim`, or `cuda:0` for the first GPU")]
+    #[error(
+        "`THALWEG_DEVICE={value}` names no device: write `cpu`, `sim`, or `cuda:0` for the first GPU; for several `sim:4`, `cuda:0,2` or `cuda:all`"
+    )]
     UnknownDevice {
         /// The variable's value.
         value: String,

@@ -117,12 +117,6 @@ impl Arguments<'_> {
         self.shared.iter_mut().filter_map(Shared::take_partial).collect()
     }
 
-    /// Combines the partial results of the run, which has one device, with those that the caller has.
-    pub(crate) fn combine(&mut self) {
-        let partials = self.take_partials();
-        self.combined.iter().zip(&partials).for_each(|(combined, partial)| combined.add(partial));
-    }
-
     /// Whether the buffer is the host argument itself, so that nothing is copied between them.
     pub(crate) fn is_same(&self, host: usize, buffer: usize) -> bool {
         self.buffers.get(buffer).is_some_and(|buffer| buffer.host() == Some(host))

@@ -1,10 +1,12 @@
 //! [`Dealer`]: which device works on which chunk of a run.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::base::chunk::Chunk;
+use crate::engine::chunks::DEPTH_LIMIT;
 use crate::engine::chunks::chunking::Chunking;
 use crate::job::Cancels;
 
@@ -16,7 +18,9 @@ pub(crate) struct Dealer {
     chunks: Chunking,
     devices: usize,
     order: Dealing,
-    /// The next chunk, if devices take them as they become free.
+    /// The first turns of each device, which it has slots for at once: nobody is free before another.
+    at_once: usize,
+    /// The next chunk after those, if devices take them as they become free.
     next: AtomicUsize,
     /// Whether a device has failed, so that no more chunks are dealt.
     stopped: AtomicBool,
@@ -32,9 +36,10 @@ pub(crate) enum Dealing {
 }
 
 impl Dealer {
-    /// Deals these chunks to `devices` devices.
-    pub(crate) fn new(chunks: Chunking, devices: usize, order: Dealing) -> Self {
-        Self { chunks, devices, order, next: AtomicUsize::new(0), stopped: AtomicBool::new(false) }
+    /// Deals these chunks to `devices` devices, each of which has `slots` slots or more.
+    pub(crate) fn new(chunks: Chunking, devices: usize, slots: usize, order: Dealing) -> Self {
+        let next = AtomicUsize::new(devices.saturating_mul(slots));
+        Self { chunks, devices, order, at_once: slots, next, stopped: AtomicBool::new(false) }
     }
 
     /// Deals no more chunks.
@@ -54,8 +59,8 @@ impl Dealer {
         }
         let index = match self.order {
             // Nothing else is passed on with the number.
-            Dealing::Free => self.next.fetch_add(1, Ordering::Relaxed),
-            Dealing::InTurns => self.of_turn(device, turn),
+            Dealing::Free if turn >= self.at_once => self.next.fetch_add(1, Ordering::Relaxed),
+            Dealing::Free | Dealing::InTurns => self.of_turn(device, turn),
         };
         (index < self.chunks.chunks()).then(|| self.chunks.at(index))
     }
@@ -64,8 +69,8 @@ impl Dealer {
     /// certain.
     fn undealt(&self, device: usize, turn: usize) -> usize {
         let index = match self.order {
-            Dealing::Free => self.next.load(Ordering::Relaxed),
-            Dealing::InTurns => self.of_turn(device, turn),
+            Dealing::Free if turn >= self.at_once => self.next.load(Ordering::Relaxed),
+            Dealing::Free | Dealing::InTurns => self.of_turn(device, turn),
         };
         if index < self.chunks.chunks() { index } else { usize::MAX }
     }
@@ -80,8 +85,12 @@ impl Dealer {
 pub(crate) struct Hand<'r> {
     dealer: &'r Dealer,
     device: usize,
-    /// The chunks, by turn.
-    dealt: RefCell<Vec<Chunk>>,
+    /// The last chunks, by turn: all of them, unless they come from sources.
+    dealt: RefCell<VecDeque<Chunk>>,
+    /// The number of chunks before those, and their items: there may be any number of chunks.
+    forgotten: Cell<(usize, usize)>,
+    /// Items of the largest chunk.
+    largest: Cell<usize>,
     /// The number of chunks that were begun.
     begun: Cell<usize>,
     /// The number of turns whose items were counted, and these items.
@@ -90,19 +99,27 @@ pub(crate) struct Hand<'r> {
 
 impl<'r> Hand<'r> {
     pub(crate) fn new(dealer: &'r Dealer, device: usize) -> Self {
-        Self { dealer, device, dealt: RefCell::default(), begun: Cell::new(0), counted: Cell::default() }
+        Self {
+            dealer,
+            device,
+            dealt: RefCell::default(),
+            forgotten: Cell::default(),
+            largest: Cell::new(1),
+            begun: Cell::new(0),
+            counted: Cell::default(),
+        }
     }
 
     /// The chunk of a turn, if it was dealt.
     pub(crate) fn chunk(&self, turn: usize) -> Option<Chunk> {
-        self.dealt.borrow().get(turn).copied()
+        self.dealt.borrow().get(turn.checked_sub(self.forgotten.get().0)?).copied()
     }
 
     /// The chunk of a turn; the next one is dealt if need be. `None` if there is no such chunk.
     pub(crate) fn take(&self, turn: usize) -> Option<Chunk> {
         let mut dealt = self.dealt.borrow_mut();
         if turn == dealt.len() {
-            dealt.push(self.dealer.deal(self.device, turn)?);
+            dealt.push_back(self.dealer.deal(self.device, turn)?);
         }
         dealt.get(turn).copied()
     }
@@ -115,7 +132,21 @@ impl<'r> Hand<'r> {
 
     /// Deals the next chunk, which its sources have filled.
     pub(crate) fn has_arrived(&self, chunk: Chunk) {
-        self.dealt.borrow_mut().push(chunk);
+        let mut dealt = self.dealt.borrow_mut();
+        self.largest.set(self.largest.get().max(chunk.len));
+        dealt.push_back(chunk);
+        // Nobody looks further back than the number of slots, before and behind the device.
+        if dealt.len() > 2 * DEPTH_LIMIT + 2
+            && let Some(chunk) = dealt.pop_front()
+        {
+            let (chunks, items) = self.forgotten.get();
+            self.forgotten.set((chunks + 1, items + chunk.len));
+        }
+    }
+
+    /// Items of the largest chunk that has arrived.
+    pub(crate) fn largest(&self) -> usize {
+        self.largest.get()
     }
 
     /// The turn of a chunk of a device that takes turns; `None` if it is another device's.
@@ -139,12 +170,12 @@ impl<'r> Hand<'r> {
 
     /// The items of all chunks dealt.
     pub(crate) fn items(&self) -> usize {
-        self.dealt.borrow().iter().map(|chunk| chunk.len).sum()
+        self.forgotten.get().1 + self.dealt.borrow().iter().map(|chunk| chunk.len).sum::<usize>()
     }
 
     /// The number of chunks dealt.
     pub(crate) fn len(&self) -> usize {
-        self.dealt.borrow().len()
+        self.forgotten.get().0 + self.dealt.borrow().len()
     }
 
     /// The turn of the chunk that comes next, or of the one that was begun last.
@@ -177,20 +208,31 @@ impl<'r> Hand<'r> {
 
     /// Whether it has this chunk.
     pub(crate) fn has(&self, index: usize) -> bool {
-        self.dealt.borrow().iter().any(|chunk| chunk.index == index)
+        match self.dealer.order {
+            Dealing::InTurns => self.turn_of(index).is_some_and(|turn| turn < self.len()),
+            Dealing::Free => self.dealt.borrow().iter().any(|chunk| chunk.index == index),
+        }
     }
 
     /// The first chunk of the run that this device leaves incomplete if so many of its chunks are complete, or
     /// that nobody has.
     pub(crate) fn first_missing(&self, complete: usize) -> usize {
-        let dealt = self.dealt.borrow();
-        let missing = dealt.get(complete).map(|chunk| chunk.index);
-        missing.unwrap_or_else(|| self.dealer.undealt(self.device, dealt.len()))
+        match self.chunk(complete) {
+            Some(chunk) => chunk.index,
+            None => self.dealer.undealt(self.device, complete.min(self.len())),
+        }
     }
 
     /// The same, if the chunks before `given` are complete: all that sinks were given in order.
     pub(crate) fn first_not_given(&self, given: usize) -> usize {
-        self.first_missing(self.dealt.borrow().partition_point(|chunk| chunk.index < given))
+        let own = given.saturating_add(self.devices() - 1).saturating_sub(self.device) / self.devices();
+        self.first_missing(own.min(self.len()))
+    }
+
+    /// The same, if all chunks that were begun are enqueued, but for the last one unless the run `has_ended` as it
+    /// should.
+    pub(crate) fn first_not_enqueued(&self, has_ended: bool) -> usize {
+        self.first_missing(self.begun.get().saturating_sub(usize::from(!has_ended)))
     }
 }
 
@@ -209,7 +251,7 @@ mod tests {
 
     /// So many chunks of 10 items.
     fn dealer(chunks: usize, order: Dealing) -> Dealer {
-        Dealer::new(Chunking::even(10 * chunks, 10), 2, order)
+        Dealer::new(Chunking::even(10 * chunks, 10), 2, 1, order)
     }
 
     fn taken<const N: usize>(hand: &Hand<'_>, turns: [usize; N]) -> [Option<usize>; N] {
@@ -233,8 +275,10 @@ mod tests {
     fn free_devices_take_the_next() {
         let dealer = dealer(4, Dealing::Free);
         let (slow, fast) = (Hand::new(&dealer, 0), Hand::new(&dealer, 1));
-        assert_eq!(taken(&slow, [0]), [Some(0)]);
+        // The first is the slow one's, even if it comes late.
         assert_eq!(taken(&fast, [0, 1, 0]), [Some(1), Some(2), Some(1)]);
+        assert_eq!(slow.first_missing(0), 0);
+        assert_eq!(taken(&slow, [0]), [Some(0)]);
         assert_eq!((slow.first_missing(1), fast.first_missing(1)), (3, 2));
         dealer.stop();
         assert_eq!((taken(&slow, [1, 0]), slow.first_missing(1)), ([None, Some(0)], 3));
@@ -249,6 +293,24 @@ mod tests {
         hand.has_arrived(Chunk { len: 3, ..next });
         assert_eq!((hand.chunk(0).map(|chunk| chunk.len), hand.items()), (Some(3), 3));
         assert_eq!(hand.next().map(|chunk| chunk.index), Some(3));
+    }
+
+    #[test]
+    fn any_number_of_chunks_may_arrive() {
+        let dealer = Dealer::new(Chunking::even(usize::MAX, 10), 2, 1, Dealing::InTurns);
+        let hand = Hand::new(&dealer, 1);
+        for turn in 0..5000 {
+            let next = hand.next().expect("there are more");
+            assert_eq!(next.index, 2 * turn + 1);
+            hand.has_arrived(Chunk { len: 3, ..next });
+            assert_eq!(hand.begin(next.index).map(|chunk| chunk.len), Some(3));
+        }
+        assert_eq!((hand.len(), hand.items(), hand.largest()), (5000, 15_000, 3));
+        assert!(hand.dealt.borrow().len() < 2100);
+        assert_eq!((hand.first_missing(7), hand.first_not_given(16)), (15, 17));
+        assert_eq!(hand.first_missing(5000), 10_001);
+        assert!(hand.has(15) && !hand.has(16) && !hand.has(10_001));
+        assert_eq!((hand.first_not_enqueued(true), hand.first_not_enqueued(false)), (10_001, 9_999));
     }
 
     #[test]

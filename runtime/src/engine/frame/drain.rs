@@ -51,6 +51,10 @@ impl<'p, 'a> Call<'p, 'a> {
         let report = self.begin_report(&enqueued, hand);
         let Enqueued { must_drain, chunking, log, start, outcome, totals, functions, graphs, profiler } =
             enqueued;
+        if let (Some(exchange), Some(hand)) = (exchange, hand) {
+            // Other devices do not wait for what this one has not enqueued.
+            exchange.lacks(hand.first_not_enqueued(matches!(outcome, Ok(Ok(())))));
+        }
         let drained = self.pipeline.drain(graphs.only);
         self.pipeline.collect(&drained);
         // Another device's function is that device's failure.
@@ -121,10 +125,8 @@ impl Over<'_, '_> {
         // Carried data are a result only if the run had no failure.
         if is_enqueued && self.failure.is_none() && self.sinks.is_none() {
             *drained = pipeline.give_back(&mut arguments.shared, totals);
-            if let Drained::Clean = drained {
-                if *devices == 1 {
-                    arguments.combine();
-                }
+            // What several devices have written is noted once all have.
+            if let (Drained::Clean, 1) = (&drained, *devices) {
                 Written { plan: pipeline.plan, chunks: chunking.chunks() }.note(arguments);
             }
         }

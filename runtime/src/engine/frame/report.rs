@@ -76,7 +76,14 @@ impl Over<'_, '_> {
         let mut complete = Vec::new();
         if error.is_some() || hand.is_some() {
             let accepted = |host| exchange.and_then(|exchange| exchange.accepted(host));
-            let arrived = |chunks| hand.map_or(chunks, |hand| hand.first_missing(chunks)).min(self.lacking);
+            let all = match exchange.filter(|_| endless && hand.is_some()) {
+                Some(exchange) => exchange.log().chunking().chunks(),
+                None => chunking.chunks(),
+            };
+            let arrived = |chunks| {
+                let missing = hand.map_or(chunks, |hand| hand.first_missing(chunks));
+                missing.min(self.lacking).min(all)
+            };
             let start = |chunk| match exchange.filter(|_| hand.is_some()) {
                 _ if !endless => chunking.start(chunk),
                 Some(exchange) => exchange.log().start(chunk),
@@ -107,7 +114,12 @@ impl Over<'_, '_> {
             pipeline.measured = measured::costs(plan, &timed);
         }
         let timeline = pipeline.timeline(report, purpose, &timed, &arguments.hosts);
-        let partials = arguments.take_partials();
+        let mut partials = arguments.take_partials();
+        if hand.is_none() {
+            // This runs code of the user's, which may panic: nothing is in flight any more.
+            arguments.combined.iter().zip(&partials).for_each(|(combined, partial)| combined.add(partial));
+            partials.clear();
+        }
         pipeline.arena = arguments.into_arena();
         Ended { outcome: Ok(timeline), complete, partials }
     }
@@ -131,7 +143,10 @@ impl Call<'_, '_> {
             device: device.name().to_owned(),
             items: hand.map_or_else(|| chunking.items(), Hand::items),
             chunks: hand.map_or_else(|| chunking.chunks(), Hand::len),
-            chunk: chunking.largest().min(chunking.items().max(1)),
+            chunk: match hand.filter(|_| self.is_endless()) {
+                Some(hand) => hand.largest(),
+                None => chunking.largest().min(chunking.items().max(1)),
+            },
             depth: *depth,
             graph,
             repeated: false,

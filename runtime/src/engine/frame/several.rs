@@ -8,6 +8,8 @@ use std::time::Duration;
 use crate::base::error::{Complete, Detail, Error, Result};
 use crate::base::plan::{BufferKind, Plan};
 use crate::device::Device;
+use crate::engine::arguments::written::Written;
+use crate::engine::arguments::{Arena, Arguments};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
 use crate::engine::chunks::dealer::{Dealer, Dealing, Hand, Share};
@@ -61,6 +63,104 @@ struct Part<'p, 'a> {
 /// What came of a device's thread: the error of its run, or the panic of the caller's code.
 type Outcome = thread::Result<Ended>;
 
+/// What the devices of a run have in common.
+struct Together {
+    dealer: Dealer,
+    /// Present if there are sources or sinks.
+    exchange: Option<Arc<Exchange>>,
+    cancels: Cancels,
+    chunking: Chunking,
+    /// Whether the run ends where its sources do.
+    endless: bool,
+}
+
+/// What all devices have, without an error.
+struct Done {
+    timelines: Vec<Timeline>,
+    partials: Vec<Partials>,
+    complete: Vec<Complete>,
+}
+
+/// The error of a run, and how far each output is complete on all devices.
+type Failed = (Option<Error>, Vec<Complete>);
+
+impl Together {
+    /// Begins to note the chunks of sources, of which nobody looks back at more than `behind`.
+    fn begin_log(&self, behind: usize) {
+        if let Some(exchange) = &self.exchange {
+            *exchange.log() = ChunkLog::new(self.chunking.largest(), behind);
+        }
+    }
+
+    /// The chunks of the run.
+    fn chunks(&self) -> Chunking {
+        match self.exchange.as_ref().filter(|_| self.endless) {
+            Some(exchange) => exchange.log().chunking(),
+            None => self.chunking,
+        }
+    }
+
+    /// The first item of a chunk.
+    fn start(&self, chunk: usize) -> usize {
+        match self.exchange.as_ref().filter(|_| self.endless) {
+            Some(exchange) => exchange.log().start(chunk),
+            None => self.chunking.start(chunk),
+        }
+    }
+
+    /// Lets a device enqueue its chunks, and waits for it.
+    fn carry_out(
+        &self,
+        Part { call, stages, began, turn }: Part<'_, '_>,
+        body: &(impl Fn(&Run<'_>) -> Result<()> + Sync),
+        watch: &RunWatch,
+    ) -> Outcome {
+        turn.iter().for_each(Turn::begin);
+        let hand = Hand::new(&self.dealer, call.pipeline.number);
+        let share = Share { hand, began, cancels: self.cancels.clone() };
+        let beside = Beside { exchange: self.exchange.as_ref(), share: Some(&share) };
+        let part = AssertUnwindSafe(|| call.carry_out_part(self.chunking, stages, body, watch, beside));
+        let outcome = catch_unwind(part);
+        if !matches!(&outcome, Ok(Ended { outcome: Ok(_), .. })) {
+            self.dealer.stop();
+        }
+        if let Some(exchange) = &self.exchange {
+            // Others may wait for what this device was to give to a sink.
+            exchange.lacks(share.hand.first_not_given(exchange.given()));
+        }
+        outcome
+    }
+
+    /// Ends the run on all devices, since one of them has no thread.
+    fn give_up(&self) {
+        self.dealer.stop();
+        self.exchange.iter().for_each(|exchange| exchange.lacks(0));
+    }
+
+    /// What all devices have, or the error of the run. The sinks have written what they were given.
+    fn done(&self, plan: &'static Plan, given: &Arguments<'_>, done: Result<Done, Failed>) -> Result<Done> {
+        let trouble = self.exchange.as_ref().and_then(|exchange| exchange.trouble(0));
+        let trouble = trouble.map(|(end, trouble)| explain_trouble(plan, end, &trouble));
+        let (error, mut complete) = match done {
+            Ok(done) if trouble.is_none() => return Ok(done),
+            Ok(Done { complete, .. }) => (None, complete),
+            Err(failed) => failed,
+        };
+        for complete in &mut complete {
+            let host = plan.hosts.iter().position(|host| host.name == complete.host);
+            let accepted = |host| Some((host, self.exchange.as_ref()?.accepted(host)?));
+            if let Some((host, chunks)) = host.and_then(accepted) {
+                let shape = given.hosts[host].shape;
+                complete.chunks = chunks as u64;
+                complete.items = if shape.per_chunk { chunks } else { self.start(chunks) };
+                complete.elements = complete.items.saturating_mul(shape.per_item);
+            }
+        }
+        let error = error.or(trouble).unwrap_or_else(|| Detail::Skipped.into());
+        Err(error.with_complete(complete))
+    }
+}
+
 impl Call<'_, '_> {
     /// Runs the pipeline on all of its devices: prepares the memory of each, lets `body` enqueue its chunks on a
     /// thread of its own, and waits until all of them are done.
@@ -74,7 +174,9 @@ impl Call<'_, '_> {
         watch: &RunWatch,
     ) -> Result<Timeline> {
         let combined = std::mem::take(&mut self.arguments.combined);
-        let (plan, purpose) = (self.pipeline.plan, self.purpose);
+        let given = self.arguments.again(Arena::default());
+        let (plan, endless) = (self.pipeline.plan, self.is_endless());
+        let is_run = self.purpose != Purpose::Predict;
         let mut calls = self.on_each();
         for call in &mut calls {
             call.admit().map_err(|error| call.pipeline.named(error))?;
@@ -84,58 +186,47 @@ impl Call<'_, '_> {
         let chunking = common_chunking(&mut calls, declared)?;
         watch.begin();
         let (chunking, stages) = make_room(&mut calls, declared, chunking)?;
-        let depth = calls.iter().map(|call| call.pipeline.depth).max().unwrap_or(1);
-        watch.is_cut(chunking.chunks(), depth);
-        let dealer = Dealer::new(chunking, calls.len(), calls[0].dealing());
-        let has_feeds = calls[0].arguments.has_feeds && purpose != Purpose::Predict;
-        let (exchange, threads): (Option<Arc<Exchange>>, _) =
-            has_feeds.then(|| calls[0].take_feeds()).unzip();
-        if let Some(exchange) = &exchange {
-            // Nobody looks further back than the number of slots, before and behind the devices.
-            *exchange.log() = ChunkLog::new(chunking.largest(), calls.len() * (2 * depth + 2));
+        let slots = calls.iter().map(|call| call.pipeline.depth);
+        let (least, most) = (slots.clone().min().unwrap_or(1), slots.max().unwrap_or(1));
+        if !endless {
+            watch.is_cut(chunking.chunks(), most);
         }
-        let cancels = Cancels::of_this_thread();
+        let feeds = (calls[0].arguments.has_feeds && is_run).then(|| calls[0].take_feeds());
+        let (exchange, threads) = feeds.unzip();
+        let together = Together {
+            dealer: Dealer::new(chunking, calls.len(), least, calls[0].dealing()),
+            exchange,
+            cancels: Cancels::of_this_thread(),
+            chunking,
+            endless,
+        };
+        together.begin_log(calls.len() * (2 * most + 2));
         let names: Vec<_> = calls.iter().map(|call| call.pipeline.device.label()).collect();
-        let carry_out = |part: Part<'_, '_>, watch: &RunWatch| -> Outcome {
-            let Part { call, stages, began, turn } = part;
-            turn.iter().for_each(Turn::begin);
-            let hand = Hand::new(&dealer, call.pipeline.number);
-            let share = Share { hand, began, cancels: cancels.clone() };
-            let beside = Beside { exchange: exchange.as_ref(), share: Some(&share) };
-            let outcome =
-                catch_unwind(AssertUnwindSafe(|| call.carry_out_part(chunking, stages, body, watch, beside)));
-            if !matches!(&outcome, Ok(Ended { outcome: Ok(_), .. })) {
-                dealer.stop();
-            }
-            if let Some(exchange) = &exchange {
-                // Others may wait for what this device was to give to a sink.
-                exchange.lacks(share.hand.first_not_given(exchange.given()));
-            }
-            outcome
-        };
-        let parts = parts(calls, stages, purpose != Purpose::Predict);
-        let outcomes = match (purpose, &exchange) {
+        let carry_out = |part: Part<'_, '_>, watch: &RunWatch| together.carry_out(part, body, watch);
+        let parts = parts(calls, stages, is_run);
+        let outcomes = match (is_run, &together.exchange) {
             // Nothing is waited for.
-            (Purpose::Predict, _) => parts.into_iter().map(|part| carry_out(part, watch)).collect(),
-            (_, Some(exchange)) => with_feeds(plan, exchange, threads.unwrap_or_default(), || {
-                on_threads(parts, watch, &carry_out)
+            (false, _) => parts.into_iter().map(|part| carry_out(part, watch)).collect(),
+            (true, None) => on_threads(parts, watch, &together, &carry_out),
+            (true, Some(exchange)) => with_feeds(plan, exchange, threads.unwrap_or_default(), || {
+                on_threads(parts, watch, &together, &carry_out)
             })?,
-            (_, None) => on_threads(parts, watch, &carry_out),
         };
-        let trouble = exchange.as_ref().and_then(|exchange| exchange.trouble(0));
-        let (timelines, partials) = match (all_of(outcomes, &names), trouble) {
-            (Ok(_), Some((end, trouble))) => return Err(explain_trouble(plan, end, &trouble)),
-            (done, _) => done?,
-        };
-        for (index, combined) in combined.iter().enumerate() {
-            for of_device in &partials {
-                combined.add(&of_device[index]);
+        let Done { timelines, partials, .. } = together.done(plan, &given, all_of(outcomes, &names))?;
+        if is_run {
+            // This runs code of the user's: nothing is in flight any more.
+            for (index, combined) in combined.iter().enumerate() {
+                partials.iter().for_each(|of_device| combined.add(&of_device[index]));
             }
+            Written { plan, chunks: together.chunks().chunks() }.note(&given);
         }
         let mut timeline = Timeline::of_parts(timelines);
-        if let Some(exchange) = &exchange {
+        if let Some(exchange) = &together.exchange {
             timeline.report.awaited = exchange.awaited();
+        }
+        if endless {
             watch.had(timeline.report.items);
+            watch.is_cut(timeline.report.chunks, most);
         }
         timeline.basis = Basis { by_bytes: timeline.basis.by_bytes, ..basis };
         Ok(timeline)
@@ -190,14 +281,18 @@ fn make_room(
     declared: ChunkSize,
     mut chunking: Chunking,
 ) -> Result<(Chunking, Vec<bool>)> {
-    let mut stages = Vec::with_capacity(calls.len());
-    for call in calls {
-        // A device without room for chunks of this size makes them smaller for all: those before have more than
-        // they need.
-        let staged = call.make_room(declared, &mut chunking);
-        stages.push(staged.map_err(|error| call.pipeline.named(error))?);
+    loop {
+        let mut stages = Vec::with_capacity(calls.len());
+        let before = chunking;
+        for call in &mut *calls {
+            let staged = call.make_room(declared, &mut chunking);
+            stages.push(staged.map_err(|error| call.pipeline.named(error))?);
+        }
+        // A device without room for chunks of this size makes them smaller, and so more, for all.
+        if chunking == before {
+            return Ok((chunking, stages));
+        }
     }
-    Ok((chunking, stages))
 }
 
 /// Carries out a run with sources and sinks. Their threads have ended when this returns.
@@ -238,6 +333,7 @@ fn parts<'p, 'a>(calls: Vec<Call<'p, 'a>>, stages: Vec<bool>, is_run: bool) -> V
 fn on_threads<'p, 'a>(
     mut parts: Vec<Part<'p, 'a>>,
     watch: &RunWatch,
+    together: &Together,
     carry_out: &(impl Fn(Part<'p, 'a>, &RunWatch) -> Outcome + Sync),
 ) -> Vec<Outcome> {
     let others = parts.split_off(1);
@@ -249,6 +345,9 @@ fn on_threads<'p, 'a>(
             thread::Builder::new().name(name).spawn_scoped(scope, work)
         };
         let others: Vec<_> = others.into_iter().map(start).collect();
+        if others.iter().any(Result::is_err) {
+            together.give_up();
+        }
         let first = parts.pop().map(|part| carry_out(part, watch));
         let others = others.into_iter().map(|thread| match thread {
             Ok(thread) => thread.join().unwrap_or_else(Err),
@@ -261,17 +360,16 @@ fn on_threads<'p, 'a>(
     })
 }
 
-/// The timelines and the partial results of all devices, or the error of the run. `names`: what the devices are
-/// called.
+/// What all devices have, or the first error of the run. `names`: what the devices are called.
 ///
 /// # Panics
 /// If the caller's code has panicked on a device, the panic goes on.
-fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<(Vec<Timeline>, Vec<Partials>)> {
+fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<Done, Failed> {
     let mut ended = Vec::with_capacity(outcomes.len());
     for outcome in outcomes {
         ended.push(outcome.unwrap_or_else(|panic| resume_unwind(panic)));
     }
-    let complete = ended.iter().map(|ended| ended.complete.clone()).reduce(least);
+    let complete = ended.iter().map(|ended| ended.complete.clone()).reduce(least).unwrap_or_default();
     let (mut timelines, mut partials) = (Vec::new(), Vec::new());
     let mut first: Option<Error> = None;
     for (number, (ended, name)) in ended.into_iter().zip(names).enumerate() {
@@ -280,15 +378,31 @@ fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<(Vec<Timeline>, Ve
             Err(error) => {
                 // Errors without a chunk came before all of them.
                 let is_first = first.as_ref().is_none_or(|first| error.place().chunk < first.place().chunk);
-                first = if is_first { Some(error.on_device(number, name.clone())) } else { first };
+                let named = |error: Error| match is_of_no_device(error.detail()) {
+                    true => error,
+                    false => error.on_device(number, name.clone()),
+                };
+                first = if is_first { Some(named(error)) } else { first };
             }
         }
         partials.push(ended.partials);
     }
     match first {
-        Some(error) => Err(error.with_complete(complete.unwrap_or_default())),
-        None => Ok((timelines, partials)),
+        Some(error) => Err((Some(error), complete)),
+        None => Ok(Done { timelines, partials, complete }),
     }
+}
+
+/// Whether whichever device notices it first reports it.
+fn is_of_no_device(detail: &Detail) -> bool {
+    matches!(
+        detail,
+        Detail::Cancelled
+            | Detail::Source { .. }
+            | Detail::Sink { .. }
+            | Detail::SourceEnded { .. }
+            | Detail::SourcesDiffer { .. }
+    )
 }
 
 /// How far each output is complete, if each device has left these chunks incomplete.

@@ -312,19 +312,22 @@ impl Staging {
     /// # Safety
     /// The device is done with every slot, and the run that made the deliveries is not over.
     pub(crate) unsafe fn flush(&mut self, device: &Device) {
-        // Sinks receive chunks in order, starting with the slot of the oldest.
-        for lane in &mut self.lanes {
-            let pending = |(index, slot): (usize, &Slot)| match slot.state {
-                SlotState::InFlight(Some(delivery)) => Some((delivery.chunk, index)),
-                _ => None,
-            };
-            let oldest = lane.slots.iter().enumerate().filter_map(pending).min();
-            let (before, from) = lane.slots.split_at_mut(oldest.map_or(0, |(_, index)| index));
-            for slot in from.iter_mut().chain(before) {
-                slot.wait_for_turn(device);
-                // SAFETY: the caller's promise.
-                unsafe { slot.deliver() };
+        // Sinks receive chunks in order. So do all sinks together: another device may wait for what this one gives to
+        // any of them.
+        let mut pending = Vec::new();
+        for (operation, lane) in self.lanes.iter().enumerate() {
+            for (index, slot) in lane.slots.iter().enumerate() {
+                if let SlotState::InFlight(Some(delivery)) = slot.state {
+                    pending.push((delivery.chunk, operation, index));
+                }
             }
+        }
+        pending.sort_unstable();
+        for (_, operation, index) in pending {
+            let slot = &mut self.lanes[operation].slots[index];
+            slot.wait_for_turn(device);
+            // SAFETY: the caller's promise.
+            unsafe { slot.deliver() };
         }
         self.finish(device);
     }
