@@ -16,6 +16,34 @@ fn child() {
         Ok(device) => println!("opened {}", device.name()),
         Err(error) => println!("refused {error}"),
     }
+    if let Ok(devices) = Device::all() {
+        println!("all {}", devices.iter().map(Device::name).collect::<Vec<_>>().join(", "));
+    }
+}
+
+/// The names of `Device::all()` if `THALWEG_DEVICE` is `value`.
+fn all(value: &str) -> String {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &test_name(module_path!(), "child"), "--include-ignored", "--nocapture"])
+        .env("THALWEG_DEVICE", value)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("all ")).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn several_devices_are_asked_for() {
+    assert_eq!(all("sim:3"), "simulated H200, simulated H200, simulated H200");
+    assert_eq!(all("sim"), "simulated H200");
+    assert_eq!(all("cpu"), Device::cpu().unwrap().name());
+    // The first of them is opened.
+    assert_eq!(open(Some(b"sim:3")), "opened simulated H200");
+    if !has_gpu() {
+        assert_eq!((all("cuda:0,1"), all("cuda:all")), (String::new(), String::new()));
+        assert_eq!(all("auto"), Device::cpu().unwrap().name());
+        assert!(open(Some(b"cuda:all")).starts_with("refused no CUDA driver"));
+    }
 }
 
 /// The result of `Device::open()` if `THALWEG_DEVICE` is `value`.
@@ -36,7 +64,7 @@ fn open(value: Option<&[u8]>) -> String {
 }
 
 fn has_gpu() -> bool {
-    !Device::all().unwrap().is_empty()
+    Device::cuda(0).is_ok()
 }
 
 #[test]

@@ -56,8 +56,8 @@ macro_rules! with_views {
     (mut $name:ident) => { &mut [u32] };
 }
 
-/// Runs the program and returns the content of each storage; `without` is the wait of the plan that is left
-/// out.
+/// Runs the program on a device and returns the content of each storage; `without` is the wait of the plan that is
+/// left out.
 pub fn run(
     device: &Device,
     program: &Program,
@@ -65,8 +65,20 @@ pub fn run(
     shape: Shape,
     without: Option<usize>,
 ) -> thalweg::Result<Vec<Vec<u32>>> {
+    run_on(std::slice::from_ref(device), program, plan, shape, without)
+}
+
+/// The same on several devices.
+pub fn run_on(
+    devices: &[Device],
+    program: &Program,
+    plan: &'static Plan,
+    shape: Shape,
+    without: Option<usize>,
+) -> thalweg::Result<Vec<Vec<u32>>> {
     PLAN.set(Some(plan));
-    let options = Options::<Interpreted>::new(device).chunk(shape.chunk).depth(shape.depth);
+    let device = &devices[0];
+    let options = Options::<Interpreted>::new(devices).chunk(shape.chunk).depth(shape.depth);
     let Interpreted(mut pipeline) = if shape.graph { options.graph() } else { options }.build()?;
     let given = |(storage, data): (&Storage, Vec<u32>)| {
         Ok(match storage {

@@ -15,7 +15,7 @@ use thalweg::__private::Detail;
 use thalweg::Device;
 use thalweg::error::Place;
 use thalweg::explore::Explore;
-use thalweg::sim::Simulation;
+use thalweg::sim::{MachineModel, Simulation};
 use thalweg_compiler::schedule::{StreamKind, schedule};
 use thalweg_tests::random::Random;
 
@@ -77,6 +77,39 @@ fn random_pipelines_are_loops_in_every_order() {
     say!("schedules explored: {schedules} ({PROGRAMS} programs, {orders} different orders)");
     assert_eq!(schedules, 100_000);
     assert!(orders > 50_000, "{orders} orders");
+}
+
+#[test]
+fn random_pipelines_on_several_devices_are_loops_in_every_order() {
+    const SHARED: u64 = 200;
+    let [schedules, orders] = [const { AtomicU64::new(0) }; 2];
+    in_parallel(SHARED, |number| {
+        let mut random = Random::new(2_000_000 + number);
+        let program = Program::for_several(&mut random);
+        let shape = Shape::any(&mut random);
+        let plan = program.plan(&schedule(&program.to_schedule()));
+        let expected = program.expected(shape);
+        for devices in 1..=4 {
+            let run = |devices: &[Device]| {
+                let found = interpreter::run_on(devices, &program, plan, shape, None)?;
+                assert_eq!(found, expected);
+                Ok(())
+            };
+            run(&Device::simulated_machine(MachineModel::h200(devices))).unwrap_or_else(|error| {
+                panic!("program {number} on {devices}: {error}\n{shape:?}\n{program:#?}")
+            });
+            let explored = Explore::new(number, 8).run_on_machine(MachineModel::h200(devices), run);
+            let explored = explored.unwrap_or_else(|error| {
+                panic!("program {number} on {devices}: {error}\n{shape:?}\n{program:#?}")
+            });
+            schedules.fetch_add(explored.schedules, Ordering::Relaxed);
+            orders.fetch_add(explored.orders, Ordering::Relaxed);
+        }
+    });
+    let (schedules, orders) = (schedules.into_inner(), orders.into_inner());
+    say!("schedules explored on 1 to 4 devices: {schedules} ({SHARED} programs, {orders} different orders)");
+    assert_eq!(schedules, 4 * 8 * SHARED);
+    assert!(orders > 3_000, "{orders} orders");
 }
 
 /// An operation and its chunk.

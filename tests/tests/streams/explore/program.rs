@@ -145,6 +145,24 @@ impl Program {
         program
     }
 
+    /// A program that several devices can share: nothing passes from chunk to chunk, on a device or in a slot, which each
+    /// chunk fills before it reads it.
+    pub fn for_several(random: &mut Random) -> Self {
+        loop {
+            let mut program = Self::any(random);
+            let is_shared =
+                |storage: &Storage| matches!(storage, Storage::Ring | Storage::Host | Storage::Mapped);
+            if !program.storages.iter().all(is_shared) {
+                continue;
+            }
+            let rings = (0..program.storages.len()).filter(|&index| program.storages[index] == Storage::Ring);
+            let fills: Vec<_> = rings.map(|to| (0, What::Fill { to, value: 7 * to as u32 })).collect();
+            program.ops.truncate(OPERATIONS - fills.len());
+            program.ops.splice(..0, fills);
+            return program;
+        }
+    }
+
     /// One of the storages of such a kind; there is at least one.
     fn some(&self, random: &mut Random, wanted: impl Fn(Storage) -> bool) -> usize {
         let all: Vec<usize> =
