@@ -6,7 +6,8 @@
 //! order. Exploring also finds results that differ, and functions on the host that rely on an order that is
 //! not guaranteed.
 //!
-//! One seed is one order, as long as one thread of the program uses the device.
+//! One seed is one order, as long as one thread of the program uses the device. The threads that a run on several
+//! devices starts do not count: they take turns in the order of the seed.
 //!
 //! ```
 //! use thalweg::prelude::*;
@@ -121,7 +122,11 @@ impl Explore {
         self.each(|number, seed| attempt(&machine, (number, seed), |devices| program(&devices[0])))
     }
 
-    /// Does the same on the devices of machines like this one, except for the order.
+    /// Does the same on the devices of machines like this one, except for the order. What
+    /// [`simulation`](Self::simulation) was given is not used.
+    ///
+    /// The order of a seed comes again on the devices of
+    /// `Device::simulated_machine(SimulatedMachine::from(model).adversarial(seed))`; [`replay`] is for one device.
     ///
     /// ```
     /// use thalweg::explore::Explore;

@@ -349,6 +349,7 @@ pub use thalweg_macros::kernels;
 /// | `output s: [T; k] per chunk;` | `k` elements for each chunk |
 /// | `device t: [T; k];` `host h: [T; k];` | scratch on the device or in page-locked host memory, one of it for each ring slot |
 /// | `resident w: [T];` `carry acc: [T; k] = init;` | copied in once, read only; handed from chunk to chunk and given back |
+/// | `carry acc: [T; k] = init combine function;` | each of several [`Devices`] has a part; they are combined in `acc` at the end |
 /// | `resident w: device [T];` `carry acc: device [T; k];` | the same with a [`DeviceBuf`], which stays where it is |
 /// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`](plan::Chunk) |
 /// | `depth = 3;` `budget = 2 * GIB;` | ring slots; device memory that the ring may take |

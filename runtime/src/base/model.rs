@@ -222,6 +222,9 @@ impl DeviceModel {
 /// machine.host_memory = 100e9;
 /// assert_eq!(machine.devices.len(), 4);
 /// ```
+///
+/// A machine of other devices is made of their models: `MachineModel::from(vec![DeviceModel::a100(); 2])`, which share
+/// nothing at first. As in a [`DeviceModel`], a rate that is zero, negative or not a number is no limit.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MachineModel {
@@ -238,7 +241,7 @@ pub struct MachineModel {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PortModel {
-    /// The devices, by their numbers.
+    /// The devices, as indices of [`MachineModel::devices`]. Others are ignored.
     pub devices: Vec<usize>,
     /// Rate of all copies to these devices together, in bytes a second.
     pub to_device: f64,

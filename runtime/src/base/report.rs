@@ -79,8 +79,9 @@ pub struct Report {
     /// The sources and sinks that the run waited for, each for a second or more altogether, in the order of
     /// their declarations.
     pub awaited: Vec<Awaited>,
-    /// The parts of the run's devices, by their numbers, if there are several. The figures above are then of all of
-    /// them together: `depth` is that of the deepest ring, and the times are those of the slowest device.
+    /// What each device had, by its number, if the pipeline was built on several; empty if it was built on one. The
+    /// figures above are then of all devices together: items, chunks and bytes are sums, `chunk` and `depth` are the
+    /// largest, and the times those of the device that was last. A device that had no chunk is listed, too.
     pub parts: Vec<Report>,
     /// Whether `time` is virtual.
     pub simulated: bool,

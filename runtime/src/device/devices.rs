@@ -12,6 +12,7 @@ use crate::base::error::Detail;
 ///
 /// ```
 /// use thalweg::prelude::*;
+/// use thalweg::sim::MachineModel;
 /// use thalweg_kernels::saxpy;
 ///
 /// # stream_pipeline! {
@@ -25,7 +26,7 @@ use crate::base::error::Detail;
 /// #         stage store { copy dy -> y; }
 /// #     }
 /// # }
-/// let devices = [(); 2].map(|()| Device::simulated(Simulation::h200()));
+/// let devices = Device::simulated_machine(MachineModel::h200(2)); // or `Device::all()?`
 /// let mut saxpy = Saxpy::options(&devices).chunk(100).build()?;
 /// let mut y = vec![2.0; 1000];
 /// let report = saxpy.run(3.0, &vec![1.0; 1000], &mut y)?;
@@ -34,6 +35,10 @@ use crate::base::error::Detail;
 /// assert_eq!(report.parts.iter().map(|part| part.chunks).sum::<usize>(), 10);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// The list has at least one device, and each once. Simulated devices are not mixed with others, since their time is
+/// not real. Those of one [machine](Device::simulated_machine) share one virtual time and the host's memory; those that
+/// [`Device::simulated`] makes one by one share nothing.
 #[diagnostic::on_unimplemented(
     message = "a pipeline cannot be built on `{Self}`",
     label = "expected a `Device`, or a slice, an array or a `Vec` of them"

@@ -2,11 +2,11 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels go through slices by index")]
 
+use thalweg::sim::MachineModel;
 use thalweg_tests::book::recorded;
 
 // ANCHOR: pipeline
 use thalweg::prelude::*;
-use thalweg::sim::MachineModel;
 
 /// `y[i] += a * x[i]`.
 #[kernel]
@@ -60,6 +60,16 @@ stream_pipeline! {
 }
 // ANCHOR_END: combine
 
+// ANCHOR: sums
+fn sums(devices: &[Device]) -> thalweg::Result<()> {
+    let x: Vec<f64> = (0..100_000).map(f64::from).collect();
+    let mut sum = [1000.0];
+    Sum::new(devices)?.run(&x, &mut sum)?;
+    assert_eq!(sum, [1000.0 + 99_999.0 * 50_000.0]);
+    Ok(())
+}
+// ANCHOR_END: sums
+
 fn run_on(machine: MachineModel) -> Report {
     let devices = Device::simulated_machine(machine);
     let x = PinnedBuf::from_slice(&devices[0], &vec![1.0; 1 << 24]).expect("memory");
@@ -77,11 +87,7 @@ fn a_run_on_two_and_on_unequal_devices() {
 
 #[test]
 fn what_devices_carry_is_added_up() {
-    let x: Vec<f64> = (0..100_000).map(f64::from).collect();
     for devices in 1..=3 {
-        let devices = Device::simulated_machine(MachineModel::h200(devices));
-        let mut sum = [1000.0];
-        Sum::new(&devices).expect("a pipeline").run(&x, &mut sum).expect("a run");
-        assert_eq!(sum, [1000.0 + 99_999.0 * 50_000.0]);
+        sums(&Device::simulated_machine(MachineModel::h200(devices))).expect("a run");
     }
 }

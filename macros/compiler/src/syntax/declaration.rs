@@ -274,7 +274,7 @@ fn combine(
     input.parse::<Ident>()?;
     let refused = if !starts {
         format!(
-            "`combine` needs the value that each device's part starts from\nhelp: write `carry {name}: … = start combine function`, where `function(start, x)` is `x`"
+            "`combine` needs the value that each device's part starts from\nhelp: write `carry {name}: … = start combine function`, where `function(x, start)` and `function(start, x)` are `x`"
         )
     } else if on_device {
         "what several devices combine is given back to the host, so it cannot be on one of them\nhelp: leave out `device`".to_owned()
