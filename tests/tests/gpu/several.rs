@@ -100,6 +100,12 @@ fn all_kinds_of_memory() {
                     let mut z = Vec::new();
                     add.run(a, source::iter(x.iter().copied()), sink::extend(&mut z)).expect("a run");
                     is_sum(&z, &x, a);
+                    let mut z = Vec::new();
+                    add.run(a, &x, sink::extend(&mut z)).expect("a run");
+                    is_sum(&z, &x, a);
+                    let mut z = vec![0.0; len];
+                    add.run(a, source::iter(x.iter().copied()), &mut z).expect("a run");
+                    is_sum(&z, &x, a);
                 }
             }
         }

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "kernels go through slices by index")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use thalweg::__private::Detail;
@@ -438,7 +438,7 @@ fn a_run_on_several_can_be_cancelled() {
 
 #[test]
 fn progress_is_that_of_all_devices() {
-    let told = std::sync::Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::new(Mutex::new(Vec::new()));
     let devices = machine(3);
     let listener = told.clone();
     let options = Add::options(&devices).chunk(10).depth(2);
@@ -594,7 +594,9 @@ fn what_fails_beside_sources_and_sinks() {
             });
             let error = pipeline.run(&x, fails, sink::extend(&mut z)).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Source(_)), "{error}");
-            assert!(z.len() <= 16 * at && z.iter().zip(&x).all(|(z, x)| *z == x + 2.0), "{at}: {error}");
+            // Chunks before it are whole.
+            assert!(z.len() == 16 * at && z.iter().zip(&x).all(|(z, x)| *z == x + 2.0), "{at}: {error}");
+            assert_eq!(error.complete()[0].elements, z.len());
             // A sink.
             let mut seen = 0;
             let fails = sink::for_each(|c: Chunk, _: &[f32]| {
@@ -758,4 +760,64 @@ fn a_source_is_no_device_s() {
     assert_eq!(error.device(), None, "{error}");
     let short = Plus::new(&devices).unwrap().run(source::iter(vec![0.0; 7]), &mut [0.0; 100]).unwrap_err();
     assert_eq!(short.device(), None, "{short}");
+}
+
+/// A panic's payload whose destructor panics.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("it went off");
+    }
+}
+
+/// Panics once two threads do.
+fn both_panic(meeting: &Barrier) -> f32 {
+    meeting.wait();
+    std::panic::panic_any(Bomb)
+}
+
+stream_pipeline! {
+    pipeline BothPanic {
+        param meeting: Arc<Barrier>;
+        input x: [f32];
+        output z: [f32];
+        chunk c = 16;
+        stage up { copy x -> dx; }
+        stage math { add_to<<<1, 16>>>(c.len as u32, both_panic(&meeting), &mut dx); }
+        stage down { copy dx -> z; }
+    }
+}
+
+/// The first panic goes on, and the other one ends where it is.
+#[test]
+fn panics_on_two_devices() {
+    // Not of one machine: these have threads that go on at the same time.
+    let devices = [(); 2].map(|()| Device::simulated(Simulation::h200()));
+    let mut pipeline = BothPanic::new(&devices).unwrap();
+    let mut z = vec![0.0; 64];
+    let run = || pipeline.run(Arc::new(Barrier::new(2)), &numbers(64), &mut z);
+    let payload = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+    std::mem::forget(payload.downcast::<Bomb>().expect("the payload"));
+}
+
+/// What has arrived is told even if a device had no part of it.
+#[test]
+fn a_device_that_does_not_begin() {
+    let mut refused = 0;
+    for nth in 0..12 {
+        let devices = machine(2);
+        let mut pipeline = Add::options(&devices).chunk(16).build().unwrap();
+        pipeline.run(1.0, &mut numbers(400)).unwrap();
+        // A profile has events of its own, which are made before its first chunk.
+        let fault = Fault::nth(DriverCall::CreateEvent, nth, Effect::Refused);
+        let injected = devices[1].inject(fault).unwrap();
+        let Err(error) = pipeline.profile(1.0, &mut numbers(400)) else { continue };
+        refused += 1;
+        assert!(injected.struck());
+        assert_eq!(error.device(), Some(1), "{error}");
+        let [complete] = error.complete() else { panic!("{error}: {:?}", error.complete()) };
+        assert!(complete.chunks <= 1 && complete.elements <= 16, "{complete:?}");
+    }
+    assert!(refused > 0, "no event was refused");
 }

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::base::chunk::Chunk;
@@ -22,8 +22,8 @@ pub(crate) struct Dealer {
     at_once: usize,
     /// The next chunk after those, if devices take them as they become free.
     next: AtomicUsize,
-    /// Whether a device has failed, so that no more chunks are dealt.
-    stopped: AtomicBool,
+    /// The chunk from which on none is dealt, because a device has failed.
+    end: AtomicUsize,
 }
 
 /// The order in which chunks are dealt.
@@ -39,30 +39,27 @@ impl Dealer {
     /// Deals these chunks to `devices` devices, each of which has `slots` slots or more.
     pub(crate) fn new(chunks: Chunking, devices: usize, slots: usize, order: Dealing) -> Self {
         let next = AtomicUsize::new(devices.saturating_mul(slots));
-        Self { chunks, devices, order, at_once: slots, next, stopped: AtomicBool::new(false) }
+        Self { chunks, devices, order, at_once: slots, next, end: AtomicUsize::new(usize::MAX) }
     }
 
-    /// Deals no more chunks.
-    pub(crate) fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+    /// Deals no chunk from this one on.
+    pub(crate) fn stop_before(&self, chunk: usize) {
+        self.end.fetch_min(chunk, Ordering::Relaxed);
     }
 
-    /// Whether a device has failed.
-    pub(crate) fn has_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+    /// Whether a device has failed, so that this chunk is not dealt.
+    fn has_stopped_before(&self, chunk: usize) -> bool {
+        self.end.load(Ordering::Relaxed) <= chunk
     }
 
     /// The chunk that a device gets as its `turn`-th, counted from 0; `None` if it gets no more.
     fn deal(&self, device: usize, turn: usize) -> Option<Chunk> {
-        if self.has_stopped() {
-            return None;
-        }
         let index = match self.order {
             // Nothing else is passed on with the number.
             Dealing::Free if turn >= self.at_once => self.next.fetch_add(1, Ordering::Relaxed),
             Dealing::Free | Dealing::InTurns => self.of_turn(device, turn),
         };
-        (index < self.chunks.chunks()).then(|| self.chunks.at(index))
+        (index < self.chunks.chunks() && !self.has_stopped_before(index)).then(|| self.chunks.at(index))
     }
 
     /// The first chunk that a device which was dealt `turn` chunks does not have, and that nobody else has for
@@ -85,7 +82,7 @@ impl Dealer {
 pub(crate) struct Hand<'r> {
     dealer: &'r Dealer,
     device: usize,
-    /// The last chunks, by turn: all of them, unless they come from sources.
+    /// The last chunks, by turn.
     dealt: RefCell<VecDeque<Chunk>>,
     /// The number of chunks before those, and their items: there may be any number of chunks.
     forgotten: Cell<(usize, usize)>,
@@ -93,6 +90,8 @@ pub(crate) struct Hand<'r> {
     largest: Cell<usize>,
     /// The number of chunks that were begun.
     begun: Cell<usize>,
+    /// The number of chunks of which all operations were enqueued.
+    enqueued: Cell<usize>,
     /// The number of turns whose items were counted, and these items.
     counted: Cell<(usize, usize)>,
 }
@@ -106,6 +105,7 @@ impl<'r> Hand<'r> {
             forgotten: Cell::default(),
             largest: Cell::new(1),
             begun: Cell::new(0),
+            enqueued: Cell::new(0),
             counted: Cell::default(),
         }
     }
@@ -117,30 +117,41 @@ impl<'r> Hand<'r> {
 
     /// The chunk of a turn; the next one is dealt if need be. `None` if there is no such chunk.
     pub(crate) fn take(&self, turn: usize) -> Option<Chunk> {
-        let mut dealt = self.dealt.borrow_mut();
-        if turn == dealt.len() {
-            dealt.push_back(self.dealer.deal(self.device, turn)?);
+        if turn == self.len() {
+            self.push(self.dealer.deal(self.device, turn)?);
         }
-        dealt.get(turn).copied()
+        self.chunk(turn)
     }
 
     /// The next chunk of a device that takes turns, as far as it is known before its sources have filled it; `None`
     /// if there is none. It is dealt once it [has arrived](Self::has_arrived).
     pub(crate) fn next(&self) -> Option<Chunk> {
-        self.dealer.deal(self.device, self.len())
+        self.foreseen(self.len())
+    }
+
+    /// The chunk that a device which takes turns has at this turn, dealt or not.
+    pub(crate) fn foreseen(&self, turn: usize) -> Option<Chunk> {
+        self.dealer.deal(self.device, turn)
     }
 
     /// Deals the next chunk, which its sources have filled.
     pub(crate) fn has_arrived(&self, chunk: Chunk) {
-        let mut dealt = self.dealt.borrow_mut();
         self.largest.set(self.largest.get().max(chunk.len));
+        self.push(chunk);
+    }
+
+    /// Adds a chunk to those that were dealt.
+    fn push(&self, chunk: Chunk) {
+        let mut dealt = self.dealt.borrow_mut();
         dealt.push_back(chunk);
         // Nobody looks further back than the number of slots, before and behind the device.
         if dealt.len() > 2 * DEPTH_LIMIT + 2
-            && let Some(chunk) = dealt.pop_front()
+            && let Some(first) = dealt.pop_front()
         {
             let (chunks, items) = self.forgotten.get();
-            self.forgotten.set((chunks + 1, items + chunk.len));
+            let forgotten = (chunks + 1, items + first.len);
+            self.forgotten.set(forgotten);
+            self.counted.set(self.counted.get().max(forgotten));
         }
     }
 
@@ -191,6 +202,11 @@ impl<'r> Hand<'r> {
         Some(next)
     }
 
+    /// Notes that all operations of the chunks that were begun are enqueued.
+    pub(crate) fn is_enqueued(&self) {
+        self.enqueued.set(self.begun.get());
+    }
+
     /// Whether devices take chunks as they become free.
     pub(crate) fn is_free(&self) -> bool {
         self.dealer.order == Dealing::Free
@@ -198,12 +214,18 @@ impl<'r> Hand<'r> {
 
     /// Whether a device has failed, so that the run ends.
     pub(crate) fn has_stopped(&self) -> bool {
-        self.dealer.has_stopped()
+        // There is no such chunk.
+        self.has_stopped_before(usize::MAX - 1)
     }
 
-    /// Ends the run on the other devices, too.
-    pub(crate) fn stop(&self) {
-        self.dealer.stop();
+    /// Whether a device has failed, so that nobody has this chunk.
+    pub(crate) fn has_stopped_before(&self, chunk: usize) -> bool {
+        self.dealer.has_stopped_before(chunk)
+    }
+
+    /// Ends the run before this chunk, on the other devices, too.
+    pub(crate) fn stop_before(&self, chunk: usize) {
+        self.dealer.stop_before(chunk);
     }
 
     /// Whether it has this chunk.
@@ -219,6 +241,8 @@ impl<'r> Hand<'r> {
     pub(crate) fn first_missing(&self, complete: usize) -> usize {
         match self.chunk(complete) {
             Some(chunk) => chunk.index,
+            // It was forgotten. A device has no chunk before as many turns.
+            None if complete < self.len() && self.is_free() => complete,
             None => self.dealer.undealt(self.device, complete.min(self.len())),
         }
     }
@@ -229,10 +253,9 @@ impl<'r> Hand<'r> {
         self.first_missing(own.min(self.len()))
     }
 
-    /// The same, if all chunks that were begun are enqueued, but for the last one unless the run `has_ended` as it
-    /// should.
-    pub(crate) fn first_not_enqueued(&self, has_ended: bool) -> usize {
-        self.first_missing(self.begun.get().saturating_sub(usize::from(!has_ended)))
+    /// The first chunk of the run of which this device has not enqueued all operations, or that nobody has.
+    pub(crate) fn first_not_enqueued(&self) -> usize {
+        self.first_missing(self.enqueued.get())
     }
 }
 
@@ -280,7 +303,7 @@ mod tests {
         assert_eq!(slow.first_missing(0), 0);
         assert_eq!(taken(&slow, [0]), [Some(0)]);
         assert_eq!((slow.first_missing(1), fast.first_missing(1)), (3, 2));
-        dealer.stop();
+        dealer.stop_before(0);
         assert_eq!((taken(&slow, [1, 0]), slow.first_missing(1)), ([None, Some(0)], 3));
     }
 
@@ -303,6 +326,9 @@ mod tests {
             let next = hand.next().expect("there are more");
             assert_eq!(next.index, 2 * turn + 1);
             hand.has_arrived(Chunk { len: 3, ..next });
+            if turn == 4999 {
+                hand.is_enqueued();
+            }
             assert_eq!(hand.begin(next.index).map(|chunk| chunk.len), Some(3));
         }
         assert_eq!((hand.len(), hand.items(), hand.largest()), (5000, 15_000, 3));
@@ -310,7 +336,39 @@ mod tests {
         assert_eq!((hand.first_missing(7), hand.first_not_given(16)), (15, 17));
         assert_eq!(hand.first_missing(5000), 10_001);
         assert!(hand.has(15) && !hand.has(16) && !hand.has(10_001));
-        assert_eq!((hand.first_not_enqueued(true), hand.first_not_enqueued(false)), (10_001, 9_999));
+        assert_eq!(hand.first_not_enqueued(), 9_999);
+        hand.is_enqueued();
+        assert_eq!(hand.first_not_enqueued(), 10_001);
+    }
+
+    #[test]
+    fn any_number_of_chunks_may_be_taken() {
+        for order in [Dealing::Free, Dealing::InTurns] {
+            let dealer = dealer(10_000, order);
+            let (hand, other) = (Hand::new(&dealer, 1), Hand::new(&dealer, 0));
+            for turn in 0..5000 {
+                let index = 2 * turn + 1;
+                assert_eq!(other.take(turn).map(|chunk| chunk.index), Some(index - 1));
+                assert_eq!(hand.take(turn).map(|chunk| chunk.index), Some(index), "{order:?}");
+                assert_eq!(hand.chunk(turn).map(|chunk| chunk.start), Some(10 * index));
+            }
+            assert!(hand.dealt.borrow().len() < 2100);
+            assert_eq!((hand.len(), hand.items(), hand.items_before(4000)), (5000, 50_000, 40_000));
+            assert_eq!(hand.take(5000), None);
+            assert_eq!(hand.first_missing(4999), 9_999);
+            assert!(hand.first_missing(7) <= 15);
+        }
+    }
+
+    #[test]
+    fn what_a_device_will_have_is_not_dealt() {
+        let dealer = dealer(5, Dealing::InTurns);
+        let hand = Hand::new(&dealer, 1);
+        assert_eq!(
+            [0, 1, 2].map(|turn| hand.foreseen(turn).map(|chunk| chunk.index)),
+            [Some(1), Some(3), None]
+        );
+        assert_eq!(hand.len(), 0);
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl<'p, 'a> Call<'p, 'a> {
             enqueued;
         if let (Some(exchange), Some(hand)) = (exchange, hand) {
             // Other devices do not wait for what this one has not enqueued.
-            exchange.lacks(hand.first_not_enqueued(matches!(outcome, Ok(Ok(())))));
+            exchange.lacks(hand.first_not_enqueued());
         }
         let drained = self.pipeline.drain(graphs.only);
         self.pipeline.collect(&drained);

@@ -16,6 +16,7 @@ use crate::engine::chunks::dealer::Share;
 use crate::engine::chunks::log::ChunkLog;
 use crate::engine::explain::explain;
 use crate::engine::feeds::exchange::Exchange;
+use crate::engine::frame::ending::end_of;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::Run;
 use crate::engine::run::chunks::Chunks;
@@ -152,8 +153,8 @@ impl Call<'_, '_> {
             body(&run)?;
             run.finish()
         }));
-        if let (Some(share), false) = (share, matches!(outcome, Ok(Ok(())))) {
-            share.hand.stop();
+        if let (Some(share), Some(end)) = (share, end_of(&outcome, Result::as_ref)) {
+            share.hand.stop_before(end);
         }
         // Until the device was waited for, nothing may unwind past this.
         let must_drain = MustDrain;

@@ -3,6 +3,7 @@
 
 mod again;
 mod drain;
+mod ending;
 mod enqueue;
 pub(crate) mod execute;
 mod predict;

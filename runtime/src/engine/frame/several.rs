@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::base::error::{Complete, Detail, Error, Result};
 use crate::base::plan::{BufferKind, Plan};
+use crate::base::unwind::drop_payload;
 use crate::device::Device;
 use crate::engine::arguments::written::Written;
 use crate::engine::arguments::{Arena, Arguments};
@@ -16,6 +17,7 @@ use crate::engine::chunks::dealer::{Dealer, Dealing, Hand, Share};
 use crate::engine::chunks::log::ChunkLog;
 use crate::engine::feeds::exchange::{Closes, Exchange};
 use crate::engine::feeds::streamed::{self, EndWork, explain_trouble};
+use crate::engine::frame::ending::{end_of, is_of_no_device};
 use crate::engine::frame::enqueue::Beside;
 use crate::engine::frame::report::{Ended, Partials};
 use crate::engine::place::place_of_pipeline;
@@ -74,6 +76,17 @@ struct Together {
     endless: bool,
 }
 
+/// Ends the run on all devices, if a device's thread panics outside of its part.
+struct GivesUp<'t>(&'t Together);
+
+impl Drop for GivesUp<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.give_up();
+        }
+    }
+}
+
 /// What all devices have, without an error.
 struct Done {
     timelines: Vec<Timeline>,
@@ -81,8 +94,15 @@ struct Done {
     complete: Vec<Complete>,
 }
 
-/// The error of a run, and how far each output is complete on all devices.
-type Failed = (Option<Error>, Vec<Complete>);
+/// A run that has failed.
+struct Failed {
+    /// That of a device.
+    error: Option<Error>,
+    /// How far each output is complete, by the devices that have begun.
+    complete: Vec<Complete>,
+    /// The first chunk of a device that has not begun.
+    missing: usize,
+}
 
 impl Together {
     /// Begins to note the chunks of sources, of which nobody looks back at more than `behind`.
@@ -121,8 +141,8 @@ impl Together {
         let beside = Beside { exchange: self.exchange.as_ref(), share: Some(&share) };
         let part = AssertUnwindSafe(|| call.carry_out_part(self.chunking, stages, body, watch, beside));
         let outcome = catch_unwind(part);
-        if !matches!(&outcome, Ok(Ended { outcome: Ok(_), .. })) {
-            self.dealer.stop();
+        if let Some(end) = end_of(&outcome, |ended| ended.outcome.as_ref()) {
+            self.dealer.stop_before(end);
         }
         if let Some(exchange) = &self.exchange {
             // Others may wait for what this device was to give to a sink.
@@ -133,7 +153,7 @@ impl Together {
 
     /// Ends the run on all devices, since one of them has no thread.
     fn give_up(&self) {
-        self.dealer.stop();
+        self.dealer.stop_before(0);
         self.exchange.iter().for_each(|exchange| exchange.lacks(0));
     }
 
@@ -141,15 +161,16 @@ impl Together {
     fn done(&self, plan: &'static Plan, given: &Arguments<'_>, done: Result<Done, Failed>) -> Result<Done> {
         let trouble = self.exchange.as_ref().and_then(|exchange| exchange.trouble(0));
         let trouble = trouble.map(|(end, trouble)| explain_trouble(plan, end, &trouble));
-        let (error, mut complete) = match done {
+        let Failed { error, mut complete, missing } = match done {
             Ok(done) if trouble.is_none() => return Ok(done),
-            Ok(Done { complete, .. }) => (None, complete),
+            Ok(Done { complete, .. }) => Failed { error: None, complete, missing: usize::MAX },
             Err(failed) => failed,
         };
         for complete in &mut complete {
-            let host = plan.hosts.iter().position(|host| host.name == complete.host);
-            let accepted = |host| Some((host, self.exchange.as_ref()?.accepted(host)?));
-            if let Some((host, chunks)) = host.and_then(accepted) {
+            let Some(host) = plan.hosts.iter().position(|host| host.name == complete.host) else { continue };
+            let accepted = self.exchange.as_ref().and_then(|exchange| exchange.accepted(host));
+            let chunks = accepted.unwrap_or(missing.min(complete.chunks as usize));
+            if chunks as u64 != complete.chunks {
                 let shape = given.hosts[host].shape;
                 complete.chunks = chunks as u64;
                 complete.items = if shape.per_chunk { chunks } else { self.start(chunks) };
@@ -341,7 +362,10 @@ fn on_threads<'p, 'a>(
         let start = |part: Part<'p, 'a>| {
             let Pipeline { number, plan, .. } = *part.call.pipeline;
             let (name, watch) = (format!("thalweg device {number}"), watch.of_part(number, plan));
-            let work = move || carry_out(part, &watch.enter());
+            let work = move || {
+                let _gives_up = GivesUp(together);
+                carry_out(part, &watch.enter())
+            };
             thread::Builder::new().name(name).spawn_scoped(scope, work)
         };
         let others: Vec<_> = others.into_iter().map(start).collect();
@@ -366,10 +390,22 @@ fn on_threads<'p, 'a>(
 /// If the caller's code has panicked on a device, the panic goes on.
 fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<Done, Failed> {
     let mut ended = Vec::with_capacity(outcomes.len());
+    let mut panicked = None;
     for outcome in outcomes {
-        ended.push(outcome.unwrap_or_else(|panic| resume_unwind(panic)));
+        match outcome {
+            Ok(of_device) => ended.push(of_device),
+            Err(panic) if panicked.is_none() => panicked = Some(panic),
+            // Its destructor may panic.
+            Err(panic) => drop_payload(panic),
+        }
     }
-    let complete = ended.iter().map(|ended| ended.complete.clone()).reduce(least).unwrap_or_default();
+    if let Some(panic) = panicked {
+        resume_unwind(panic);
+    }
+    // A device that has not begun knows of no outputs, and lacks its first chunk.
+    let begun = |ended: &&Ended| !ended.complete.is_empty();
+    let complete = ended.iter().filter(begun).map(|ended| ended.complete.clone()).reduce(least);
+    let missing = ended.iter().position(|ended| ended.outcome.is_err() && ended.complete.is_empty());
     let (mut timelines, mut partials) = (Vec::new(), Vec::new());
     let mut first: Option<Error> = None;
     for (number, (ended, name)) in ended.into_iter().zip(names).enumerate() {
@@ -388,29 +424,16 @@ fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<Done, Failed> {
         partials.push(ended.partials);
     }
     match first {
-        Some(error) => Err((Some(error), complete)),
-        None => Ok(Done { timelines, partials, complete }),
+        Some(error) => {
+            let missing = missing.unwrap_or(usize::MAX);
+            Err(Failed { error: Some(error), complete: complete.unwrap_or_default(), missing })
+        }
+        None => Ok(Done { timelines, partials, complete: complete.unwrap_or_default() }),
     }
-}
-
-/// Whether whichever device notices it first reports it.
-fn is_of_no_device(detail: &Detail) -> bool {
-    matches!(
-        detail,
-        Detail::Cancelled
-            | Detail::Source { .. }
-            | Detail::Sink { .. }
-            | Detail::SourceEnded { .. }
-            | Detail::SourcesDiffer { .. }
-    )
 }
 
 /// How far each output is complete, if each device has left these chunks incomplete.
 fn least(one: Vec<Complete>, other: Vec<Complete>) -> Vec<Complete> {
-    if one.is_empty() || other.is_empty() {
-        // A device that has not begun knows of no outputs.
-        return Vec::new();
-    }
     let less = |(one, other): (Complete, Complete)| if other.chunks < one.chunks { other } else { one };
     one.into_iter().zip(other).map(less).collect()
 }

@@ -106,6 +106,7 @@ impl Run<'_> {
 
     /// The next chunk of this device, one of several, once its sources have filled it.
     fn next_dealt_by_sources(&self, streaming: &Streaming<'_>, hand: &Hand<'_>) -> Option<Chunk> {
+        self.note_enqueued(hand);
         if !self.order.is_kept() {
             return None;
         }
@@ -185,7 +186,7 @@ impl Run<'_> {
             if let Some(chunk) = exchange.has_had(chunk, len) {
                 return Ok(chunk);
             }
-            if exchange.function_has_failed() || self.has_stopped_elsewhere() {
+            if exchange.function_has_failed() || self.has_stopped_before(chunk) {
                 return Err(Halt::Elsewhere);
             }
             let mut staging = self.taken.staging.borrow_mut();
@@ -194,9 +195,9 @@ impl Run<'_> {
         }
     }
 
-    /// Whether another device of the run has failed.
-    fn has_stopped_elsewhere(&self) -> bool {
-        self.chunks.hand.is_some_and(Hand::has_stopped)
+    /// Whether another device of the run has failed, so that nobody has this chunk.
+    fn has_stopped_before(&self, chunk: Chunk) -> bool {
+        self.chunks.hand.is_some_and(|hand| hand.has_stopped_before(chunk.index))
     }
 
     /// Waits until every source has filled a chunk, and lets them go on meanwhile and afterwards.
@@ -218,7 +219,7 @@ impl Run<'_> {
             }
             // The device may have called the function just now. Its results are withheld, and callers that
             // wait for them push nothing more.
-            if exchange.function_has_failed() || self.has_stopped_elsewhere() {
+            if exchange.function_has_failed() || self.has_stopped_before(chunk) {
                 return Err(Halt::Elsewhere);
             }
             if let Some((end, trouble)) = exchange.trouble(chunk.index + 1) {

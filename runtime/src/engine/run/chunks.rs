@@ -107,6 +107,16 @@ impl<'r> Chunks<'r> {
         }
     }
 
+    /// The chunk of a turn, as far as it is known, whose data may be read before it begins. Beside sources and sinks,
+    /// chunks are dealt later, once they have arrived.
+    pub(crate) fn ahead(&self, turn: usize) -> Option<Chunk> {
+        match (self.hand, &self.streaming) {
+            (Some(hand), Some(streaming)) if streaming.endless => hand.chunk(turn),
+            (Some(hand), Some(_)) => hand.foreseen(turn),
+            _ => self.of_turn(turn),
+        }
+    }
+
     /// The turn of a chunk of a run with sources or sinks; `None` if another device has it.
     pub(crate) fn turn_of(&self, index: usize) -> Option<usize> {
         self.hand.map_or(Some(index), |hand| hand.turn_of(index))

@@ -12,6 +12,7 @@ impl Run<'_> {
     /// The next chunk of this device, as soon as it has a slot for it; `None` after its last one. The chunks
     /// of the turns before were enqueued.
     pub(super) fn next_dealt(&self, hand: &Hand<'_>, turn: usize) -> Option<Chunk> {
+        self.note_enqueued(hand);
         if !self.order.is_kept() {
             return None;
         }
@@ -32,6 +33,13 @@ impl Run<'_> {
             return None;
         }
         next
+    }
+
+    /// Notes that the chunk before is enqueued, if all of its operations are.
+    pub(super) fn note_enqueued(&self, hand: &Hand<'_>) {
+        if self.order.is_whole(hand.turn(false)) {
+            hand.is_enqueued();
+        }
     }
 
     /// Waits until the device is done with the chunk that had this turn's slot, if that decides who gets the next

@@ -74,7 +74,7 @@ impl Run<'_> {
             let HostArgument { source, shape } = &self.arguments.hosts[*host];
             let HostMemory::Pageable(data) = &source.memory else { continue };
             while let Some((next, slot)) = staging.ahead(*operation)? {
-                let Some(chunk) = self.chunks.of_turn(next) else { break };
+                let Some(chunk) = self.chunks.ahead(next) else { break };
                 let (start, bytes) = shape.range(chunk);
                 if slot.bytes() < bytes {
                     break;

@@ -187,3 +187,30 @@ fn beside_what_is_read_ahead() {
         assert_eq!(y, vec![RESULT; len]);
     }
 }
+
+/// The same on several devices: which chunk a device has next is known before its source has filled it.
+#[test]
+fn beside_what_is_read_ahead_on_several_devices() {
+    for count in 2..=3 {
+        let devices: Vec<_> = (0..count).map(|_| polled()).collect();
+        let mut saxpy = Saxpy::new(&devices).unwrap();
+        let mut streams = Streams::new(&devices).unwrap();
+        // The longest has more chunks than a device remembers.
+        for len in [0, 3, 4, 5, 60, 61, 4 * 2100 * count] {
+            let x: Vec<f32> = (0..len).map(|i| (i % 1013) as f32).collect();
+            let expected: Vec<f32> = x.iter().map(|x| 3.0 + 2.0 * x).collect();
+            let mut y = vec![3.0; len];
+            saxpy.run(source::iter(x.clone()), &mut y).unwrap();
+            assert_eq!(y, expected, "{len} items from a source");
+            let mut y = vec![3.0; len];
+            saxpy.run(&x, &mut y).unwrap();
+            assert_eq!(y, expected, "{len} items");
+            let mut z = Vec::new();
+            streams.run(&x, &vec![3.0; len], sink::extend(&mut z)).unwrap();
+            assert_eq!(z, expected, "{len} items to a sink");
+            let mut z = Vec::new();
+            streams.run(&x, source::iter(vec![3.0; len]), sink::extend(&mut z)).unwrap();
+            assert_eq!(z, expected, "{len} items from a source to a sink");
+        }
+    }
+}
