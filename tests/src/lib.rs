@@ -162,7 +162,7 @@ pub fn on_a_gpu(check: impl Fn(&On, Case) -> thalweg::Result<()>) {
     }
 }
 
-/// Makes four tests of each function: [`everywhere`](fn@everywhere), [`on_several`], [`on_the_cpu`], and [`on_a_gpu`].
+/// Makes four tests of each function: [`everywhere`](fn@everywhere), [`on_several!`], [`on_the_cpu`], and [`on_a_gpu`].
 /// A function that is about one device says so: `fn name(device, case) on one { … }`.
 #[macro_export]
 macro_rules! on_every_device {
@@ -197,7 +197,7 @@ macro_rules! on_every_device {
     )*};
 }
 
-/// The test [`on_several`] of a function, unless it is about one device.
+/// The test [`on_several!`] of a function, unless it is about one device.
 #[macro_export]
 macro_rules! on_several {
     () => {

@@ -54,12 +54,21 @@ impl Dealer {
 
     /// The chunk that a device gets as its `turn`-th, counted from 0; `None` if it gets no more.
     fn deal(&self, device: usize, turn: usize) -> Option<Chunk> {
-        let index = match self.order {
+        let index = if self.order == Dealing::Free && turn >= self.at_once {
+            // A number that was drawn is given out, for nobody else has this chunk.
+            if self.has_stopped_before(self.next.load(Ordering::Relaxed)) {
+                return None;
+            }
             // Nothing else is passed on with the number.
-            Dealing::Free if turn >= self.at_once => self.next.fetch_add(1, Ordering::Relaxed),
-            Dealing::Free | Dealing::InTurns => self.of_turn(device, turn),
+            self.next.fetch_add(1, Ordering::Relaxed)
+        } else {
+            let index = self.of_turn(device, turn);
+            if self.has_stopped_before(index) {
+                return None;
+            }
+            index
         };
-        (index < self.chunks.chunks() && !self.has_stopped_before(index)).then(|| self.chunks.at(index))
+        (index < self.chunks.chunks()).then(|| self.chunks.at(index))
     }
 
     /// The first chunk that a device which was dealt `turn` chunks does not have, and that nobody else has for
