@@ -273,7 +273,7 @@ impl<P: Build> Options<P> {
     }
 }
 
-/// The settings that [`Options`] hand to [`Pipeline::new`](crate::__private::Pipeline::new).
+/// The settings that [`Options`] hand to [`Pipelines::new`](crate::__private::Pipelines::new).
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     devices: &'a [Device],
