@@ -70,6 +70,14 @@ fn sums(devices: &[Device]) -> thalweg::Result<()> {
 }
 // ANCHOR_END: sums
 
+// ANCHOR: machine
+fn four_of_them() -> Vec<Device> {
+    let mut machine = MachineModel::l40s(); // two behind each port
+    machine.host_memory = 100e9; // bytes a second
+    Device::simulated_machine(machine)
+}
+// ANCHOR_END: machine
+
 fn run_on(machine: MachineModel) -> Report {
     let devices = Device::simulated_machine(machine);
     let x = PinnedBuf::from_slice(&devices[0], &vec![1.0; 1 << 24]).expect("memory");
@@ -87,6 +95,7 @@ fn a_run_on_two_and_on_unequal_devices() {
 
 #[test]
 fn what_devices_carry_is_added_up() {
+    sums(&four_of_them()).expect("a run");
     for devices in 1..=3 {
         sums(&Device::simulated_machine(MachineModel::h200(devices))).expect("a run");
     }
