@@ -141,8 +141,7 @@ impl Report {
             pinned_memory: sum(|part| part.pinned_memory),
             enqueuing: longest(|part| part.enqueuing),
             time: longest(|part| part.time),
-            // Sources and sinks are those of all devices: the caller knows them.
-            awaited: Vec::new(),
+            awaited: parts.iter().flat_map(|part| part.awaited.clone()).collect(),
             parts: parts.clone(),
             ..parts[0]
         }
