@@ -29,7 +29,7 @@ stream_pipeline! {
 }
 
 fn main() -> thalweg::Result<()> {
-    let mut saxpy = Saxpy::new(&Device::open()?)?; // the first GPU, else the CPU
+    let mut saxpy = Saxpy::new(&Device::open()?)?; // the first GPU, else the CPU; or `Device::all()?`
     let (x, mut y) = (vec![1.0; 1 << 20], vec![2.0; 1 << 20]);
     let report = saxpy.run(3.0, &x, &mut y)?; // any length; slices, `Vec`s or `PinnedBuf`s
     println!("{report}\ny[0] = {}", y[0]);

@@ -25,6 +25,8 @@
  * THALWEG_NO_COOPERATION=1 no device has cooperative launches
  * THALWEG_PARAMETERS=4,8   the sizes of every kernel's parameters; the driver cannot tell them if not set
  * THALWEG_WHICH=1          each line begins with the number of the calling thread's current device, `1| `
+ * THALWEG_NO_PEERS=1       no device reaches another's memory
+ * THALWEG_WRONG_PEERS=n    copies between devices are wrong: 1 where access to the peer is enabled, 2 everywhere
  * THALWEG_QUESTIONS=1      the record has the questions about kernels, too
  * THALWEG_FAULT=place      a thread of each launch of a kernel in Rust fails there
  * THALWEG_NO_FAULT=n       but for the first n launches
@@ -53,6 +55,9 @@ enum {
     INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     NOT_READY = 600,
+    PEER_ACCESS_ALREADY_ENABLED = 704,
+    PEER_ACCESS_NOT_ENABLED = 705,
+    PEER_ACCESS_UNSUPPORTED = 217,
     NOT_SUPPORTED = 801,
 };
 
@@ -69,6 +74,9 @@ static const struct { int code; const char *name, *description; } errors[] = {
     {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
     {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {PEER_ACCESS_UNSUPPORTED, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices"},
+    {PEER_ACCESS_ALREADY_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
+    {PEER_ACCESS_NOT_ENABLED, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"},
     {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
@@ -726,6 +734,56 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, Object *
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, Object *stream) {
     begin();
     return copy(__func__, 'd', (uintptr_t)to, 'd', (uintptr_t)from, bytes, stream);
+}
+
+/* Access is enabled from a context to its peer. */
+static int reaches[MOST_GPUS][MOST_GPUS];
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
+    begin();
+    CUresult code = of_device(__func__, device);
+    if (!code) code = of_device(__func__, peer);
+    if (!code) *can = device != peer && !from_environment("THALWEG_NO_PEERS", 0);
+    return done_quietly(code);
+}
+
+static CUresult change_peer(const char *symbol, Context *peer, unsigned flags, int enable) {
+    CUresult code = ready(symbol);
+    if (!code && (flags || !peer || !peer->retained || peer == current)) code = INVALID_CONTEXT;
+    int *reached = code ? NULL : &reaches[current - contexts][peer - contexts];
+    if (!code && from_environment("THALWEG_NO_PEERS", 0)) code = PEER_ACCESS_UNSUPPORTED;
+    if (!code && *reached == enable) code = enable ? PEER_ACCESS_ALREADY_ENABLED : PEER_ACCESS_NOT_ENABLED;
+    if (!code) *reached = enable;
+    return done(code, "%s %d %d", symbol, device_at_hand(), peer ? (int)(peer - contexts) : -1);
+}
+
+CUresult cuCtxEnablePeerAccess(Context *peer, unsigned flags) {
+    begin();
+    return change_peer(__func__, peer, flags, 1);
+}
+
+CUresult cuCtxDisablePeerAccess(Context *peer) {
+    begin();
+    return change_peer(__func__, peer, 0, 0);
+}
+
+CUresult cuMemcpyPeerAsync(
+    CUdeviceptr to, Context *to_context, CUdeviceptr from, Context *from_context, size_t bytes, Object *stream
+) {
+    begin();
+    CUresult code = with(__func__, 's', stream);
+    Object *target = holding('d', (uintptr_t)to, bytes), *source = holding('d', (uintptr_t)from, bytes);
+    if (!code && (!target || !source)) code = INVALID_VALUE;
+    if (!code && (target->device != to_context - contexts || source->device != from_context - contexts))
+        code = INVALID_CONTEXT;
+    if (!code) memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    unsigned long wrong = from_environment("THALWEG_WRONG_PEERS", 0);
+    if (!code && bytes && (wrong == 2 || (wrong == 1 && reaches[source->device][target->device])))
+        *((char *)(uintptr_t)to + bytes / 2) ^= 1;
+    return done(
+        code, "cuMemcpyPeerAsync %s %s %zu %s", name_of('d', (uintptr_t)to), name_of('d', (uintptr_t)from), bytes,
+        NAME('s', stream)
+    );
 }
 
 typedef struct {

@@ -235,6 +235,33 @@ pub struct MachineModel {
     pub host_memory: f64,
     /// The ports that several devices share.
     pub ports: Vec<PortModel>,
+    /// The links between devices. Copies between two devices without a link go through the host's memory.
+    pub links: Vec<LinkModel>,
+}
+
+/// A link between two devices of a machine, such as NVLink.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LinkModel {
+    /// The two devices, as indices of [`MachineModel::devices`].
+    pub devices: [usize; 2],
+    /// Rate in each direction, in bytes a second.
+    pub rate: f64,
+    /// Time until the first byte of a copy moves.
+    pub latency: Duration,
+}
+
+impl LinkModel {
+    /// A link with this rate in each direction, in bytes a second.
+    pub fn new(devices: [usize; 2], rate: f64, latency: Duration) -> Self {
+        Self { devices, rate, latency }
+    }
+
+    /// Links between each two of so many devices.
+    pub fn mesh(devices: usize, rate: f64, latency: Duration) -> Vec<Self> {
+        let of = |one| (one + 1..devices).map(move |other| Self::new([one, other], rate, latency));
+        (0..devices).flat_map(of).collect()
+    }
 }
 
 /// A port of the host through which several devices copy, such as that of a PCIe switch.
@@ -259,19 +286,21 @@ impl PortModel {
 /// Devices that share nothing.
 impl From<Vec<DeviceModel>> for MachineModel {
     fn from(devices: Vec<DeviceModel>) -> Self {
-        Self { devices, host_memory: 0.0, ports: Vec::new() }
+        Self { devices, host_memory: 0.0, ports: Vec::new(), links: Vec::new() }
     }
 }
 
 impl MachineModel {
-    /// A machine with so many H200s, each on a PCIe 5 x16 link of its own. The rate of the host's memory follows a
-    /// measurement with four of them.
+    /// A machine with so many H200s, each on a PCIe 5 x16 link of its own, and with NVLink between all of them. The
+    /// rates of the host's memory and of NVLink follow a measurement with four of them.
     pub fn h200(devices: usize) -> Self {
+        let model = DeviceModel::h200();
+        let links = LinkModel::mesh(devices, 396e9, model.copy_latency);
         // 106.9 GB/s each way.
-        Self { host_memory: 213.8e9, ..vec![DeviceModel::h200(); devices].into() }
+        Self { host_memory: 213.8e9, links, ..vec![model; devices].into() }
     }
 
-    /// A machine with four L40S, of which two each are behind a PCIe 4 x16 port. Rates are the vendor's or estimates,
+    /// A machine with four L40S, of which two each are behind a PCIe 4 x16 port, and without links between them. Rates are the vendor's or estimates,
     /// not measured.
     pub fn l40s() -> Self {
         let port = |devices| PortModel::new(devices, 25.0e9, 26.0e9);

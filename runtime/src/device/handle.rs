@@ -4,14 +4,14 @@ use std::fmt;
 use std::mem::discriminant;
 use std::sync::{Arc, OnceLock};
 
-use super::pending::{Caller, Callers, Owner, Registry};
+use super::pending::{Caller, Owner, Registry};
 use super::shared::Shared;
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
 use crate::base::error::{Detail, Result};
 use crate::base::fork;
 use crate::base::model::DeviceModel;
-use crate::driver::{Driver, Info, Kind};
+use crate::driver::{Driver, Info, Kind, Link};
 
 /// A GPU, the CPU, or the simulated device. A clone is cheap and names the same device.
 ///
@@ -115,6 +115,26 @@ impl Device {
         Detail::OtherDevice { host, its, own }
     }
 
+    /// Whether streams of this device can wait for events of the other, and copy between the memories of both.
+    pub(crate) fn is_peer_of(&self, other: &Self) -> bool {
+        self.driver().is_peer_of(other.driver())
+    }
+
+    /// Refuses an object of `its` device on a stream of this one, unless the two are peers or the same.
+    pub(crate) fn check_peer(&self, what: &str, its: &Self) -> Result<(), Detail> {
+        if self.same(its) || self.is_peer_of(its) { Ok(()) } else { self.check_stream(what, its) }
+    }
+
+    /// The way to a peer, once it is known.
+    pub(crate) fn known_link(&self, peer: &Self) -> Option<Link> {
+        self.shared.link(&peer.shared)
+    }
+
+    /// Notes the way to a peer.
+    pub(crate) fn note_link(&self, peer: &Self, link: Link) {
+        self.shared.note_link(&peer.shared, link);
+    }
+
     fn both_labels(&self, its: &Self) -> (String, String) {
         let (its, mut own) = (its.label(), self.label());
         if its == own {
@@ -169,8 +189,8 @@ impl Owner for Device {
         Self::driver(self)
     }
 
-    fn callers(&self) -> &Callers {
-        self.registry().callers()
+    fn registry(&self) -> &Registry {
+        Self::registry(self)
     }
 }
 

@@ -29,6 +29,19 @@ impl DevicePtr {
     }
 }
 
+/// A device as others of its kind know it: a GPU's context, or a number in a simulated machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Peer(pub u64);
+
+/// The way that copies between the memories of two devices take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// From one to the other.
+    Direct,
+    /// Through the host's memory.
+    OverHost,
+}
+
 /// A stream of one driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RawStream(pub u64);

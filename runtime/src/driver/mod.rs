@@ -26,7 +26,8 @@ use command::recording::Recording;
 pub(crate) use command::{Command, HostJob, Rows, RowsBetween, fill_word};
 pub use handles::Access;
 pub(crate) use handles::{
-    Cluster, DevicePtr, FaultWord, Loaded, RawEvent, RawFunction, RawGraph, RawModule, RawStream, RawSymbol,
+    Cluster, DevicePtr, FaultWord, Link, Loaded, Peer, RawEvent, RawFunction, RawGraph, RawModule, RawStream,
+    RawSymbol,
 };
 pub use launch::{Bodies, HostBody, InRust};
 pub(crate) use launch::{HostBodies, RawLaunch};
@@ -254,6 +255,24 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// have completed, or reads them if a copy to the host is enqueued.
     unsafe fn redirect(&self, _pinned: NonNull<u8>, _to: Option<(*mut u8, usize)>) -> bool {
         false
+    }
+
+    /// Whether the other is a device of the same kind to whose memory streams of this one may copy, and from it, and
+    /// for whose events they may wait.
+    fn is_peer_of(&self, _other: &dyn Driver) -> bool {
+        false
+    }
+    /// What its peers call the device.
+    fn peer(&self) -> Peer {
+        Peer(0)
+    }
+    /// Makes copies between this device and a peer go directly, in both directions, if they can.
+    fn connect(&self, _peer: &dyn Driver) -> DriverResult<Link> {
+        Ok(Link::OverHost)
+    }
+    /// Makes copies between this device and a peer go through the host's memory.
+    fn disconnect(&self, _peer: &dyn Driver) -> DriverResult<()> {
+        Ok(())
     }
 
     /// Enqueues a command on a stream.

@@ -92,7 +92,7 @@ impl Event {
         Self { device: device.clone(), raw, timing, recorded: Mutex::default(), records }
     }
 
-    /// The device whose streams it is for.
+    /// The device whose streams record it. Streams of its peers may wait for it.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -213,15 +213,17 @@ impl Event {
 
     /// Everything enqueued on the stream from now on comes after the event.
     pub(super) fn wait(&self, stream: &StreamCore, at: Caller) -> Result<()> {
-        stream.device.check_stream("Event", &self.device)?;
+        stream.device.check_peer("Event", &self.device)?;
         stream.check_thread()?;
-        let driver = self.device.driver();
-        self.device.may_wait(Some(at))?;
+        let driver = stream.device.driver();
+        stream.device.may_wait(Some(at))?;
         let recorded = self.recorded();
         let mut state = stream.state();
         let elsewhere = || Detail::NotInGraph { operation: "a wait for what is no part of the graph" }.into();
         match (&*recorded, state.capturing()) {
             (Recorded::Nothing, _) => Ok(()),
+            // A graph is one device's.
+            (Recorded::Captured(_), _) if !stream.device.same(&self.device) => Err(elsewhere()),
             (Recorded::Captured(its), _) if its.is_done() => Err(elsewhere()),
             // The stream joins the graph.
             (Recorded::Captured(its), joins @ None) => {
@@ -235,9 +237,9 @@ impl Event {
             (_, Some(_)) => Err(elsewhere()),
             (Recorded::Enqueued(clock), None) => {
                 state.enqueued += 1;
-                let registry = self.device.registry();
+                let registry = stream.device.registry();
                 let tag = registry.callers().tag(driver, at, state.enqueued);
-                // SAFETY: both are live, and of one device.
+                // SAFETY: both are live, and of one device or of peers.
                 let outcome = unsafe { driver.enqueue(Command::Wait(self.raw.raw), stream.raw, tag) };
                 outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
                 state.clock.join(clock);

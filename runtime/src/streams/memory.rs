@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
-use crate::device::memory::{DeviceBuf, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut};
+use crate::device::memory::{DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut};
 use crate::device::pending::Memory;
 use crate::device::pending::uses::Used;
 use crate::driver::DevicePtr;
@@ -45,7 +45,9 @@ pub trait ToHost<T: Pod>: sealed::Sealed {
 )]
 pub trait FromDevice<T: Pod>: sealed::Sealed {
     #[doc(hidden)]
-    fn part(self) -> DevicePart;
+    fn part<'p>(self) -> DevicePart<'p>
+    where
+        Self: 'p;
 }
 
 /// Device memory that a stream copies to or fills: `&mut DeviceBuf<T>` or a [`DeviceSliceMut<T>`].
@@ -55,7 +57,9 @@ pub trait FromDevice<T: Pod>: sealed::Sealed {
 )]
 pub trait ToDevice<T: Pod>: sealed::Sealed {
     #[doc(hidden)]
-    fn part(self) -> DevicePart;
+    fn part<'p>(self) -> DevicePart<'p>
+    where
+        Self: 'p;
 }
 
 /// A part of a [`PinnedBuf`].
@@ -74,13 +78,15 @@ impl fmt::Debug for HostPart {
 
 /// A part of a [`DeviceBuf`].
 #[doc(hidden)]
-pub struct DevicePart {
+pub struct DevicePart<'p> {
     pub(super) ptr: DevicePtr,
     /// Length in elements.
     pub(super) len: usize,
+    /// The allocation, unless a pipeline has handed the memory out.
+    owner: Option<&'p Arc<DeviceCore>>,
 }
 
-impl fmt::Debug for DevicePart {
+impl fmt::Debug for DevicePart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DevicePart").finish_non_exhaustive()
     }
@@ -108,20 +114,29 @@ impl<T: Pod> ToHost<T> for PinnedSliceMut<'_, T> {
 }
 
 impl<T: Pod> FromDevice<T> for &DeviceBuf<T> {
-    fn part(self) -> DevicePart {
-        DevicePart { ptr: self.core().tracked(), len: self.len() }
+    fn part<'p>(self) -> DevicePart<'p>
+    where
+        Self: 'p,
+    {
+        DevicePart { ptr: self.core().tracked(), len: self.len(), owner: Some(self.core()) }
     }
 }
 impl<T: Pod> ToDevice<T> for &mut DeviceBuf<T> {
-    fn part(self) -> DevicePart {
-        DevicePart { ptr: self.core().tracked(), len: self.len() }
+    fn part<'p>(self) -> DevicePart<'p>
+    where
+        Self: 'p,
+    {
+        DevicePart { ptr: self.core().tracked(), len: self.len(), owner: Some(self.core()) }
     }
 }
 macro_rules! slices {
     ($($slice:ident: $use:ident),*) => {$(
         impl<T: Pod> $use<T> for $slice<'_, T> {
-            fn part(self) -> DevicePart {
-                DevicePart { ptr: DevicePtr(self.address()), len: self.len() }
+            fn part<'p>(self) -> DevicePart<'p>
+            where
+                Self: 'p,
+            {
+                DevicePart { ptr: DevicePtr(self.address()), len: self.len(), owner: self.owner() }
             }
         }
     )*};
@@ -141,13 +156,31 @@ impl HostPart {
     }
 }
 
-impl DevicePart {
+impl DevicePart<'_> {
     pub(super) fn bytes<T>(&self) -> usize {
         self.len * size_of::<T>()
     }
 
+    /// The device that the memory is on: the stream's for memory that a pipeline has handed out.
+    pub(super) fn device<'a>(&'a self, of_stream: &'a Device) -> &'a Device {
+        self.owner.map_or(of_stream, |owner| owner.device())
+    }
+
+    /// The part as memory that an operation on a device uses, which has it.
     pub(super) fn used<T>(&self, device: &Device, write: bool) -> Result<Used> {
-        used(device, self.ptr.range(self.bytes::<T>()), write)
+        if let Some(owner) = self.owner {
+            device.check_stream("DeviceBuf", owner.device())?;
+        }
+        self.reached::<T>(device, write)
+    }
+
+    /// The part as memory that a copy on a device uses, which has it or is a peer of the one that has it.
+    pub(super) fn reached<T>(&self, device: &Device, write: bool) -> Result<Used> {
+        let bytes = self.ptr.range(self.bytes::<T>());
+        let Some(owner) = self.owner else { return used(device, bytes, write) };
+        device.check_peer("DeviceBuf", owner.device())?;
+        check(&**owner, "DeviceBuf")?;
+        Ok(Used { memory: Arc::clone(owner) as _, bytes, write, anew: write })
     }
 }
 

@@ -18,6 +18,7 @@ use crate::base::error::{Detail, Result};
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::checked::core::{Keep, StreamCore};
+use crate::device::memory::copied_between;
 use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, Kind, SharedFaults, caller};
 use crate::driver::{Command, RawStream, RowsBetween};
@@ -285,18 +286,46 @@ impl Stream {
 
     /// Copies device memory to device memory: `cudaMemcpyAsync`.
     ///
+    /// One of the two may be memory of a peer: of another GPU, or of another simulated device of the same machine
+    /// (`cudaMemcpyPeerAsync`). The data go [directly](Device::can_access_peer) where they can, otherwise through the
+    /// host's memory; the first such copy finds out. An [`Event`] of one device orders streams of both.
+    ///
+    /// ```
+    /// use thalweg::sim::MachineModel;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf};
+    ///
+    /// let machine = Device::simulated_machine(MachineModel::h200(2));
+    /// let (here, there) = (Stream::new(&machine[0])?, Stream::new(&machine[1])?);
+    /// let mut x = DeviceBuf::<f32>::zeroed(&machine[0], 1000)?;
+    /// let mut y = DeviceBuf::<f32>::zeroed(&machine[1], 1000)?;
+    /// here.fill(&mut x, 1.0)?;
+    /// here.copy(&x, &mut y)?;
+    /// there.wait_stream(&here)?; // or else this is a race, which is an error
+    /// there.fill(y.slice_mut(500..)?, 2.0)?;
+    /// assert_eq!(y.to_vec()?[499..501], [1.0, 2.0]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// Those of [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload), and of [`Device::can_access_peer`].
     #[track_caller]
     pub fn copy<T: Pod>(&self, from: impl FromDevice<T>, to: impl ToDevice<T>) -> Result<()> {
         let at = caller("copy");
         at.located(|| {
-            let (from, to) = (from.part(), to.part());
+            let (from, to, device) = (from.part(), to.part(), self.device());
             same_len(from.len, to.len)?;
-            let used = [from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?];
-            let copy = Command::CopyOnDevice { to: to.ptr, from: from.ptr, bytes: to.bytes::<T>() };
+            let used = [from.reached::<T>(device, false)?, to.reached::<T>(device, true)?];
+            let [source, target] = [from.device(device), to.device(device)];
+            if !source.same(device) {
+                device.check_stream("DeviceBuf", target)?;
+            }
+            let copy = copied_between((target, to.ptr), (source, from.ptr), to.bytes::<T>())?;
+            // The stream knows other memory with the same bytes on its own device only.
+            let peer = if source.same(device) { target } else { source };
+            let of_peer = (!peer.same(device)).then(|| peer.registry().with_overlaps(&used)).flatten();
             // SAFETY: as above. One is borrowed mutably, so they do not overlap.
-            unsafe { self.enqueue(at, &used, copy) }
+            unsafe { self.enqueue(at, of_peer.as_deref().unwrap_or(&used), copy) }
         })
     }
 
@@ -415,7 +444,7 @@ impl Stream {
     }
 
     /// Makes everything enqueued here from now on wait for the event: `cudaStreamWaitEvent`. The host does
-    /// not wait.
+    /// not wait. The event may be another GPU's, or that of another simulated device of the same machine.
     ///
     /// # Errors
     /// Those of [`record`](Self::record).
@@ -426,7 +455,7 @@ impl Stream {
     }
 
     /// Makes everything enqueued here from now on wait for everything on the other stream: PyTorch's
-    /// `wait_stream`.
+    /// `wait_stream`. That stream may be of another device, as in [`wait`](Self::wait).
     ///
     /// ```
     /// use thalweg::sim::Simulation;

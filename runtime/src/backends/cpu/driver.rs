@@ -243,6 +243,7 @@ impl Driver for Cpu {
             command @ (Command::CopyToDevice { .. }
             | Command::CopyToHost { .. }
             | Command::CopyOnDevice { .. }
+            | Command::CopyBetween { .. }
             | Command::CopyRows(_)
             | Command::Fill { .. }
             | Command::Launch(_)

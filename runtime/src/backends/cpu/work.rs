@@ -110,6 +110,7 @@ pub(super) fn planned(
         Command::CopyOnDevice { to, from, bytes } => {
             copy(call, [(address(to), Place::Device), (address(from), Place::Device)], bytes)?
         }
+        Command::CopyBetween { .. } => return Err(fault::invalid_value(call, "the processor has no peers")),
         Command::CopyRows(rows) => copy_rows(call, rows)?,
         Command::Fill { to, pattern, count } => {
             let bytes = pattern.len().checked_mul(count).ok_or_else(|| beyond(call))?;

@@ -35,6 +35,10 @@ pub(super) const NOT_FOUND: u32 = 500;
 pub(super) const NOT_READY: u32 = 600;
 /// `CUDA_ERROR_NOT_SUPPORTED`
 pub(super) const NOT_SUPPORTED: u32 = 801;
+/// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`
+pub(super) const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
+/// `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`
+pub(super) const PEER_ACCESS_NOT_ENABLED: u32 = 705;
 /// `CUDA_ERROR_MISALIGNED_ADDRESS`
 pub(super) const MISALIGNED_ADDRESS: u32 = 716;
 
@@ -75,6 +79,17 @@ functions! {
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuMemcpyPeerAsync(
+        to: CUdeviceptr,
+        to_context: CUcontext,
+        from: CUdeviceptr,
+        from_context: CUcontext,
+        bytes: usize,
+        stream: CUstream,
+    );
+    fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice);
+    fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint);
+    fn cuCtxDisablePeerAccess(peer: CUcontext);
     fn cuMemcpy2DAsync_v2(copy: *const sys::CUDA_MEMCPY2D, stream: CUstream);
     fn cuMemsetD8Async(to: CUdeviceptr, value: c_uchar, count: usize, stream: CUstream);
     fn cuMemsetD16Async(to: CUdeviceptr, value: c_ushort, count: usize, stream: CUstream);

@@ -1,5 +1,6 @@
 //! [`Cuda`]: a GPU as a driver.
 
+use std::any::Any;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, Range};
@@ -18,15 +19,15 @@ use super::handles::{LEGACY_STREAM, PER_THREAD_STREAM, event_handle, stream_hand
 use super::host::HostFunctions;
 use super::launch::{self, too_old};
 use super::module::Modules;
-use super::{enqueue, graph, info, pinned};
+use super::{enqueue, graph, info, peers, pinned};
 use crate::base::error::{Detail, Result};
 use crate::base::host_copy::numa::{self, Node};
 use crate::base::kernel::KernelInfo;
 use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
 use crate::driver::{
-    Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
-    RawModule, RawStream, Tag,
+    Command, DevicePtr, Driver, DriverResult, Info, Link, Loaded, Nanos, Peer, RawEvent, RawFunction,
+    RawGraph, RawModule, RawStream, Tag,
 };
 
 /// Registered memory is page-locked for every GPU, and kernels can access it.
@@ -116,6 +117,11 @@ impl Cuda {
         })
     }
 
+    /// Another device, if it is a GPU too.
+    fn of(other: &dyn Driver) -> Option<&Self> {
+        (other as &dyn Any).downcast_ref()
+    }
+
     fn allocate_host(&self, bytes: usize, write_combined: bool) -> DriverResult<NonNull<u8>> {
         // The pointer is returned as an address, which threads may hand on.
         let allocated = numa::near(self.node.as_ref(), || {
@@ -191,6 +197,24 @@ impl fmt::Debug for Cuda {
 impl Driver for Cuda {
     fn info(&self) -> &Info {
         &self.info
+    }
+
+    fn is_peer_of(&self, other: &dyn Driver) -> bool {
+        Self::of(other).is_some()
+    }
+
+    fn peer(&self) -> Peer {
+        peers::name(&self.context)
+    }
+
+    fn connect(&self, peer: &dyn Driver) -> DriverResult<Link> {
+        HostFunctions::may_call("cuCtxEnablePeerAccess")?;
+        Self::of(peer).map_or(Ok(Link::OverHost), |peer| peers::connect(&self.context, &peer.context))
+    }
+
+    fn disconnect(&self, peer: &dyn Driver) -> DriverResult<()> {
+        HostFunctions::may_call("cuCtxDisablePeerAccess")?;
+        Self::of(peer).map_or(Ok(()), |peer| peers::disconnect(&self.context, &peer.context))
     }
 
     fn identity(&self) -> Option<String> {

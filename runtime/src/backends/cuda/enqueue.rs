@@ -4,7 +4,7 @@ use super::api::Api;
 use super::fill::fill;
 use super::handles::{event_handle, stream_handle};
 use super::host::HostFunctions;
-use super::{graph, launch, rows};
+use super::{graph, launch, peers, rows};
 use crate::driver::{Command, DriverResult, RawStream};
 
 /// Enqueues a command that does something, and returns the name of the driver's function that did it. It is
@@ -34,6 +34,10 @@ pub(super) unsafe fn enqueue(
             }
             Command::CopyOnDevice { to, from, bytes } => {
                 api.cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, stream)?;
+            }
+            Command::CopyBetween { to, from, bytes } => {
+                let [of_to, of_from] = [to.0, from.0].map(peers::context);
+                api.cuMemcpyPeerAsync(to.1.0, of_to, from.1.0, of_from, bytes, stream)?;
             }
             Command::CopyRows(rows) => api.cuMemcpy2DAsync_v2(&rows::copy(&rows), stream)?,
             Command::Fill { to, pattern, count } => fill(api, to.0, pattern, count, stream)?,

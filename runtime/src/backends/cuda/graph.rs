@@ -229,7 +229,8 @@ impl<'a> Params<'a> {
             }
             Command::Fill { to, pattern, count } => Self::Memsets(memsets(to, pattern, count)),
             Command::Launch(launch) => Self::Kernel(launch),
-            Command::CopyRows(_)
+            Command::CopyBetween { .. }
+            | Command::CopyRows(_)
             | Command::Host { .. }
             | Command::Signal(_)
             | Command::Record(_)

@@ -36,6 +36,7 @@ mod nvrtc;
 mod open;
 mod owned;
 mod page;
+mod peers;
 mod pinned;
 pub(crate) mod probe;
 mod rows;

@@ -16,6 +16,8 @@ pub(super) struct Active {
     pub engine: Engine,
     pub action: Action,
     pub before: Option<Clock>,
+    /// The numbers of the devices of a copy between two: from the first to the second.
+    pub between: Option<[usize; 2]>,
     pub sequence: u64,
     pub enqueued_at: Nanos,
     pub started: Nanos,

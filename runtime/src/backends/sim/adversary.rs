@@ -35,6 +35,7 @@ impl Machine {
             Engine::CopyToDevice => model.to_device,
             Engine::CopyToHost => model.to_host,
             Engine::Compute => model.memory_rate * work.share,
+            Engine::Peer => self.shares.between(work.between),
             Engine::Host | Engine::Staging => model.host_memcpy,
         };
         let (sequence, enqueued_at) = (command.sequence, command.enqueued_at);

@@ -11,6 +11,8 @@ pub(super) enum Engine {
     CopyToDevice,
     CopyToHost,
     Compute,
+    /// Copies between the memories of two devices.
+    Peer,
     /// The thread that host functions run on.
     Host,
     /// The threads that copy between pageable and page-locked memory, in a forecast.
@@ -45,6 +47,11 @@ impl Demand {
         Self::new(engine, model.copy_latency, traffic)
     }
 
+    /// The demand of a copy of `bytes` bytes between the memories of two devices.
+    pub(super) fn peers(model: &Model, bytes: f64) -> Self {
+        Self::new(Engine::Peer, model.copy_latency, bytes)
+    }
+
     /// The demand of a kernel or a fill that accesses `bytes` bytes of device memory. `blocks` is the number
     /// of a launch's blocks.
     pub(super) fn kernel(model: &Model, bytes: f64, blocks: Option<u64>) -> Self {
@@ -77,7 +84,7 @@ impl Demand {
     pub(super) fn taking(self, model: &Model, time: Duration) -> Self {
         let rate = match self.engine {
             Engine::Compute => model.memory_rate * self.share,
-            Engine::CopyToDevice => model.to_device,
+            Engine::CopyToDevice | Engine::Peer => model.to_device,
             Engine::CopyToHost => model.to_host,
             Engine::Host | Engine::Staging => model.host_memcpy,
         };

@@ -8,6 +8,8 @@ use super::inject::{DriverCall, Fault, Injected};
 use super::machine::Machine;
 use super::model::Model;
 use super::simulation::{SimulatedMachine, Simulation};
+use super::wait;
+use crate::base::crews;
 use crate::base::host_copy::Workers;
 use crate::base::model::DeviceModel;
 use crate::driver::{Info, Kind, Tag, occupancy};
@@ -20,6 +22,13 @@ pub(super) struct Shared {
     machine: Mutex<Machine>,
     /// Signalled when a job has been carried out or a thread is given its turn, if a thread waits for that.
     pub(super) changed: Condvar,
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Machine> {
+        // No code of the user's runs under the lock, so a panic cannot leave the machine half-changed.
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A simulated device.
@@ -73,9 +82,21 @@ impl Sim {
         self.machine().carried.0
     }
 
+    /// The machine. If the device is lost, nothing of it is being carried out any more.
     pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
-        // No code of the user's runs under the lock, so a panic cannot leave the machine half-changed.
-        self.shared.machine.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut machine = self.shared.lock();
+        // What runs inside of a job cannot wait for jobs. It frees nothing of a lost device.
+        while machine.is_lost(self.number) && !crews::is_inside() {
+            if !machine.skipped.is_empty() {
+                wait::release(machine);
+                machine = self.shared.lock();
+            } else if machine.executing.is_some_and(|job| job.device == self.number && job.borrows) {
+                machine = self.sleep(machine).0;
+            } else {
+                break;
+            }
+        }
+        machine
     }
 
     /// Makes something go wrong from now on.

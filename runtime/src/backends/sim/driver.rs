@@ -1,6 +1,8 @@
 //! [`Sim`] as a driver.
 
+use std::any::Any;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -18,8 +20,8 @@ use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
 use crate::driver::occupancy;
 use crate::driver::{
-    Cluster, Command, DevicePtr, Driver, DriverResult, HostBody, Info, Loaded, Nanos, RawEvent, RawFunction,
-    RawGraph, RawModule, RawStream, Tag,
+    Cluster, Command, DevicePtr, Driver, DriverResult, HostBody, Info, Link, Loaded, Nanos, Peer, RawEvent,
+    RawFunction, RawGraph, RawModule, RawStream, Tag,
 };
 
 impl Sim {
@@ -52,6 +54,12 @@ impl Sim {
         drop(machine);
         drop(block);
         Ok(())
+    }
+
+    /// Another device, if it is one of the same machine.
+    fn peer_of<'d>(&self, other: &'d dyn Driver) -> Option<&'d Self> {
+        let other = (other as &dyn Any).downcast_ref::<Self>()?;
+        Arc::ptr_eq(&self.shared, &other.shared).then_some(other)
     }
 
     fn enqueue_work(&self, planned: Planned, stream: RawStream, tag: Tag) -> DriverResult<()> {
@@ -103,6 +111,19 @@ impl Driver for Sim {
 
     fn model(&self) -> Option<&DeviceModel> {
         Some(&self.model)
+    }
+
+    fn is_peer_of(&self, other: &dyn Driver) -> bool {
+        self.peer_of(other).is_some()
+    }
+
+    fn peer(&self) -> Peer {
+        Peer(self.number as u64)
+    }
+
+    fn connect(&self, peer: &dyn Driver) -> DriverResult<Link> {
+        let linked = |peer: &Self| self.machine().shares.are_linked([self.number, peer.number]);
+        Ok(if self.peer_of(peer).is_some_and(linked) { Link::Direct } else { Link::OverHost })
     }
 
     fn may_wait(&self) -> DriverResult<()> {
@@ -278,6 +299,7 @@ impl Driver for Sim {
             command @ (Command::CopyToDevice { .. }
             | Command::CopyToHost { .. }
             | Command::CopyOnDevice { .. }
+            | Command::CopyBetween { .. }
             | Command::CopyRows(_)
             | Command::Fill { .. }
             | Command::Launch(_)

@@ -32,6 +32,16 @@ pub(super) struct Job {
     pub before: Option<Clock>,
 }
 
+/// A job that a thread is carrying out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Executing {
+    /// The number of the device.
+    pub device: usize,
+    /// Whether it uses memory of others than the program's, which must stay until it is over. A callback by
+    /// hand owns what it uses, and may itself wait for the host's threads.
+    pub borrows: bool,
+}
+
 /// A number that tells orders of work apart. It follows from all work that was carried out, one after
 /// another.
 #[derive(Debug, Default)]

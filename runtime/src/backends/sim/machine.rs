@@ -9,7 +9,7 @@ use super::fault::{self, Failure};
 
 use super::history::Accessor;
 use super::inject::{Fault, Faults};
-use super::job::{Carried, Progress};
+use super::job::{Carried, Executing, Progress};
 use super::memory::{SimulatedMemory, Span};
 use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
@@ -100,8 +100,8 @@ pub(super) struct Machine {
     pub skipped: Vec<Action>,
     /// The order in which work was carried out.
     pub carried: Carried,
-    /// Whether a thread is carrying out a job without the lock.
-    pub executing: bool,
+    /// The job that a thread is carrying out without the lock.
+    pub executing: Option<Executing>,
     /// The number of threads that wait for it.
     pub waiting: usize,
     /// The number of the command that was enqueued last.
@@ -129,7 +129,7 @@ impl Machine {
             until: Nanos::INFINITY,
             skipped: Vec::new(),
             carried: Carried::default(),
-            executing: false,
+            executing: None,
             waiting: 0,
             sequence: 0,
         }
@@ -247,7 +247,11 @@ impl Machine {
         spans: &[Span],
     ) -> DriverResult<()> {
         let device = self.stream(call, stream)?.device;
-        spans.iter().try_for_each(|&span| self.memory.check(call, device, span))
+        spans.iter().try_for_each(|&span| {
+            let device = span.device.unwrap_or(device);
+            self.parts[device].faults.alive()?;
+            self.memory.check(call, device, span)
+        })
     }
 
     /// Enqueues work that [`check`](Self::check) has accepted. Work that races with earlier work will fail
@@ -261,6 +265,9 @@ impl Machine {
         mut work: Work,
     ) -> DriverResult<()> {
         let device = self.stream(call, stream)?.device;
+        if let Some(latency) = work.between.and_then(|between| self.shares.latency(between)) {
+            work.latency = latency;
+        }
         let model = &self.parts[device].model;
         let cost = match &work.action {
             Action::Body(_) => model.launch_call,
@@ -350,9 +357,9 @@ impl Machine {
         tag: Tag,
         cost: Nanos,
     ) -> DriverResult<Arc<Record>> {
-        let lane = self.stream(call, stream)?.lane;
+        let Stream { lane, device, .. } = *self.stream(call, stream)?;
         let clock = self.order.record(lane);
-        let record = Arc::new(Record { stream: stream.0, clock, outcome: Default::default() });
+        let record = Arc::new(Record { device, stream: stream.0, clock, outcome: Default::default() });
         self.push(call, stream, tag, Step::Record(Arc::clone(&record)), cost)?;
         Ok(record)
     }
@@ -464,16 +471,15 @@ impl Machine {
 
     /// Completes commands that need no engine and may complete up to `horizon`.
     fn settle(&mut self, horizon: Nanos) -> bool {
-        let mut settled = false;
-        let mut over = Vec::new();
+        let (mut settled, mut over, mut lost) = (false, Vec::new(), None);
         for (handle, stream) in self.streams.iter_mut() {
-            let part = &mut self.parts[stream.device];
+            let part = &self.parts[stream.device];
             let latency = part.model.event_latency;
             while stream.settle_head(handle, self.now, horizon, latency, &mut self.skipped) {
                 settled = true;
             }
             if let Some(failure) = stream.failure.as_ref().filter(|failure| failure.error.lost) {
-                part.faults.lose(&failure.error);
+                lost = lost.or_else(|| part.faults.alive().ok().map(|()| (stream.device, failure.error.clone())));
             }
             if stream.is_over() {
                 over.push(handle);
@@ -482,12 +488,19 @@ impl Machine {
         for stream in over {
             self.streams.remove(stream);
         }
+        if let Some((device, error)) = lost {
+            self.lose(device, &error);
+        }
         settled
     }
 
     /// Notes that the job of `stream` has been carried out.
     pub(crate) fn finish(&mut self, stream: u64, result: DriverResult<()>) {
         let now = self.now;
+        let executing = self.executing.take();
+        if let Some(device) = executing.map(|job| job.device).filter(|&device| self.is_lost(device)) {
+            return self.finish_lost(device, stream);
+        }
         if let Some(state) = self.streams.get_mut(stream) {
             state.busy = false;
             state.complete(now);
@@ -514,7 +527,7 @@ impl Machine {
         Some(Failure::report(&failure))
     }
 
-    fn remove_if_over(&mut self, stream: u64) {
+    pub(super) fn remove_if_over(&mut self, stream: u64) {
         if self.streams.get(stream).is_some_and(Stream::is_over) {
             self.streams.remove(stream);
         }

@@ -43,6 +43,8 @@ pub(super) struct Span {
     pub write: bool,
     /// The memory that must contain the bytes; `None` accepts both memories.
     pub place: Option<Place>,
+    /// The number of the device that must reach the bytes; `None` for the one that carries the command out.
+    pub device: Option<usize>,
 }
 
 #[derive(Debug)]

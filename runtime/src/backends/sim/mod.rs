@@ -25,7 +25,8 @@
 //! lost until the process ends.)
 //!
 //! Deliberate faults ([`inject`], [`strike`]) are such failures, or calls that are refused. One kind of fault
-//! is as bad as on a GPU: from then on every call fails.
+//! is as bad as on a GPU: from then on every call fails, and nothing of the device is carried out ([`loss`]), while
+//! others of its machine go on.
 
 mod active;
 mod adversary;
@@ -38,6 +39,7 @@ mod graph;
 mod history;
 mod inject;
 mod job;
+mod loss;
 mod machine;
 mod memory;
 mod model;

@@ -75,6 +75,6 @@ pub(super) fn rate(bytes_per_second: f64) -> f64 {
     if bytes_per_second > 0.0 { (bytes_per_second / 1e9).clamp(1e-12, 1e30) } else { 1e30 }
 }
 
-fn nanos(duration: Duration) -> Nanos {
+pub(super) fn nanos(duration: Duration) -> Nanos {
     duration.as_secs_f64() * 1e9
 }

@@ -115,6 +115,17 @@ impl Order {
         self.host_waits += 1;
     }
 
+    /// Notes that nothing of the lane goes on any more, and what it had waited for may.
+    pub(crate) fn abandon(&mut self, lane: Lane) {
+        let LaneState { count, .. } = *self.state(lane);
+        let index = lane.0 as usize;
+        if self.host.0.len() <= index {
+            self.host.0.resize(index + 1, 0);
+        }
+        self.host.0[index] = count;
+        self.host_waits += 1;
+    }
+
     /// Whether `moment` comes before the next command of `lane`.
     pub(crate) fn is_before(&self, moment: Moment, lane: Lane) -> bool {
         self.state(lane).clock.at(moment.lane) >= moment.count

@@ -37,12 +37,19 @@ pub(super) struct Work {
     pub fault: Option<Box<DriverError>>,
     /// Everything before it, for a function on the host, which knows that all of that is over.
     pub before: Option<Clock>,
+    /// The numbers of the devices of a copy between two: from the first to the second.
+    pub between: Option<[usize; 2]>,
 }
 
 impl Work {
     pub(crate) fn new(demand: Demand, action: Action) -> Self {
         let Demand { engine, latency, bytes, share } = demand;
-        Self { engine, latency, bytes, share, action, fault: None, before: None }
+        Self { engine, latency, bytes, share, action, fault: None, before: None, between: None }
+    }
+
+    /// A copy from the memory of one device to that of another.
+    pub(crate) fn between(demand: Demand, action: Action, devices: [usize; 2]) -> Self {
+        Self { between: Some(devices), ..Self::new(demand, action) }
     }
 }
 
@@ -65,6 +72,8 @@ pub(super) struct Command {
 /// One recording of an event.
 #[derive(Debug)]
 pub(super) struct Record {
+    /// The number of the device.
+    pub device: usize,
     /// The handle of the stream on which it was recorded.
     pub stream: u64,
     /// Everything before it.
@@ -169,7 +178,12 @@ impl Stream {
                     return false;
                 }
                 let failed = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
-                let failed = failed.map(|failure| failure.error.clone());
+                // The loss of another device is no loss of this one.
+                let lost = |error: &DriverError| error.lost && record.device == self.device;
+                let failed = failed.map(|failure| DriverError {
+                    lost: lost(&failure.error),
+                    ..failure.error.clone()
+                });
                 if matches!(head.step, Step::Begin(_)) {
                     self.failure = None;
                 }
@@ -191,6 +205,22 @@ impl Stream {
         }
         self.complete(now);
         true
+    }
+
+    /// Skips the whole queue, since the device is lost. Records are complete, so that nothing waits for them.
+    pub(crate) fn abandon(&mut self, now: Nanos, error: &DriverError, skipped: &mut Vec<Action>) {
+        self.fail(error.clone());
+        for command in self.queue.drain(..) {
+            match command.step {
+                Step::Record(record) => {
+                    // As in `settle_head`.
+                    let _ = record.outcome.set(Outcome { at: now, failure: self.failure.clone() });
+                }
+                Step::Work(work) => skipped.push(work.action),
+                Step::Wait(_) | Step::Begin(_) => {}
+            }
+        }
+        (self.completed, self.completed_at) = (self.enqueued, now);
     }
 
     /// Notes that a command is complete.

@@ -34,8 +34,9 @@ impl Machine {
             }
             Effect::Omitted if enqueues => Ok(false),
             Effect::Lost => {
-                faults.lose(&about(fault::lost(call), tag));
-                faults.alive().map(|()| false)
+                let error = about(fault::lost(call), tag);
+                self.lose(device, &error);
+                Err(error)
             }
             Effect::Refused | Effect::Fails | Effect::Omitted => {
                 Err(about(fault::injected(call, bytes), tag))

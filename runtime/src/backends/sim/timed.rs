@@ -1,7 +1,8 @@
 //! Carrying out work in the order of virtual time.
 //!
-//! Four engines of each device take work from the streams: one copies to the device, one copies to the host, one computes,
-//! and one is the host itself. Each copy engine has one copy at a time, and the host has one function. The
+//! Five engines of each device take work from the streams: one copies to the device, one copies to the host, one copies
+//! between the device and its peers, one computes, and one is the host itself. Each copy engine has one copy at a time,
+//! and the host has one function. The
 //! compute engine has several kernels, which share the rate of device memory. Work first waits for its
 //! latency and then moves its bytes at a rate that changes only when other work starts or ends. So time
 //! advances from one such change to the next. The devices of a machine share its host's memory, and perhaps ports of
@@ -36,7 +37,7 @@ impl Machine {
 
     fn has_room(&self, device: usize, engine: Engine) -> bool {
         let limit = match engine {
-            Engine::CopyToDevice | Engine::CopyToHost | Engine::Host => 1,
+            Engine::CopyToDevice | Engine::CopyToHost | Engine::Peer | Engine::Host => 1,
             Engine::Compute => self.parts[device].model.concurrent_kernels,
             Engine::Staging => usize::MAX,
         };
@@ -48,7 +49,7 @@ impl Machine {
         let other = match engine {
             Engine::CopyToDevice => Engine::CopyToHost,
             Engine::CopyToHost => Engine::CopyToDevice,
-            Engine::Compute | Engine::Host | Engine::Staging => return 0.0,
+            Engine::Compute | Engine::Peer | Engine::Host | Engine::Staging => return 0.0,
         };
         let is_busy = self.active.iter().any(|active| (active.device, active.engine) == (device, other));
         if is_busy { self.parts[device].model.duplex_latency } else { 0.0 }
@@ -75,6 +76,7 @@ impl Machine {
             engine: work.engine,
             action: work.action,
             before: work.before,
+            between: work.between,
             sequence: command.sequence,
             enqueued_at: command.enqueued_at,
             started: self.now,
@@ -113,6 +115,7 @@ impl Machine {
                 Engine::CopyToHost => model.to_host * duplex,
                 Engine::Compute if Some(active.priority) == urgent => model.memory_rate * active.share / used,
                 Engine::Compute => 0.0,
+                Engine::Peer => self.shares.between(active.between),
                 Engine::Host => model.host_memcpy,
                 Engine::Staging => model.host_memcpy / staging.max(1) as f64,
             };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{ptr, thread};
 
 use super::device::Sim;
-use super::job::{Job, Progress};
+use super::job::{Executing, Job, Progress};
 use super::machine::{Machine, Part};
 use super::model::Nanos;
 use super::queue::{Action, Record};
@@ -84,7 +84,7 @@ impl Sim {
         if let Some(ticket) = machine.turns.ticket(thread::current().id()) {
             machine.turns.wait(ticket, wait.clone());
             machine = self.take_turn(call, machine, ticket)?;
-            machine.parts[self.number].faults.alive()?;
+            machine = self.unless_lost(machine)?;
             let at = machine.is_over(&wait).unwrap_or(machine.now);
             return Ok((machine, at));
         }
@@ -93,12 +93,22 @@ impl Sim {
             Wait::Stream { .. } | Wait::Record(_) => Nanos::INFINITY,
         };
         loop {
-            machine.parts[self.number].faults.alive()?;
+            machine = self.unless_lost(machine)?;
             if let Some(at) = machine.is_over(&wait) {
                 return Ok((machine, at));
             }
             machine = self.step(call, machine, until)?;
         }
+    }
+
+    /// Fails if the device is lost, once nothing of it is being carried out any more.
+    fn unless_lost<'a>(&'a self, machine: MutexGuard<'a, Machine>) -> DriverResult<MutexGuard<'a, Machine>> {
+        if !machine.is_lost(self.number) {
+            return Ok(machine);
+        }
+        drop(machine);
+        let machine = self.machine();
+        machine.parts[self.number].faults.alive().map(|()| machine)
     }
 
     /// Waits for the turn of the calling thread, which has this ticket. If all threads wait, the simulation goes
@@ -122,7 +132,7 @@ impl Sim {
                 let given = machine.turns.given();
                 let timed_out;
                 (machine, timed_out) = self.sleep(machine);
-                if timed_out && machine.turns.given() == given && !machine.executing {
+                if timed_out && machine.turns.given() == given && machine.executing.is_none() {
                     machine.turns.give_up_on_busy();
                 }
                 continue;
@@ -139,7 +149,7 @@ impl Sim {
     }
 
     /// Sleeps until something changes. Returns whether nothing has for a long time.
-    fn sleep<'a>(&'a self, mut machine: MutexGuard<'a, Machine>) -> (MutexGuard<'a, Machine>, bool) {
+    pub(super) fn sleep<'a>(&'a self, mut machine: MutexGuard<'a, Machine>) -> (MutexGuard<'a, Machine>, bool) {
         machine.waiting += 1;
         let slept = self.shared.changed.wait_timeout(machine, PATIENCE);
         let (mut machine, slept) = slept.unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +167,7 @@ impl Sim {
         mut machine: MutexGuard<'a, Machine>,
         until: Nanos,
     ) -> DriverResult<MutexGuard<'a, Machine>> {
-        if machine.executing {
+        if machine.executing.is_some() {
             return Ok(self.sleep(machine).0);
         }
         // This is set at each step: another thread that ran while this one slept may have to go further,
@@ -179,11 +189,11 @@ impl Sim {
                     let at = job.started;
                     machine.host_waited(device, at, &before);
                 }
-                machine.executing = true;
+                let owns = matches!(job.action, Action::Host(_)) && job.tag.is_by_hand();
+                machine.executing = Some(Executing { device, borrows: !owns });
                 drop(machine);
                 let result = self.execute(job);
-                machine = self.machine();
-                machine.executing = false;
+                machine = self.shared.lock();
                 machine.finish(stream, result);
                 if machine.waiting > 0 {
                     self.shared.changed.notify_all();

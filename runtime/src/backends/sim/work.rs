@@ -8,7 +8,9 @@ use super::memory::{Place, Span};
 use super::model::Model;
 use super::queue::{Action, Work};
 use crate::base::engine::Engine;
-use crate::driver::{Access, Command, DevicePtr, DriverResult, HostBody, Rows, RowsBetween, fill_word};
+use crate::driver::{
+    Access, Command, DevicePtr, DriverResult, HostBody, Peer, Rows, RowsBetween, fill_word,
+};
 
 /// A command that does something, ready to be enqueued.
 pub(super) struct Planned {
@@ -63,6 +65,15 @@ pub(super) fn planned(
         Command::CopyOnDevice { to, from, bytes } => {
             copy(model, call, [(address(to), Place::Device), (address(from), Place::Device)], bytes)?
         }
+        Command::CopyBetween { to, from, bytes } => {
+            let numbers = [from.0, to.0].map(|Peer(number)| number as usize);
+            let (to, from) = ((address(to.1), Place::Device), (address(from.1), Place::Device));
+            let mut spans = copied(to, from, bytes);
+            spans.iter_mut().zip(numbers).for_each(|(span, number)| span.device = Some(number));
+            let action = Action::Copy { to: to.0, from: from.0, bytes };
+            let work = Work::between(Demand::peers(model, bytes as f64), action, numbers);
+            return Ok(Some(Planned { call, spans: Spans::Copied(spans), work }));
+        }
         Command::CopyRows(rows) => {
             let ends = ends(rows.between);
             let demand = Demand::copy(model, engine(ends), bytes);
@@ -78,7 +89,8 @@ pub(super) fn planned(
             if !to.0.is_multiple_of(fill_word(pattern.len()) as u64) {
                 return Err(fault::invalid_value(call, "memory that is not aligned to what a memset writes"));
             }
-            let span = Span { start: address(to), bytes, write: true, place: Some(Place::Device) };
+            let (start, place) = (address(to), Some(Place::Device));
+            let span = Span { start, bytes, write: true, place, device: None };
             let demand = Demand::kernel(model, bytes as f64, None);
             (Spans::Listed(vec![span]), demand, Action::Body(filled(address(to), pattern, bytes)))
         }
@@ -116,8 +128,8 @@ fn copy(
 /// The accesses of a copy between these two.
 fn copied(to: End, from: End, bytes: usize) -> [Span; 2] {
     [
-        Span { start: from.0, bytes, write: false, place: Some(from.1) },
-        Span { start: to.0, bytes, write: true, place: Some(to.1) },
+        Span { start: from.0, bytes, write: false, place: Some(from.1), device: None },
+        Span { start: to.0, bytes, write: true, place: Some(to.1), device: None },
     ]
 }
 
@@ -191,6 +203,7 @@ fn accessed(accesses: &[Access], place: Option<Place>) -> Spans {
         bytes: access.bytes,
         write: access.write,
         place,
+        device: None,
     };
     Spans::Listed(accesses.map(span).collect())
 }

@@ -894,6 +894,14 @@ pub enum Detail {
         /// The stream's device.
         own: String,
     },
+    /// What is copied from one GPU to another does not arrive as it was.
+    #[error("copies between {one} and {other} arrive changed, and so do those through the host's memory\nhelp: NVIDIA's `p2pBandwidthLatencyTest` tests the machine; an IOMMU that is on can be the cause")]
+    PeerCopies {
+        /// One device, such as `` `NVIDIA H200` (`cuda:0`) ``.
+        one: String,
+        /// The other.
+        other: String,
+    },
     /// A [per-thread stream](crate::streams::Stream::per_thread) was used by another thread.
     #[error("a per-thread stream cannot be used by another thread")]
     StreamOfAnotherThread,

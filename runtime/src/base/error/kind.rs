@@ -150,6 +150,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::NoNvrtc { .. }
         | D::NoStreamThread { .. }
         | D::NoThread { .. }
+        | D::PeerCopies { .. }
         | D::Forked => |detail| ErrorKind::Environment(Environment(detail)),
         D::NoKernels
         | D::Compile { .. }

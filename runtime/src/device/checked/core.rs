@@ -258,7 +258,8 @@ impl StreamCore {
         // Note 4: a device that fails is waited for twice.
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let outcome = outcome.and_then(|()| {
-            let fault = launches.fault().or_else(|| self.device.registry().take_fault(&clock));
+            let of_others = || clock.registries(self.device.registry()).find_map(|its| its.take_fault(&clock));
+            let fault = launches.fault().or_else(of_others);
             fault.map_or(Ok(()), Err)
         });
         let is_over = match &outcome {
@@ -282,7 +283,7 @@ impl StreamCore {
         // Other streams are asked, and callbacks waited for, only when others can wait for this stream again.
         drop(waiting);
         if is_over && outcome.is_err() {
-            ask(self.device.registry(), &clock);
+            clock.registries(self.device.registry()).for_each(|registry| ask(registry, &clock));
         }
         if is_over && callbacks && !is_callback() {
             self.callbacks.wait(issued);

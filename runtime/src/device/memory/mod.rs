@@ -3,6 +3,7 @@
 mod copied;
 mod device_buf;
 mod owned;
+mod peers;
 mod pinned;
 mod pinned_core;
 mod pinned_slice;
@@ -11,6 +12,7 @@ mod transfer;
 pub use device_buf::DeviceBuf;
 pub(crate) use device_buf::DeviceCore;
 pub(crate) use owned::DeviceMemory;
+pub(crate) use peers::copied_between;
 pub use pinned::PinnedBuf;
 pub(crate) use pinned_core::PinnedCore;
 pub(crate) use pinned_slice::PinnedRange;

@@ -1,16 +1,19 @@
 //! [`Callers`]: the callers of operations, for errors that name an operation by a number.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::caller::Caller;
 use crate::base::error::{Detail, DriverDetail, DriverError, Error, Place, Touch};
 use crate::driver::{Driver, Tag};
 
-/// The operations of a program by number, and the first failure that was not reported.
+/// The operations of the program by number. The devices have them in common, since a failure of one may concern
+/// what another has waited for.
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+/// The callers of a device's operations, and the first failure that was not reported.
 #[derive(Default)]
 pub(crate) struct Callers {
-    known: Mutex<Known>,
     /// The first failure of a stream that is gone, if it was not reported.
     untold: Mutex<Option<Error>>,
 }
@@ -27,7 +30,7 @@ impl Callers {
         if !(driver.info().kind.is_on_host() || driver.is_synchronous()) {
             return Tag { pipeline: Tag::BY_HAND, operation: 0, chunk: number };
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (std::ptr::from_ref(caller.at).addr(), caller.what.as_ptr().addr());
         let Known { all, numbers } = &mut *known;
         let operation = *numbers.entry(key).or_insert_with(|| {
@@ -37,8 +40,8 @@ impl Callers {
         Tag { pipeline: Tag::BY_HAND, operation, chunk: number }
     }
 
-    fn caller(&self, tag: Tag) -> Option<Caller> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+    fn caller(tag: Tag) -> Option<Caller> {
+        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         tag.is_by_hand().then(|| known.all.get(tag.operation as usize).copied()).flatten()
     }
 
@@ -54,7 +57,7 @@ impl Callers {
 
     /// The error with the places of the operations that it concerns, as far as they are known.
     pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
-        let of = |tag| self.caller(tag);
+        let of = Self::caller;
         let at = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });
         // A failure on the device may belong to any earlier operation.
         let caller = at.and_then(of).or(caller.filter(|_| !error.is_asynchronous()));

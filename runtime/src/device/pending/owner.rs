@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::callers::Callers;
+use super::registry::Registry;
 use crate::driver::Driver;
 
 /// The device that operations belong to. It has the registry, so nothing that the registry holds can name it.
@@ -10,5 +10,5 @@ pub(crate) trait Owner: fmt::Debug + Send + Sync {
     /// The driver that carries out the device's calls. In a forked process it is one that refuses every call.
     fn driver(&self) -> &dyn Driver;
 
-    fn callers(&self) -> &Callers;
+    fn registry(&self) -> &Registry;
 }

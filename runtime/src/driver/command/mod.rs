@@ -9,7 +9,7 @@ pub(crate) mod recording;
 use recording::Recording;
 
 use crate::base::engine::Engine;
-use crate::driver::handles::{Access, DevicePtr, RawEvent, RawGraph};
+use crate::driver::handles::{Access, DevicePtr, Peer, RawEvent, RawGraph};
 use crate::driver::launch::{HostBody, RawLaunch};
 
 /// The host's work when a stream gets there.
@@ -28,6 +28,9 @@ pub(crate) enum Command<'a> {
     CopyToHost { to: *mut u8, from: DevicePtr, bytes: usize },
     /// Copies device memory to device memory. The ranges do not overlap.
     CopyOnDevice { to: DevicePtr, from: DevicePtr, bytes: usize },
+    /// Copies memory of one device to memory of another. The stream is of one of the two, and they were
+    /// [connected](super::Driver::connect).
+    CopyBetween { to: (Peer, DevicePtr), from: (Peer, DevicePtr), bytes: usize },
     /// Copies rows. If both sides are on the device, they do not overlap.
     CopyRows(Rows),
     /// Writes `pattern` `count` times, one after another. `to` is aligned to the pattern's [word](fill_word).
@@ -69,6 +72,7 @@ impl Command<'_> {
             Self::CopyToDevice { .. } => "cuMemcpyHtoDAsync",
             Self::CopyToHost { .. } => "cuMemcpyDtoHAsync",
             Self::CopyOnDevice { .. } => "cuMemcpyDtoDAsync",
+            Self::CopyBetween { .. } => "cuMemcpyPeerAsync",
             Self::CopyRows(_) => "cuMemcpy2DAsync",
             Self::Fill { .. } => "cuMemsetAsync",
             Self::Launch(_) => "cuLaunchKernel",
@@ -86,7 +90,8 @@ impl Command<'_> {
         match self {
             Self::CopyToDevice { bytes, .. }
             | Self::CopyToHost { bytes, .. }
-            | Self::CopyOnDevice { bytes, .. } => *bytes == 0,
+            | Self::CopyOnDevice { bytes, .. }
+            | Self::CopyBetween { bytes, .. } => *bytes == 0,
             Self::CopyRows(rows) => rows.is_empty(),
             Self::Fill { pattern, count, .. } => pattern.is_empty() || *count == 0,
             Self::Launch(_)
@@ -103,7 +108,8 @@ impl Command<'_> {
     #[inline]
     pub(crate) fn engine(&self) -> Option<Engine> {
         match self {
-            Self::CopyToDevice { .. } => Some(Engine::ToDevice),
+            // A device's copy engine serves its peers, too.
+            Self::CopyToDevice { .. } | Self::CopyBetween { .. } => Some(Engine::ToDevice),
             Self::CopyToHost { .. } => Some(Engine::ToHost),
             Self::CopyRows(rows) => Some(match rows.between {
                 RowsBetween::HostAndDevice { .. } => Engine::ToDevice,
@@ -124,7 +130,8 @@ impl Command<'_> {
         match self {
             Self::CopyToDevice { bytes, .. }
             | Self::CopyToHost { bytes, .. }
-            | Self::CopyOnDevice { bytes, .. } => *bytes,
+            | Self::CopyOnDevice { bytes, .. }
+            | Self::CopyBetween { bytes, .. } => *bytes,
             Self::CopyRows(rows) => rows.width.saturating_mul(rows.height),
             Self::Fill { pattern, count, .. } => pattern.len().saturating_mul(*count),
             Self::Launch(launch) => given(launch.accesses),
@@ -146,6 +153,7 @@ impl Command<'_> {
             Self::CopyToDevice { to, from, .. } => [Some(to.0), Some(from.addr() as u64)],
             Self::CopyToHost { to, from, .. } => [Some(to.addr() as u64), Some(from.0)],
             Self::CopyOnDevice { to, from, .. } => [Some(to.0), Some(from.0)],
+            Self::CopyBetween { to, from, .. } => [Some(to.1.0), Some(from.1.0)],
             Self::CopyRows(Rows { between, .. }) => match between {
                 RowsBetween::HostAndDevice { to, from } => [Some(to.0), Some(from.addr() as u64)],
                 RowsBetween::DeviceAndHost { to, from } => [Some(to.addr() as u64), Some(from.0)],
@@ -242,6 +250,8 @@ mod tests {
         let copy = Command::CopyOnDevice { to: AT, from: DevicePtr(256), bytes: 10 };
         assert_eq!(said(&copy), ("cuMemcpyDtoDAsync", Some(compute), 10, 0, vec![512, 256]));
         let (call, bytes) = ("cuMemcpy2DAsync", 12);
+        let between = Command::CopyBetween { to: (Peer(1), AT), from: (Peer(0), DevicePtr(256)), bytes: 10 };
+        assert_eq!(said(&between), ("cuMemcpyPeerAsync", Some(to_device), 10, 0, vec![512, 256]));
         let copy = rows(RowsBetween::HostAndDevice { to: AT, from: host });
         assert_eq!(said(&copy), (call, Some(to_device), bytes, 0, vec![512, 64]));
         let copy = rows(RowsBetween::DeviceAndHost { to: host_mut, from: AT });

@@ -108,7 +108,8 @@ impl<'a> New<'a> {
             Command::Fill { .. } if command.is_nothing() => Some(Self::Whole(NodeWork::Nothing)),
             Command::Fill { to, pattern, count } => Some(Self::Fill { to, pattern, count }),
             Command::Launch(launch) => Some(Self::Launch(launch)),
-            Command::CopyRows(_)
+            Command::CopyBetween { .. }
+            | Command::CopyRows(_)
             | Command::Host { .. }
             | Command::Signal(_)
             | Command::Record(_)

@@ -130,7 +130,7 @@ impl Pipeline {
     /// a sink has stopped.
     pub(crate) fn finish_sinks(&mut self, exchange: &Exchange) -> Option<Error> {
         exchange.finish_sinks(self.plan);
-        self.staging.finish(&self.device);
+        self.staging.finish();
         // The failure of a source beyond the enqueued chunks does not concern this run.
         exchange.trouble(0).map(|(end, trouble)| explain_trouble(self.plan, end, &trouble))
     }

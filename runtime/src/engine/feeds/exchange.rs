@@ -243,12 +243,9 @@ impl Exchange {
     }
 
     /// Whether a sink is done with a chunk, because it has accepted it or accepts no more.
-    pub(crate) fn is_through(&self, end: usize, chunk: usize) -> (bool, bool) {
+    pub(crate) fn is_through(&self, end: usize, chunk: usize) -> bool {
         let link = self.ends[end].link();
-        // The order matters: a thread accepts before it is over.
-        let is_over = link.is_over();
-        let accepted = chunk < link.done();
-        (accepted || is_over, accepted)
+        chunk < link.done() || link.is_over()
     }
 
     /// The number of items with which a source has filled a chunk: all, or fewer.

@@ -136,13 +136,13 @@ impl Over<'_, '_> {
 impl Pipeline {
     /// Copies out the last results, after the device was waited for.
     fn collect(&mut self, drained: &Drained) {
-        self.staging.finish(&self.device);
+        self.staging.finish();
         if let Drained::Clean = drained {
             // This comes before the wait for callbacks, because they may wait for someone who receives these
             // results.
             // SAFETY: every stream has completed without an error, and this is the run that made the
             // deliveries.
-            unsafe { self.staging.flush(&self.device) };
+            unsafe { self.staging.flush() };
         }
     }
 

@@ -16,7 +16,7 @@ impl Run<'_> {
             self.chunks.streaming.map(|streaming| Wait::new(streaming.exchange, self.resources.plan));
         loop {
             let version = self.chunks.streaming.map(|streaming| streaming.exchange.version());
-            if staging.note(operation, slot, self.resources.device) {
+            if staging.note(operation, slot) {
                 break;
             }
             let Some(pinned) = staging.slot(operation, slot).filter(|pinned| pinned.is_in_flight()) else {

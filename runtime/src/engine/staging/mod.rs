@@ -259,7 +259,7 @@ impl Staging {
     }
 
     /// Notes that a slot has delivered, if it has. Returns whether it is idle now.
-    pub(crate) fn note(&mut self, operation: usize, slot: usize, device: &Device) -> bool {
+    pub(crate) fn note(&mut self, operation: usize, slot: usize) -> bool {
         let lane = &mut self.lanes[operation];
         let slot = &mut lane.slots[slot];
         match &slot.state {
@@ -269,7 +269,7 @@ impl Staging {
                 true
             }
             SlotState::Delivering { bytes, task, .. } if task.is_done() => {
-                device.driver().host_copied(*bytes);
+                slot.core.device().driver().host_copied(*bytes);
                 lane.arrived += 1;
                 slot.state = SlotState::Idle;
                 true
@@ -278,23 +278,16 @@ impl Staging {
                 slot.state = SlotState::Idle;
                 true
             }
-            SlotState::Writing { chunk, bytes } => {
-                let Some((exchange, end)) = &slot.end else { return false };
-                let (is_through, accepted) = exchange.is_through(*end, *chunk);
-                if accepted {
-                    device.driver().host_copied(*bytes);
-                }
-                if is_through {
-                    slot.state = SlotState::Idle;
-                }
-                is_through
+            SlotState::Writing { chunk } if slot.is_written(*chunk) => {
+                slot.state = SlotState::Idle;
+                true
             }
             _ => false,
         }
     }
 
     /// Waits for everything that threads are copying.
-    pub(crate) fn finish(&mut self, device: &Device) {
+    pub(crate) fn finish(&mut self) {
         for operation in 0..self.lanes.len() {
             for slot in 0..self.lanes[operation].slots.len() {
                 if let SlotState::Filling { task, .. } | SlotState::Delivering { task, .. } =
@@ -302,7 +295,7 @@ impl Staging {
                 {
                     task.finish();
                 }
-                self.note(operation, slot, device);
+                self.note(operation, slot);
             }
         }
     }
@@ -311,7 +304,7 @@ impl Staging {
     ///
     /// # Safety
     /// The device is done with every slot, and the run that made the deliveries is not over.
-    pub(crate) unsafe fn flush(&mut self, device: &Device) {
+    pub(crate) unsafe fn flush(&mut self) {
         // Sinks receive chunks in order. So do all sinks together: another device may wait for what this one gives to
         // any of them.
         let mut pending = Vec::new();
@@ -325,11 +318,11 @@ impl Staging {
         pending.sort_unstable();
         for (_, operation, index) in pending {
             let slot = &mut self.lanes[operation].slots[index];
-            slot.wait_for_turn(device);
+            slot.wait_for_turn();
             // SAFETY: the caller's promise.
             unsafe { slot.deliver() };
         }
-        self.finish(device);
+        self.finish();
     }
 
     /// Forgets pending data of a run that is over. Nothing is being copied any more.

@@ -54,7 +54,6 @@ pub(crate) enum SlotState {
     /// It belongs to the sink until the sink has accepted the chunk.
     Writing {
         chunk: usize,
-        bytes: usize,
     },
 }
 
@@ -121,14 +120,14 @@ impl Slot {
     }
 
     /// Waits until its contents [may be copied out](Self::may_deliver). Other devices go on meanwhile.
-    pub(crate) fn wait_for_turn(&self, device: &Device) {
+    pub(crate) fn wait_for_turn(&self) {
         let Some((exchange, _)) = &self.end else { return };
         loop {
             let version = exchange.version();
             if self.may_deliver() {
                 return;
             }
-            exchange.wait_aside(device, version, IDLE);
+            exchange.wait_aside(self.core.device(), version, IDLE);
         }
     }
 
@@ -184,6 +183,11 @@ impl Slot {
         matches!(self.state, SlotState::Reading { chunk: of } if of == chunk) && filled()
     }
 
+    /// Whether the sink is done with this chunk.
+    pub(crate) fn is_written(&self, chunk: usize) -> bool {
+        self.end.as_ref().is_some_and(|(exchange, end)| exchange.is_through(*end, chunk))
+    }
+
     /// Whether this chunk is being copied in or was copied in.
     pub(crate) fn has(&self, chunk: usize) -> bool {
         matches!(self.state, SlotState::Filling { chunk: of, .. } if of == chunk)
@@ -222,7 +226,11 @@ impl Slot {
                     exchange.offer(*end, chunk, self.core.ptr.as_ptr())
                 };
                 match self.end.as_ref().is_some_and(takes) {
-                    true => SlotState::Writing { chunk: chunk.index, bytes },
+                    true => {
+                        // When the sink's thread really writes must not matter to virtual time.
+                        self.core.device().driver().host_copied(bytes);
+                        SlotState::Writing { chunk: chunk.index }
+                    }
                     false => SlotState::Idle,
                 }
             }

@@ -112,7 +112,7 @@ fn what_is_read_ahead_is_for_the_slots_of_the_run() {
             assert!(staging.slot(0, chunk).unwrap().has(chunk));
         }
         assert!(staging.ahead(0).unwrap().is_none(), "{slots} slots are full");
-        staging.finish(&device);
+        staging.finish();
     }
 }
 

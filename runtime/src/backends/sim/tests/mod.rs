@@ -4,6 +4,7 @@ mod adversary;
 mod failures;
 mod graphs;
 mod host;
+mod loss;
 mod memory;
 mod occupancy;
 mod order;

@@ -181,6 +181,7 @@ impl Model {
             Command::CopyToDevice { .. }
             | Command::CopyToHost { .. }
             | Command::CopyOnDevice { .. }
+            | Command::CopyBetween { .. }
             | Command::CopyRows(_) => self.copy(stream, tag, what),
             Command::Fill { .. } => self.kernel(stream, tag, what, [0.0; 2]),
             Command::Launch(launch) => {
