@@ -5,16 +5,9 @@ use crate::device::Device;
 use crate::device::memory::{self, Direction, NO_OPERATION};
 use crate::device::stream::Stream;
 use crate::driver::{Command, DevicePtr, DriverResult};
-use crate::engine::arguments::shared::{Data, Shared};
+use crate::engine::arguments::shared::{Data, Moved, Shared};
 use crate::engine::arguments::{HostMemory, HostSource};
 use crate::engine::staging::ring::Ring;
-
-/// Bytes moved.
-#[derive(Debug, Default)]
-pub(crate) struct Moved {
-    pub(crate) bytes: u64,
-    pub(crate) staged: u64,
-}
 
 /// The place of the transfers, which run with nothing else under way.
 pub(crate) struct Transfer<'r> {
@@ -28,6 +21,10 @@ impl Transfer<'_> {
     pub(crate) fn begin(&self, shared: &[Shared<'_>]) -> DriverResult<Moved> {
         let mut moved = Moved::default();
         for shared in shared {
+            if let Some(before) = shared.moved {
+                moved += before;
+                continue;
+            }
             let Some(to) = self.place(shared) else { continue };
             match (&shared.init, &shared.data) {
                 (Some(pattern), _) => {
@@ -70,7 +67,7 @@ impl Transfer<'_> {
     }
 
     /// Its location on the device, with room for all of it.
-    fn place(&self, shared: &Shared<'_>) -> Option<DevicePtr> {
+    pub(crate) fn place(&self, shared: &Shared<'_>) -> Option<DevicePtr> {
         match shared.data {
             Data::Device(ptr) => Some(ptr),
             Data::Host { .. } | Data::Partial(_) => {
@@ -80,7 +77,8 @@ impl Transfer<'_> {
         }
     }
 
-    fn move_all(
+    /// Copies all of an argument, and waits for that.
+    pub(crate) fn move_all(
         &self,
         device: DevicePtr,
         host: &HostSource<'_>,
