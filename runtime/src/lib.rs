@@ -164,7 +164,8 @@ pub mod routine {
 /// The simulated device: its properties, the order in which it works, and the faults injected into it.
 pub mod sim {
     pub use crate::backends::sim::{DriverCall, Effect, Fault, Injected, SimulatedMachine, Simulation};
-    pub use crate::base::model::{DeviceModel, LinkModel, MachineModel, PortModel};
+    pub use crate::base::machine::{LinkModel, MachineModel, PortModel, SharedLimit};
+    pub use crate::base::model::DeviceModel;
 }
 
 /// Timelines: when each operation ran, measured or predicted, and where a run lost time.

@@ -27,6 +27,7 @@
  * THALWEG_WHICH=1          each line begins with the number of the calling thread's current device, `1| `
  * THALWEG_NO_PEERS=1       no device reaches another's memory
  * THALWEG_WRONG_PEERS=n    copies between devices are wrong: 1 where access to the peer is enabled, 2 everywhere
+ * THALWEG_WHO=1            and with that of the thread, in the order of their first calls, `t2 `
  * THALWEG_QUESTIONS=1      the record has the questions about kernels, too
  * THALWEG_FAULT=place      a thread of each launch of a kernel in Rust fails there
  * THALWEG_NO_FAULT=n       but for the first n launches
@@ -271,8 +272,13 @@ __attribute__((format(printf, 2, 3))) static CUresult done(CUresult code, const 
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    char which[16] = "";
-    if (getenv("THALWEG_WHICH")) snprintf(which, sizeof which, "%d| ", device_at_hand());
+    static unsigned threads;
+    static __thread unsigned thread;
+    if (!thread) thread = ++threads;
+    char which[32] = "";
+    size_t length = 0;
+    if (getenv("THALWEG_WHO")) length = (size_t)snprintf(which, sizeof which, "t%u ", thread);
+    if (getenv("THALWEG_WHICH")) snprintf(which + length, sizeof which - length, "%d| ", device_at_hand());
     if (code) record("%s%s -> %d", which, line, code);
     else record("%s%s", which, line);
     pthread_mutex_unlock(&lock);

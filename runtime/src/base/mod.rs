@@ -14,6 +14,7 @@ pub(crate) mod host_copy;
 pub(crate) mod in_rust;
 pub(crate) mod kernel;
 pub(crate) mod layout;
+pub(crate) mod machine;
 pub(crate) mod model;
 pub(crate) mod plan;
 pub(crate) mod progress;

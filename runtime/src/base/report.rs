@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::machine::SharedLimit;
+
 /// The figures of a run: the amount of work, the time and the rates. `Display` prints them.
 ///
 /// ```
@@ -83,6 +85,9 @@ pub struct Report {
     /// figures above are then of all devices together: items, chunks and bytes are sums, `chunk` and `depth` are the
     /// largest, and the times those of the device that was last. A device that had no chunk is listed, too.
     pub parts: Vec<Report>,
+    /// What several devices share, if it has made the run longer. It is known of simulated machines, and of GPUs after
+    /// [`MachineModel::calibrate`](crate::sim::MachineModel::calibrate).
+    pub shared: Option<SharedLimit>,
     /// Whether `time` is virtual.
     pub simulated: bool,
 }
@@ -141,8 +146,10 @@ impl Report {
             pinned_memory: sum(|part| part.pinned_memory),
             enqueuing: longest(|part| part.enqueuing),
             time: longest(|part| part.time),
-            awaited: parts.iter().flat_map(|part| part.awaited.clone()).collect(),
+            // The sources and sinks are those of all devices together, which the run itself asks.
+            awaited: Vec::new(),
             parts: parts.clone(),
+            shared: None,
             ..parts[0]
         }
     }
@@ -154,6 +161,13 @@ impl Report {
             write!(f, "\n  device {number}, {device}: {chunks} chunk{s}, {items} items in {millis:.3} ms")?;
         }
         Ok(())
+    }
+
+    /// Writes what the devices share and what it has cost.
+    fn write_shared(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let share = 100.0 * shared.lost.as_secs_f64() / self.time.as_secs_f64().max(f64::MIN_POSITIVE);
+        write!(f, "\n  {shared}, which costs {share:.0} % of the run")
     }
 
     /// Writes a line for each source or sink that was waited for.
@@ -224,6 +238,7 @@ impl fmt::Display for Report {
             write!(f, ", {} of them staged by the CPU", Bytes(self.bytes_staged))?;
         }
         self.write_parts(f)?;
+        self.write_shared(f)?;
         self.write_awaited(f)
     }
 }
@@ -270,6 +285,7 @@ mod tests {
                 time: Duration::ZERO,
                 awaited: Vec::new(),
                 parts: Vec::new(),
+                shared: None,
                 simulated: false,
             }
         }

@@ -15,7 +15,7 @@ use crate::backends::sim::{Fault, Injected, Sim, SimulatedMachine, Simulation};
 use crate::base::error::ErrorKind;
 use crate::base::error::{Detail, Result};
 use crate::base::fork;
-use crate::base::model::MachineModel;
+use crate::base::machine::MachineModel;
 use crate::driver::Driver;
 
 impl Device {

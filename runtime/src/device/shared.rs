@@ -28,7 +28,14 @@ type Links = Vec<(Weak<Shared>, Link)>;
 impl Shared {
     pub(super) fn new(driver: Arc<dyn Driver>) -> Self {
         let model = driver.model().map_or_else(OnceLock::new, |model| OnceLock::from(model.clone()));
-        Self { parts: ManuallyDrop::new(Parts { driver, registry: Registry::default(), model, links: Mutex::default() }) }
+        Self {
+            parts: ManuallyDrop::new(Parts {
+                driver,
+                registry: Registry::default(),
+                model,
+                links: Mutex::default(),
+            }),
+        }
     }
 
     /// Stands in for the state of every device in a forked process. No thread of the other process has locked

@@ -19,6 +19,7 @@ use std::time::Duration;
 use crate::base::error::{Detail, DriverError, Error};
 use crate::base::host_copy::numa::Node;
 use crate::base::kernel::KernelInfo;
+use crate::base::machine::MachineModel;
 use crate::base::model::DeviceModel;
 pub(crate) use crate::base::tag::Tag;
 use crate::base::threads::Grid;
@@ -113,6 +114,11 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
 
     /// The device's model, if it need not be measured.
     fn model(&self) -> Option<&DeviceModel> {
+        None
+    }
+
+    /// The model of the machine that the device is part of, if it need not be measured, and the device's number in it.
+    fn machine(&self) -> Option<(&MachineModel, usize)> {
         None
     }
 

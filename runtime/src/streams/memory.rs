@@ -9,7 +9,9 @@ use bytemuck::Pod;
 use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
-use crate::device::memory::{DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut};
+use crate::device::memory::{
+    DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut,
+};
 use crate::device::pending::Memory;
 use crate::device::pending::uses::Used;
 use crate::driver::DevicePtr;

@@ -6,7 +6,9 @@ use thalweg::sim::MachineModel;
 use thalweg_tests::book::recorded;
 
 // ANCHOR: pipeline
+use thalweg::Timeline;
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 
 /// `y[i] += a * x[i]`.
 #[kernel]
@@ -70,6 +72,33 @@ fn sums(devices: &[Device]) -> thalweg::Result<()> {
 }
 // ANCHOR_END: sums
 
+// ANCHOR: peers
+fn doubled_elsewhere(devices: &[Device; 2], x: &DeviceBuf<f32>) -> thalweg::Result<Vec<f32>> {
+    let (here, there) = (Stream::new(&devices[0])?, Stream::new(&devices[1])?);
+    let mut copy = DeviceBuf::zeroed(&devices[1], x.len())?;
+    here.copy(x, &mut copy)?; // `x` is on the first device
+    there.wait_stream(&here)?;
+    let double = double_each::load(&devices[1])?;
+    double.launch(there.config(blocks(copy.len(), 256), 256, 0), &mut copy)?;
+    copy.to_vec() // waits
+}
+// ANCHOR_END: peers
+
+// ANCHOR: guess
+fn of_four(device: &Device, x: &[f32], y: &mut [f32]) -> thalweg::Result<Timeline> {
+    let mut machine = MachineModel::from(vec![device.calibration().clone(); 4]);
+    machine.host_memory = 200e9;
+    Saxpy::new(&Device::simulated_machine(machine))?.predict(3.0, x, y)
+}
+// ANCHOR_END: guess
+
+/// `x[i] *= 2`.
+#[kernel]
+fn double_each(i: Index, x: &mut Own<[f32]>) {
+    let Some(x) = x.get_mut(i) else { return };
+    *x *= 2.0;
+}
+
 // ANCHOR: machine
 fn four_of_them() -> Vec<Device> {
     let mut machine = MachineModel::l40s(); // two behind each port
@@ -91,6 +120,30 @@ fn run_on(machine: MachineModel) -> Report {
 fn a_run_on_two_and_on_unequal_devices() {
     recorded("several-two.txt", &run_on(MachineModel::h200(2)).to_string());
     recorded("several-unequal.txt", &run_on(MachineModel::unequal()).to_string());
+}
+
+#[test]
+fn a_run_that_the_host_s_memory_binds() {
+    let mut machine = MachineModel::h200(4);
+    machine.host_memory = 120e9;
+    recorded("several-shared.txt", &run_on(machine).to_string());
+}
+
+#[test]
+fn copies_between_two_devices() {
+    let devices: [Device; 2] =
+        Device::simulated_machine(MachineModel::h200(2)).try_into().expect("two devices");
+    let x = DeviceBuf::from_slice(&devices[0], &[1.0, 2.0, 3.0]).expect("memory");
+    assert_eq!(doubled_elsewhere(&devices, &x).expect("a copy"), [2.0, 4.0, 6.0]);
+}
+
+#[test]
+fn what_four_would_give() {
+    let device = Device::simulated(Simulation::h200());
+    let (x, mut y) = (vec![1.0; 1 << 22], vec![2.0; 1 << 22]);
+    let four = of_four(&device, &x, &mut y).expect("a prediction").time();
+    let one = Saxpy::new(&device).expect("a pipeline").predict(3.0, &x, &mut y).expect("a prediction").time();
+    assert!(four < one, "{four:?} and {one:?}");
 }
 
 #[test]

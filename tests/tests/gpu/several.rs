@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use thalweg::io::{sink, source};
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::numbers;
 
@@ -185,4 +186,49 @@ fn several_links_move_more_than_one() {
         rates.push(rate);
     }
     assert!(rates[1] > 1.5 * rates[0], "{rates:?}");
+}
+
+/// Copies by hand between two GPUs, in both directions at once and from streams of both.
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn peers() {
+    const LEN: usize = 16 << 20;
+    let devices = gpus();
+    let (one, other) = (&devices[0], &devices[1]);
+    println!("{one} and {other}: direct: {}", one.can_access_peer(other).expect("an answer"));
+    let add = add_to::load(other).expect("a kernel");
+    let x = numbers(LEN);
+    let source = DeviceBuf::from_slice(one, &x).expect("memory");
+    let (mut there, mut back) =
+        (DeviceBuf::zeroed(other, LEN).expect("memory"), DeviceBuf::<f32>::zeroed(one, LEN).expect("memory"));
+    let [here, far] = [one, other].map(|device| Stream::new(device).expect("a stream"));
+    for turn in 0..10 {
+        here.copy(&source, &mut there).expect("a copy");
+        let error = far.fill(&mut there, 0.0).expect_err("nothing orders it");
+        assert!(matches!(error.kind(), ErrorKind::Race(_)), "{error}");
+        far.wait_stream(&here).expect("a wait");
+        add.launch(far.config(blocks(LEN, 256), 256, 0), LEN as u32, turn as f32, &mut there)
+            .expect("a launch");
+        if turn % 2 == 0 {
+            far.copy(&there, &mut back).expect("a copy");
+        } else {
+            here.wait_stream(&far).expect("a wait");
+            here.copy(&there, &mut back).expect("a copy");
+        }
+        is_sum(&back.to_vec().expect("a copy"), &x, turn as f32);
+        far.synchronize().expect("the device");
+        here.synchronize().expect("the device");
+    }
+    let mut copy = DeviceBuf::zeroed(other, LEN).expect("memory");
+    source.copy_to(&mut copy).expect("a copy");
+    assert!(copy.to_vec().expect("a copy") == x);
+    // The rate of copies one after another.
+    let best = (0..5).map(|_| {
+        let started = Instant::now();
+        (0..20).for_each(|_| here.copy(&source, &mut there).expect("a copy"));
+        here.synchronize().expect("the device");
+        started.elapsed()
+    });
+    let seconds = best.min().expect("some").as_secs_f64();
+    println!("peers: {:.1} GB/s", (20 * 4 * LEN) as f64 / seconds / 1e9);
 }

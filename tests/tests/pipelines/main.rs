@@ -36,5 +36,6 @@ mod shared;
 mod shared_on_device;
 mod soundness;
 mod threads;
+mod together;
 mod two_simulated;
 mod unwritten;

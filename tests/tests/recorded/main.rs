@@ -4,6 +4,7 @@ mod calibration;
 mod cublas;
 mod kernels;
 mod libraries;
+mod peers;
 mod pipelines;
 mod repeated_names;
 mod repeated_runs;

@@ -13,6 +13,7 @@ mod kinds;
 mod last_handles;
 mod lifetimes;
 mod parts;
+mod peers;
 mod planted;
 
 use std::ops::Deref;

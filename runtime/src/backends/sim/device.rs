@@ -11,6 +11,7 @@ use super::simulation::{SimulatedMachine, Simulation};
 use super::wait;
 use crate::base::crews;
 use crate::base::host_copy::Workers;
+use crate::base::machine::MachineModel;
 use crate::base::model::DeviceModel;
 use crate::driver::{Info, Kind, Tag, occupancy};
 
@@ -37,6 +38,7 @@ pub(crate) struct Sim {
     pub(super) number: usize,
     pub(super) info: Info,
     pub(super) model: DeviceModel,
+    pub(super) machine_model: Arc<MachineModel>,
     /// The model in the simulation's units, which is read without the lock.
     pub(super) rates: Model,
     pub(super) shared: Arc<Shared>,
@@ -54,11 +56,12 @@ impl Sim {
     /// The devices of a machine.
     pub(crate) fn all(spec: &SimulatedMachine) -> Vec<Self> {
         let shared = Arc::new(Shared { machine: Mutex::new(Machine::new(spec)), changed: Condvar::new() });
-        let devices = spec.model.devices.iter().enumerate();
-        devices.map(|(number, model)| Self::of(model, number, Arc::clone(&shared))).collect()
+        let machine = Arc::new(spec.model.clone());
+        (0..machine.devices.len()).map(|number| Self::of(&machine, number, Arc::clone(&shared))).collect()
     }
 
-    fn of(model: &DeviceModel, number: usize, shared: Arc<Shared>) -> Self {
+    fn of(machine: &Arc<MachineModel>, number: usize, shared: Arc<Shared>) -> Self {
+        let (machine_model, model) = (Arc::clone(machine), &machine.devices[number]);
         let info = Info {
             name: model.name.clone(),
             kind: Kind::Simulated,
@@ -74,7 +77,7 @@ impl Sim {
         let workers = Workers::near(None);
         workers.employ(COPY_THREADS);
         let (rates, model) = (Model::new(model), model.clone());
-        Self { number, info, model, rates, shared, workers }
+        Self { number, info, model, machine_model, rates, shared, workers }
     }
 
     /// A number that tells apart the orders in which machines have carried out work.

@@ -15,6 +15,7 @@ use super::{fault, wait, work};
 use crate::base::block::Block;
 use crate::base::error::{Detail, Error};
 use crate::base::kernel::KernelInfo;
+use crate::base::machine::MachineModel;
 use crate::base::model::DeviceModel;
 use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
@@ -111,6 +112,10 @@ impl Driver for Sim {
 
     fn model(&self) -> Option<&DeviceModel> {
         Some(&self.model)
+    }
+
+    fn machine(&self) -> Option<(&MachineModel, usize)> {
+        Some((&self.machine_model, self.number))
     }
 
     fn is_peer_of(&self, other: &dyn Driver) -> bool {

@@ -8,7 +8,8 @@ use super::machine::Machine;
 use super::model::{Model, Nanos};
 use super::queue::{Action, Work};
 use crate::base::engine::Engine;
-use crate::base::model::{DeviceModel, MachineModel};
+use crate::base::machine::MachineModel;
+use crate::base::model::DeviceModel;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
 
 /// The time of some work, in nanoseconds of the forecast's clock.

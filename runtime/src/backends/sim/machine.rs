@@ -479,7 +479,8 @@ impl Machine {
                 settled = true;
             }
             if let Some(failure) = stream.failure.as_ref().filter(|failure| failure.error.lost) {
-                lost = lost.or_else(|| part.faults.alive().ok().map(|()| (stream.device, failure.error.clone())));
+                lost = lost
+                    .or_else(|| part.faults.alive().ok().map(|()| (stream.device, failure.error.clone())));
             }
             if stream.is_over() {
                 over.push(handle);

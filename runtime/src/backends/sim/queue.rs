@@ -180,10 +180,8 @@ impl Stream {
                 let failed = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
                 // The loss of another device is no loss of this one.
                 let lost = |error: &DriverError| error.lost && record.device == self.device;
-                let failed = failed.map(|failure| DriverError {
-                    lost: lost(&failure.error),
-                    ..failure.error.clone()
-                });
+                let failed =
+                    failed.map(|failure| DriverError { lost: lost(&failure.error), ..failure.error.clone() });
                 if matches!(head.step, Step::Begin(_)) {
                     self.failure = None;
                 }

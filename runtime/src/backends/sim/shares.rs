@@ -3,7 +3,7 @@
 use super::active::Active;
 use super::demand::Engine;
 use super::model::{Nanos, nanos, rate};
-use crate::base::model::{LinkModel, MachineModel, PortModel};
+use crate::base::machine::{LinkModel, MachineModel, PortModel};
 
 /// The rates of links and of what devices share, in bytes a nanosecond.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! [`Simulation`]: the model of a simulated device, and its faults.
 
 use super::inject::Fault;
-use crate::base::model::{DeviceModel, MachineModel};
+use crate::base::machine::MachineModel;
+use crate::base::model::DeviceModel;
 
 /// The description of a simulated device before it exists: the [model](DeviceModel) of a device, the order of
 /// its operations, and its faults.

@@ -149,7 +149,10 @@ impl Sim {
     }
 
     /// Sleeps until something changes. Returns whether nothing has for a long time.
-    pub(super) fn sleep<'a>(&'a self, mut machine: MutexGuard<'a, Machine>) -> (MutexGuard<'a, Machine>, bool) {
+    pub(super) fn sleep<'a>(
+        &'a self,
+        mut machine: MutexGuard<'a, Machine>,
+    ) -> (MutexGuard<'a, Machine>, bool) {
         machine.waiting += 1;
         let slept = self.shared.changed.wait_timeout(machine, PATIENCE);
         let (mut machine, slept) = slept.unwrap_or_else(PoisonError::into_inner);

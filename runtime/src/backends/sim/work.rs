@@ -8,9 +8,7 @@ use super::memory::{Place, Span};
 use super::model::Model;
 use super::queue::{Action, Work};
 use crate::base::engine::Engine;
-use crate::driver::{
-    Access, Command, DevicePtr, DriverResult, HostBody, Peer, Rows, RowsBetween, fill_word,
-};
+use crate::driver::{Access, Command, DevicePtr, DriverResult, HostBody, Peer, Rows, RowsBetween, fill_word};
 
 /// A command that does something, ready to be enqueued.
 pub(super) struct Planned {

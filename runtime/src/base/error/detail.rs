@@ -895,7 +895,9 @@ pub enum Detail {
         own: String,
     },
     /// What is copied from one GPU to another does not arrive as it was.
-    #[error("copies between {one} and {other} arrive changed, and so do those through the host's memory\nhelp: NVIDIA's `p2pBandwidthLatencyTest` tests the machine; an IOMMU that is on can be the cause")]
+    #[error(
+        "copies between {one} and {other} arrive changed, and so do those through the host's memory\nhelp: NVIDIA's `p2pBandwidthLatencyTest` tests the machine; an IOMMU that is on can be the cause"
+    )]
     PeerCopies {
         /// One device, such as `` `NVIDIA H200` (`cuda:0`) ``.
         one: String,

@@ -20,26 +20,26 @@ use crate::driver::{Command, Driver, DriverResult, Tag};
 
 // Note 26: a GPU is measured by the driver's own operations.
 /// Bytes of a large copy, so many that its latency is negligible.
-const LARGE: usize = 32 << 20;
+pub(super) const LARGE: usize = 32 << 20;
 
 /// The same on the CPU, where each byte takes longer, and latencies are those of a function's call.
 const LARGE_ON_CPU: usize = 4 << 20;
 
 /// The smallest size of a large copy, if memory does not suffice for more.
-const LEAST: usize = 1 << 20;
+pub(super) const LEAST: usize = 1 << 20;
 
 /// Bytes of a copy whose time is all latency.
-const SMALL: usize = 64;
+pub(super) const SMALL: usize = 64;
 
 /// Bytes of a copy whose latency is a measurable part of its time.
 const MIDDLING: usize = 1 << 20;
 
 /// The number of large copies one after another.
-const COPIES: usize = 4;
+pub(super) const COPIES: usize = 4;
 
 /// The number of small operations one after another. They fit in a stream's queue, and are enqueued sooner
 /// than a large copy is done.
-const MANY: usize = 32;
+pub(super) const MANY: usize = 32;
 
 /// The number of pieces after which an event is recorded anew.
 const SLOTS: usize = 4;
@@ -50,7 +50,7 @@ const TRIES: usize = 5;
 /// Bytes of the slot that a thread copies in.
 const SLOT: usize = 8 << 20;
 
-const TAG: Tag = NO_OPERATION;
+pub(super) const TAG: Tag = NO_OPERATION;
 
 pub(super) fn measure(device: &Device) -> Result<DeviceModel> {
     let mut bytes = if device.is_cpu() { LARGE_ON_CPU } else { LARGE };
@@ -64,33 +64,33 @@ pub(super) fn measure(device: &Device) -> Result<DeviceModel> {
 }
 
 /// Two streams, and memory for a large copy each way.
-struct Rig<'d> {
-    device: &'d Device,
-    streams: [Stream; 2],
+pub(super) struct Rig<'d> {
+    pub(super) device: &'d Device,
+    pub(super) streams: [Stream; 2],
     events: [Event; 2],
     /// The memory is freed if the device can be waited for.
-    on_device: [ManuallyDrop<DeviceMemory>; 2],
+    pub(super) on_device: [ManuallyDrop<DeviceMemory>; 2],
     pinned: [PinnedCore; 2],
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 /// One of the two streams.
 #[derive(Clone, Copy)]
-enum On {
+pub(super) enum On {
     First,
     Second,
 }
 
 /// The direction of a copy.
 #[derive(Clone, Copy)]
-enum Direction {
+pub(super) enum Direction {
     ToDevice,
     ToHost,
     OnDevice,
 }
 
 impl<'d> Rig<'d> {
-    fn new(device: &'d Device, bytes: usize) -> DriverResult<Self> {
+    pub(super) fn new(device: &'d Device, bytes: usize) -> DriverResult<Self> {
         let stream = || Stream::new(device, Priority::Default);
         let memory = || DeviceMemory::new(device, bytes);
         let pinned = || PinnedCore::new(device, bytes);
@@ -161,12 +161,12 @@ impl<'d> Rig<'d> {
         self.device.driver()
     }
 
-    fn stream(&self, on: On) -> &Stream {
+    pub(super) fn stream(&self, on: On) -> &Stream {
         &self.streams[on as usize]
     }
 
     /// Wakes up the device, whose clocks slow down while it is idle.
-    fn warm_up(&self) -> DriverResult<()> {
+    pub(super) fn warm_up(&self) -> DriverResult<()> {
         for _ in 0..8 {
             self.large_copies_once(&[Direction::ToDevice, Direction::ToHost], COPIES)?;
         }
@@ -174,7 +174,7 @@ impl<'d> Rig<'d> {
     }
 
     /// Seconds from the first call of `work` until the device has completed everything that it enqueues.
-    fn time(&self, work: impl FnOnce() -> DriverResult<()>) -> DriverResult<f64> {
+    pub(super) fn time(&self, work: impl FnOnce() -> DriverResult<()>) -> DriverResult<f64> {
         let start = self.driver().clock();
         work()?;
         self.streams.iter().try_for_each(Stream::synchronize)?;
@@ -219,14 +219,13 @@ impl<'d> Rig<'d> {
     }
 
     fn large_copies_once(&self, directions: &[Direction], copies: usize) -> DriverResult<f64> {
-        self.time(|| {
-            for _ in 0..copies {
-                for (&direction, on) in directions.iter().zip([On::First, On::Second]) {
-                    self.copy(on, direction, self.bytes)?;
-                }
-            }
-            Ok(())
-        })
+        self.time(|| (0..copies).try_for_each(|_| self.enqueue_large(directions)))
+    }
+
+    /// Enqueues a large copy in each direction.
+    pub(super) fn enqueue_large(&self, directions: &[Direction]) -> DriverResult<()> {
+        let mut ways = directions.iter().zip([On::First, On::Second]);
+        ways.try_for_each(|(&direction, on)| self.copy(on, direction, self.bytes))
     }
 
     /// Seconds that the device takes for the operations of `work`, which is called many times while the
@@ -432,7 +431,7 @@ fn usual(time: impl Fn() -> DriverResult<f64>) -> DriverResult<f64> {
     Ok(times[TRIES / 2])
 }
 
-fn quickest(time: impl Fn() -> DriverResult<f64>) -> DriverResult<f64> {
+pub(super) fn quickest(time: impl Fn() -> DriverResult<f64>) -> DriverResult<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..TRIES {
         least = least.min(time()?);
@@ -440,6 +439,6 @@ fn quickest(time: impl Fn() -> DriverResult<f64>) -> DriverResult<f64> {
     Ok(least)
 }
 
-fn seconds(seconds: f64) -> Duration {
+pub(super) fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default()
 }

@@ -6,6 +6,7 @@
 //! figures of [`DeviceModel::h200`] are used. Nothing but speed depends on them.
 
 mod file;
+mod machine;
 mod measure;
 #[cfg(test)]
 mod tests;

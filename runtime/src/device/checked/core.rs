@@ -258,7 +258,8 @@ impl StreamCore {
         // Note 4: a device that fails is waited for twice.
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let outcome = outcome.and_then(|()| {
-            let of_others = || clock.registries(self.device.registry()).find_map(|its| its.take_fault(&clock));
+            let of_others =
+                || clock.registries(self.device.registry()).find_map(|its| its.take_fault(&clock));
             let fault = launches.fault().or_else(of_others);
             fault.map_or(Ok(()), Err)
         });

@@ -12,7 +12,7 @@ mod transfer;
 pub use device_buf::DeviceBuf;
 pub(crate) use device_buf::DeviceCore;
 pub(crate) use owned::DeviceMemory;
-pub(crate) use peers::copied_between;
+pub(crate) use peers::{copied_between, peer_copy};
 pub use pinned::PinnedBuf;
 pub(crate) use pinned_core::PinnedCore;
 pub(crate) use pinned_slice::PinnedRange;

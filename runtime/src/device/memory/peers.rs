@@ -44,9 +44,8 @@ impl Device {
     /// data have arrived changed even through the host's memory ([`ErrorKind::Environment`]).
     #[track_caller]
     pub fn can_access_peer(&self, other: &Self) -> Result<bool> {
-        caller("Device::can_access_peer").located(|| {
-            Ok(self.same(other) || self.is_peer_of(other) && self.link(other)? == Link::Direct)
-        })
+        caller("Device::can_access_peer")
+            .located(|| Ok(self.same(other) || self.is_peer_of(other) && self.link(other)? == Link::Direct))
     }
 
     /// The way that copies between the memories of two peers take. The first call finds it.
@@ -82,10 +81,11 @@ impl Device {
     fn has_copied(&self, to: &Self) -> Result<bool> {
         // Multiples of an odd number, which all differ.
         let data: Vec<u32> = (1..=TRIAL).map(|index| index.wrapping_mul(0x9E37_79B9)).collect();
-        let (source, target) = (DeviceBuf::from_slice(self, &data)?, DeviceBuf::<u32>::zeroed(to, data.len())?);
+        let (source, target) =
+            (DeviceBuf::from_slice(self, &data)?, DeviceBuf::<u32>::zeroed(to, data.len())?);
         let (from, to) = ((self, source.core().ptr()), (to, target.core().ptr()));
         // SAFETY: both buffers have that many bytes.
-        unsafe { source.core().enqueue_and_wait(target.core(), command(to, from, source.core().bytes())) }?;
+        unsafe { source.core().enqueue_and_wait(target.core(), peer_copy(to, from, source.core().bytes())) }?;
         Ok(target.to_vec()? == data)
     }
 }
@@ -100,12 +100,17 @@ pub(crate) fn copied_between(
     bytes: usize,
 ) -> Result<Command<'static>> {
     if !to.0.same(from.0) {
-        to.0.link(from.0)?;
+        from.0.link(to.0)?;
     }
-    Ok(command(to, from, bytes))
+    Ok(peer_copy(to, from, bytes))
 }
 
-fn command(to: (&Device, DevicePtr), from: (&Device, DevicePtr), bytes: usize) -> Command<'static> {
+/// The same, where the way is known.
+pub(crate) fn peer_copy(
+    to: (&Device, DevicePtr),
+    from: (&Device, DevicePtr),
+    bytes: usize,
+) -> Command<'static> {
     if to.0.same(from.0) {
         return Command::CopyOnDevice { to: to.1, from: from.1, bytes };
     }

@@ -1,6 +1,8 @@
 //! Data that the whole run shares: `resident` data, copied in before the first chunk, and carried data,
 //! copied in before the first chunk and out after the last. Data already on the device are at most filled.
 
+use std::ops::AddAssign;
+
 use bytemuck::Pod;
 
 use crate::driver::DevicePtr;
@@ -15,6 +17,23 @@ pub(crate) struct Shared<'a> {
     pub(crate) bytes: usize,
     /// The bytes of the element it starts from; without them it starts from `data`.
     pub(crate) init: Option<Vec<u8>>,
+    /// What was moved, if it is on the device already.
+    pub(crate) moved: Option<Moved>,
+}
+
+/// Bytes that were copied from or to the host.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Moved {
+    pub(crate) bytes: u64,
+    /// How many of them the CPU has staged.
+    pub(crate) staged: u64,
+}
+
+impl AddAssign for Moved {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.staged += other.staged;
+    }
 }
 
 /// The argument.
@@ -70,7 +89,15 @@ impl<'a> Shared<'a> {
             Data::Partial(partial) => Data::Partial(partial.clone()),
             Data::Device(ptr) => Data::Device(*ptr),
         };
-        Self { buffer: self.buffer, data, bytes: self.bytes, init: self.init.clone() }
+        Self { buffer: self.buffer, data, bytes: self.bytes, init: self.init.clone(), moved: None }
+    }
+
+    /// The argument, if it is a `resident` that is copied from the host's memory.
+    pub(crate) fn resident(&self) -> Option<&HostSource<'a>> {
+        match &self.data {
+            Data::Host { source, carried: false } if self.bytes > 0 => Some(source),
+            _ => None,
+        }
     }
 
     /// The argument, if it is in host memory.

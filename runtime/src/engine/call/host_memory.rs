@@ -48,7 +48,7 @@ impl Call<'_, '_> {
                 buffer.place = place(host, start, bytes);
             }
         }
-        for Shared { buffer, data, bytes, init } in shared {
+        for Shared { buffer, data, bytes, init, .. } in shared {
             if let (Data::Host { source, carried: false }, None) = (data, init)
                 && let Some(start) = lend(&source.memory, *bytes)
             {

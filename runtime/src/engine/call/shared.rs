@@ -156,6 +156,6 @@ impl<'a> Call<'_, 'a> {
     /// Sets a buffer's contents before the first chunk.
     fn starts<T: Pod>(&mut self, buffer: usize, data: Data<'a>, len: usize, init: Option<T>) {
         let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
-        self.arguments.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init });
+        self.arguments.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init, moved: None });
     }
 }

@@ -8,6 +8,7 @@ mod enqueue;
 pub(crate) mod execute;
 mod predict;
 mod profile;
+pub(crate) mod replicate;
 mod report;
 mod room;
-pub(crate) mod several;
+mod several;

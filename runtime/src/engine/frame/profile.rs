@@ -54,6 +54,7 @@ impl Pipeline {
         let mut timeline = Timeline {
             plan: self.plan,
             predicted: purpose == Purpose::Predict,
+            machine: None,
             spec: if timed.is_empty() {
                 DeviceModel::default()
             } else {

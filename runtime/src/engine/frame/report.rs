@@ -160,6 +160,7 @@ impl Call<'_, '_> {
             time: Duration::ZERO,
             awaited: Vec::new(),
             parts: Vec::new(),
+            shared: None,
             simulated: device.is_simulated(),
         }
     }

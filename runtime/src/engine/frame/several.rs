@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::base::error::{Complete, Detail, Error, Result};
+use crate::base::machine::MachineModel;
 use crate::base::plan::{BufferKind, Plan};
 use crate::base::unwind::drop_payload;
 use crate::device::Device;
@@ -19,6 +20,7 @@ use crate::engine::feeds::exchange::{Closes, Exchange};
 use crate::engine::feeds::streamed::{self, EndWork, explain_trouble};
 use crate::engine::frame::ending::{end_of, is_of_no_device};
 use crate::engine::frame::enqueue::Beside;
+use crate::engine::frame::replicate::replicate;
 use crate::engine::frame::report::{Ended, Partials};
 use crate::engine::place::place_of_pipeline;
 use crate::engine::purpose::Purpose;
@@ -197,7 +199,7 @@ impl Call<'_, '_> {
         let combined = std::mem::take(&mut self.arguments.combined);
         let given = self.arguments.again(Arena::default());
         let (plan, endless) = (self.pipeline.plan, self.is_endless());
-        let is_run = self.purpose != Purpose::Predict;
+        let (is_run, measures) = (self.purpose != Purpose::Predict, self.purpose != Purpose::Run);
         let mut calls = self.on_each();
         for call in &mut calls {
             call.admit().map_err(|error| call.pipeline.named(error))?;
@@ -222,9 +224,12 @@ impl Call<'_, '_> {
             endless,
         };
         together.begin_log(calls.len() * (2 * most + 2));
+        let devices: Vec<_> = calls.iter().map(|call| call.pipeline.device.clone()).collect();
         let names: Vec<_> = calls.iter().map(|call| call.pipeline.device.label()).collect();
         let carry_out = |part: Part<'_, '_>, watch: &RunWatch| together.carry_out(part, body, watch);
-        let parts = parts(calls, stages, is_run);
+        let began = begin_together(&calls, is_run);
+        replicate(&mut calls)?;
+        let parts = parts(calls, stages, began, is_run);
         let outcomes = match (is_run, &together.exchange) {
             // Nothing is waited for.
             (false, _) => parts.into_iter().map(|part| carry_out(part, watch)).collect(),
@@ -241,7 +246,8 @@ impl Call<'_, '_> {
             }
             Written { plan, chunks: together.chunks().chunks() }.note(&given);
         }
-        let mut timeline = Timeline::of_parts(timelines);
+        let machine = if measures { MachineModel::find(&devices) } else { MachineModel::known(&devices) };
+        let mut timeline = Timeline::of_parts(timelines, machine);
         if let Some(exchange) = &together.exchange {
             timeline.report.awaited = exchange.awaited();
         }
@@ -336,18 +342,31 @@ fn with_feeds<'a>(
     })
 }
 
-/// What the threads of all devices work on, from the same time on. `is_run`: it is not only predicted.
-fn parts<'p, 'a>(calls: Vec<Call<'p, 'a>>, stages: Vec<bool>, is_run: bool) -> Vec<Part<'p, 'a>> {
+/// Lets the run begin at the same time on all devices, and returns that time for each. `is_run`: it is not only
+/// predicted.
+fn begin_together(calls: &[Call<'_, '_>], is_run: bool) -> Vec<Duration> {
     let clock = |call: &Call<'_, '_>| call.pipeline.device.driver().clock();
     if is_run {
         let latest = calls.iter().map(clock).max().unwrap_or_default();
         calls.iter().for_each(|call| call.pipeline.device.driver().not_before(latest));
     }
-    let part = |(call, stages): (Call<'p, 'a>, bool)| {
-        let (began, turn) = (clock(&call), is_run.then(|| Turn::expect(&call.pipeline.device)));
+    calls.iter().map(clock).collect()
+}
+
+/// What the threads of all devices work on, and when each has begun. `is_run`: it is not only predicted.
+fn parts<'p, 'a>(
+    calls: Vec<Call<'p, 'a>>,
+    stages: Vec<bool>,
+    began: Vec<Duration>,
+    is_run: bool,
+) -> Vec<Part<'p, 'a>> {
+    // One thread has copied what the run shares.
+    begin_together(&calls, is_run);
+    let part = |((call, stages), began): ((Call<'p, 'a>, bool), Duration)| {
+        let turn = is_run.then(|| Turn::expect(&call.pipeline.device));
         Part { call, stages, began, turn }
     };
-    calls.into_iter().zip(stages).map(part).collect()
+    calls.into_iter().zip(stages).zip(began).map(part).collect()
 }
 
 /// Carries out the part of each device, the first on this thread and each other one on its own.

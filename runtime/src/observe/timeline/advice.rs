@@ -23,6 +23,8 @@ impl Cause {
             Self::HostFunction => "streams wait for a host function",
             Self::DepthTooSmall => "depth too small",
             Self::Carry => "chunks wait for each other",
+            Self::HostMemory => "the host's memory binds",
+            Self::SharedPort => "a port that devices share binds",
         }
     }
 }
@@ -132,6 +134,18 @@ impl Timeline {
                     true if report.depth < auto => "smaller chunks, or a larger `budget`".to_owned(),
                     true => more,
                     false => more + ", or leave it out",
+                };
+                (what, help)
+            }
+            Cause::HostMemory | Cause::SharedPort => {
+                let what = report.shared.as_ref().map_or_else(String::new, ToString::to_string);
+                let less = "copy less: smaller elements, `resident`, `device`";
+                let devices = report.parts.len();
+                let help = match self.enough_devices() {
+                    Some(enough) if enough < devices => {
+                        format!("{} would do, or {less}", count(enough, "device"))
+                    }
+                    _ => less.to_owned(),
                 };
                 (what, help)
             }

@@ -56,6 +56,10 @@ pub enum Cause {
     DepthTooSmall,
     /// Each chunk waits for the data that the one before hands on.
     Carry,
+    /// The copies of all devices reach the rate of the host's memory.
+    HostMemory,
+    /// The copies of the devices behind one port reach its rate.
+    SharedPort,
 }
 
 /// One reason why a run stays behind its limit. `Display` prints it as rustc would.
@@ -116,11 +120,27 @@ impl Timeline {
 
     /// The time lost to each cause.
     pub(super) fn losses(&self) -> BTreeMap<Cause, Duration> {
+        if let Some(last) = self.last_device() {
+            return self.losses_of(last);
+        }
         let mut lost = BTreeMap::new();
         let Some(engine) = self.bottleneck() else { return lost };
         let mut add = |cause, time: Duration| *lost.entry(cause).or_insert(Duration::ZERO) += time;
         self.waiting(engine, &mut add);
         self.working(engine, &mut add);
+        lost
+    }
+
+    /// The time that several devices lose: that of the last one, of which some is due to what they share.
+    fn losses_of(&self, last: usize) -> BTreeMap<Cause, Duration> {
+        let mut lost = self.of_device(last).losses();
+        if let Some(shared) = &self.report.shared {
+            if let Some(contention) = lost.get_mut(&Cause::LinkContention) {
+                *contention = contention.saturating_sub(shared.lost);
+            }
+            let cause = if shared.port.is_empty() { Cause::HostMemory } else { Cause::SharedPort };
+            lost.insert(cause, shared.lost);
+        }
         lost
     }
 

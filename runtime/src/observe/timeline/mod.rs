@@ -20,6 +20,7 @@ mod svg;
 #[cfg(test)]
 mod svg_tests;
 mod text;
+mod together;
 mod trace;
 #[cfg(test)]
 mod trace_tests;
@@ -32,6 +33,7 @@ pub use gantt::Gantt;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::base::machine::MachineModel;
 use crate::base::model::DeviceModel;
 use crate::base::plan::Plan;
 use crate::base::report::Report;
@@ -92,8 +94,11 @@ pub struct Timeline {
     pub report: Report,
     /// Whether this is a prediction.
     pub predicted: bool,
-    /// The device's calibration.
+    /// The device's calibration; that of the first one, if the run has several.
     pub spec: DeviceModel,
+    /// The model of the machine, if the run has several devices and it is known: in a prediction and a profile it is
+    /// that of the simulated machine, or measured.
+    pub machine: Option<MachineModel>,
     /// The streams of the run.
     pub rows: Vec<Row>,
     /// The spans, in the order in which they began.
@@ -162,24 +167,6 @@ pub struct Span {
 }
 
 impl Timeline {
-    /// The timeline of a run with several devices, of which each has one of `parts`: at least one.
-    pub(crate) fn of_parts(parts: Vec<Self>) -> Self {
-        let reports: Vec<_> = parts.iter().map(|part| part.report.clone()).collect();
-        let mut parts = parts.into_iter().enumerate();
-        let Some((_, mut whole)) = parts.next() else { unreachable!("a run has a device") };
-        whole.report = Report::of_parts(reports);
-        whole.rows.iter_mut().for_each(|row| row.of_device(0));
-        for (device, part) in parts {
-            let before = whole.rows.len();
-            whole.rows.extend(part.rows);
-            whole.rows[before..].iter_mut().for_each(|row| row.of_device(device));
-            whole.spans.extend(part.spans.into_iter().map(|span| Span { row: span.row + before, ..span }));
-            whole.basis.by_bytes |= part.basis.by_bytes;
-        }
-        whole.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
-        whole
-    }
-
     /// The time from the first call to the last result.
     pub fn time(&self) -> Duration {
         self.report.time
@@ -195,13 +182,6 @@ impl Timeline {
     /// The name of a span's stage.
     pub fn stage(&self, span: &Span) -> &'static str {
         self.plan.stages[self.plan.operations[span.operation].stage]
-    }
-}
-
-impl Row {
-    fn of_device(&mut self, device: usize) {
-        self.name = format!("d{device} {}", self.name);
-        self.device = Some(device);
     }
 }
 

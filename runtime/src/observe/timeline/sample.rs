@@ -105,6 +105,7 @@ pub(super) fn saxpy(micros: u64, spans: Vec<Span>) -> Timeline {
         },
         predicted: false,
         spec: DeviceModel::h200(),
+        machine: None,
         rows: vec![row("up", 0, None), row("math", 1, None), row("down", 2, None)],
         spans,
         basis: Basis::default(),

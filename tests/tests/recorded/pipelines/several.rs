@@ -1,6 +1,10 @@
 //! Runs on several GPUs: each makes the calls that a run on it alone would make of the same chunks.
 
 use std::collections::HashMap;
+use std::ffi::{c_char, c_ulong, c_void};
+use std::sync::{Barrier, Mutex};
+use std::time::Duration;
+use std::{mem, ptr, thread};
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -8,6 +12,12 @@ use thalweg_tests::numbers;
 use thalweg_tests::stubs::{Stubs, is_child};
 
 const STUBS: Stubs = Stubs::driver(module_path!(), concat!(env!("CARGO_TARGET_TMPDIR"), "/several-stubs"));
+
+/// The same, with a library that counts how often threads wait for each other.
+const LOCKS: Stubs = Stubs {
+    libraries: &["libcuda", "libnvrtc", "libfutex"],
+    ..Stubs::driver(module_path!(), concat!(env!("CARGO_TARGET_TMPDIR"), "/several-locks"))
+};
 
 fn plus(one: f32, other: f32) -> f32 {
     one + other
@@ -112,4 +122,84 @@ fn a_free_device_has_one_event_more_for_each_chunk() {
     let count = |call: &str| record.lines().filter(|line| line.contains(call)).count();
     let of_plan = Free::PLAN.events.len() * 9;
     assert_eq!((count("cuLaunchKernel"), count("cuEventRecord")), (9, of_plan + 9), "{record}");
+}
+
+/// The number of times that a thread had to wait for a lock, as the preloaded library counts them.
+fn contended_locks() -> u64 {
+    unsafe extern "C" {
+        fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+    // SAFETY: a null handle stands for all libraries of the process, and the name is a C string.
+    let found = unsafe { dlsym(ptr::null_mut(), c"thalweg_contended_locks".as_ptr()) };
+    assert!(!found.is_null(), "the library is not there");
+    // SAFETY: the library's function of this name has this type.
+    let count: extern "C" fn() -> c_ulong = unsafe { mem::transmute(found) };
+    count()
+}
+
+/// A thread that holds a lock for a while, and another that wants it: the count is of something.
+fn hold_a_lock() {
+    let (lock, begun) = (Mutex::new(()), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _held = lock.lock().expect("no panic");
+            begun.wait();
+            thread::sleep(Duration::from_millis(50));
+        });
+        begun.wait();
+        drop(lock.lock().expect("no panic"));
+    });
+}
+
+/// Each device has a thread that makes all of its calls, and no thread waits for a lock that another has.
+#[test]
+fn threads_of_devices_have_no_lock_in_common() {
+    const CHUNKS: usize = 400;
+    if is_child() {
+        let before = contended_locks();
+        hold_a_lock();
+        assert_eq!(contended_locks(), before + 1);
+        let devices = Device::all().expect("some GPUs");
+        let len = 100 * CHUNKS * devices.len();
+        let (x, mut y) = (pinned(&devices[0], &numbers(len)), pinned(&devices[0], &numbers(len)));
+        let mut free = Free::new(&devices).expect("a pipeline");
+        let mut in_turns = InTurns::new(&devices).expect("a pipeline");
+        for _ in 0..3 {
+            let before = contended_locks();
+            let report = free.run(&x, &mut y).expect("a run");
+            assert_eq!(contended_locks() - before, 0, "free");
+            assert_eq!(report.chunks, CHUNKS * devices.len());
+            let before = contended_locks();
+            in_turns.run(&x, &mut y, &mut [0.0; 100]).expect("a run");
+            assert_eq!(contended_locks() - before, 0, "in turns");
+        }
+        return;
+    }
+    let preload = format!("{}/libfutex.so", LOCKS.folder);
+    for gpus in ["1", "2", "4", "8"] {
+        let variables = [
+            ("THALWEG_GPUS", gpus),
+            ("THALWEG_DEVICE", "cuda:all"),
+            ("THALWEG_WHICH", "1"),
+            ("THALWEG_WHO", "1"),
+            ("LD_PRELOAD", &preload),
+        ];
+        let record = LOCKS.run_again("threads_of_devices_have_no_lock_in_common", &variables);
+        let mut launching: HashMap<&str, HashMap<&str, usize>> = HashMap::new();
+        for line in record.lines().filter(|line| line.contains("| cuLaunchKernel")) {
+            let (thread, rest) = line.split_once(' ').expect("a thread");
+            let (device, _) = rest.split_once('|').expect("a device");
+            *launching.entry(device).or_default().entry(thread).or_default() += 1;
+        }
+        assert_eq!(launching.len().to_string(), gpus, "{launching:?}");
+        // Six runs, with a thread each for every device but the first, whose is the caller's.
+        let of_first = launching.remove("0").expect("the first device");
+        assert_eq!(of_first.len(), 1, "{of_first:?}");
+        let callers = of_first.into_keys().next().expect("a thread");
+        for (device, threads) in launching {
+            assert!(threads.len() <= 6 && !threads.contains_key(callers), "device {device}: {threads:?}");
+            // Where devices take turns each has as many.
+            assert!(threads.values().filter(|chunks| **chunks == CHUNKS).count() >= 3, "{threads:?}");
+        }
+    }
 }

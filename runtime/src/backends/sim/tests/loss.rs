@@ -6,7 +6,7 @@ use std::thread;
 
 use super::*;
 use crate::backends::sim::{DriverCall, Effect, Fault, SimulatedMachine};
-use crate::base::model::MachineModel;
+use crate::base::machine::MachineModel;
 
 /// Two devices of one machine.
 fn two(seed: Option<u64>) -> [Rig; 2] {
@@ -68,7 +68,7 @@ fn nothing_that_a_lost_device_had_begun_is_carried_out() {
 #[test]
 fn a_call_to_a_lost_device_waits_for_what_another_thread_carries_out() {
     let waits: [fn(&Rig, RawStream, Pinned); 4] = [
-        |lost, _, pinned| drop(lost.redirect(pinned, None)),
+        |lost, _, pinned| assert!(lost.redirect(pinned, None)),
         |lost, _, pinned| assert!(lost.free_pinned(pinned).is_err()),
         |lost, stream, _| assert!(lost.sync(stream).is_err()),
         |lost, stream, _| lost.destroy(stream),

@@ -10,6 +10,9 @@ impl Shared<'_> {
     /// Predicts copying or filling it at the beginning, or copying it back if it is carried.
     pub(crate) fn work_out(&self, model: &mut Model, totals: &mut Totals, direction: Direction) {
         let is_in = direction == Direction::In;
+        if is_in && self.moved.is_some() {
+            return;
+        }
         if is_in && self.init.is_some() {
             return model.fill(self.bytes as u64);
         }

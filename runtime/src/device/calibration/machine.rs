@@ -1,0 +1,276 @@
+//! Measuring what the devices of a machine share: all links at once, those behind one port, and the links between
+//! devices.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use super::measure::{COPIES, Direction, LARGE, LEAST, MANY, On, Rig, SMALL, TAG, quickest, seconds};
+use crate::base::error::Result;
+use crate::base::machine::{LinkModel, MachineModel, PortModel};
+use crate::device::devices::Devices;
+use crate::device::memory::peer_copy;
+use crate::device::shared::Shared;
+use crate::device::{Device, stream::Stream};
+use crate::driver::{DriverResult, Link};
+
+/// Devices share something if together they have less than this share of what each has alone.
+const SHARED: f64 = 0.95;
+
+/// Two directions.
+const BOTH: [Direction; 2] = [Direction::ToDevice, Direction::ToHost];
+
+/// The machines that this process has measured: their devices in order, and the models.
+static MEASURED: Mutex<Vec<(Vec<Weak<Shared>>, MachineModel)>> = Mutex::new(Vec::new());
+
+impl MachineModel {
+    /// Measures several GPUs, in some tenths of a second: each link, all links at once, the pairs that share a port, and
+    /// the links between GPUs. Nothing else should use the machine meanwhile. Later
+    /// [reports](crate::Report::shared), predictions and findings of this process know the result. The model of simulated
+    /// devices of one machine is not measured, since it is known.
+    ///
+    /// A simulated machine made of the result behaves like the real one, as far as it can. Of one GPU, it answers what
+    /// several would give before one has them: `MachineModel::from(vec![gpu.calibration().clone(); 4])`, with
+    /// [`host_memory`](Self::host_memory) as far as it is known.
+    ///
+    /// ```
+    /// use thalweg::Device;
+    /// use thalweg::sim::MachineModel;
+    ///
+    /// let devices = Device::simulated_machine(MachineModel::l40s()); // or `Device::all()?`
+    /// let model = MachineModel::calibrate(&devices[..2])?;
+    /// assert_eq!(model.ports[0].devices, [0, 1]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The list is empty, or has a device twice; memory does not suffice (64 MiB on each device and as much page-locked
+    /// memory for each, or less if that is not free); a device fails; or this is called inside a host function.
+    pub fn calibrate(devices: &(impl Devices + ?Sized)) -> Result<Self> {
+        let devices = devices.list();
+        crate::device::devices::check(&devices)?;
+        devices.iter().try_for_each(|device| device.driver().may_wait())?;
+        let model = of_simulated(&devices).map_or_else(|| measured(&devices), Ok)?;
+        let mut known = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(of, _)| of.iter().all(|device| device.strong_count() > 0) && !are(of, &devices));
+        known.push((devices.iter().map(|device| Arc::downgrade(&device.shared)).collect(), model.clone()));
+        Ok(model)
+    }
+
+    /// The model of these devices, if it is known without measuring them.
+    pub(crate) fn known(devices: &[Device]) -> Option<Self> {
+        of_simulated(devices).or_else(|| {
+            let known = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+            known.iter().find(|(of, _)| are(of, devices)).map(|(_, model)| model.clone())
+        })
+    }
+
+    /// The model of these devices. GPUs are measured if that was not done yet.
+    pub(crate) fn find(devices: &[Device]) -> Option<Self> {
+        let is_gpu =
+            devices.iter().all(Device::is_gpu) && !devices.iter().any(|it| it.driver().is_synchronous());
+        Self::known(devices).or_else(|| is_gpu.then(|| Self::calibrate(devices).ok()).flatten())
+    }
+}
+
+/// Whether these are the devices, in this order.
+fn are(known: &[Weak<Shared>], devices: &[Device]) -> bool {
+    known.len() == devices.len()
+        && known
+            .iter()
+            .zip(devices)
+            .all(|(known, device)| std::ptr::eq(known.as_ptr(), Arc::as_ptr(&device.shared)))
+}
+
+/// The part of a simulated machine, if all devices are of the same one.
+fn of_simulated(devices: &[Device]) -> Option<MachineModel> {
+    let first = devices.first()?;
+    let others = devices.iter().skip(1);
+    if !others.clone().all(|other| first.is_peer_of(other)) {
+        return None;
+    }
+    let (model, _) = first.driver().machine()?;
+    let numbers: Option<Vec<_>> =
+        devices.iter().map(|device| device.driver().machine().map(|(_, number)| number)).collect();
+    Some(model.part(&numbers?))
+}
+
+fn measured(devices: &[Device]) -> Result<MachineModel> {
+    let models: Vec<_> = devices.iter().map(|device| device.calibration().clone()).collect();
+    let mut bytes = LARGE;
+    let rigs = loop {
+        match devices.iter().map(|device| Rig::new(device, bytes)).collect::<DriverResult<Vec<_>>>() {
+            Ok(rigs) => break rigs,
+            Err(error) if error.is_out_of_memory() && bytes > LEAST => bytes /= 2,
+            Err(error) => return Err(error.into()),
+        }
+    };
+    for rig in &rigs {
+        rig.warm_up()?;
+    }
+    let mut model = MachineModel::from(models);
+    let all: Vec<_> = rigs.iter().collect();
+    let alone = all.iter().map(|rig| rate(&[rig], &BOTH)).sum::<DriverResult<f64>>()?;
+    let together = rate(&all, &BOTH)?;
+    let shares = ports(&all)?;
+    // What every two devices share is the memory.
+    let pairs = rigs.len() * rigs.len().saturating_sub(1) / 2;
+    if rigs.len() > 2 && shares.len() < pairs {
+        model.ports = shares;
+    }
+    if together < SHARED * alone {
+        model.host_memory = together;
+    }
+    model.links = links(&rigs)?;
+    Ok(model)
+}
+
+/// The bytes a second of large copies of some devices at once, in these directions.
+fn rate(rigs: &[&Rig<'_>], directions: &[Direction]) -> DriverResult<f64> {
+    let copies = |count: usize| {
+        quickest(|| {
+            let from = rigs.iter().map(|rig| rig.device.driver().clock()).max().unwrap_or_default();
+            // In a simulated machine the devices begin at the same time.
+            rigs.iter().for_each(|rig| rig.device.driver().not_before(from));
+            let started: Vec<Duration> = rigs.iter().map(|rig| rig.device.driver().clock()).collect();
+            for _ in 0..count {
+                rigs.iter().try_for_each(|rig| rig.enqueue_large(directions))?;
+            }
+            rigs.iter().try_for_each(|rig| rig.streams.iter().try_for_each(Stream::synchronize))?;
+            let took =
+                rigs.iter().zip(started).map(|(rig, from)| rig.device.driver().clock().saturating_sub(from));
+            Ok(took.max().unwrap_or_default().as_secs_f64())
+        })
+    };
+    let each = (copies(2 * COPIES)? - copies(COPIES)?) / COPIES as f64;
+    let bytes: usize = rigs.iter().map(|rig| rig.bytes * directions.len()).sum();
+    Ok(bytes as f64 / each.max(1e-12))
+}
+
+/// The pairs of devices that share a port, merged into ports.
+fn ports(rigs: &[&Rig<'_>]) -> DriverResult<Vec<PortModel>> {
+    let mut pairs = Vec::new();
+    for (one, first) in rigs.iter().enumerate() {
+        for (other, second) in rigs.iter().enumerate().skip(one + 1) {
+            let mut rates = [0.0; 2];
+            let mut is_shared = false;
+            for (found, direction) in rates.iter_mut().zip(BOTH) {
+                let alone = rate(&[first], &[direction])? + rate(&[second], &[direction])?;
+                *found = rate(&[first, second], &[direction])?;
+                is_shared |= *found < SHARED * alone;
+            }
+            if is_shared {
+                pairs.push(PortModel::new(vec![one, other], rates[0], rates[1]));
+            }
+        }
+    }
+    Ok(merged(pairs))
+}
+
+/// Pairs that have a device in common are behind one port.
+fn merged(pairs: Vec<PortModel>) -> Vec<PortModel> {
+    let mut ports: Vec<PortModel> = Vec::new();
+    for pair in pairs {
+        match ports.iter_mut().find(|port| pair.devices.iter().any(|device| port.devices.contains(device))) {
+            Some(port) => {
+                let new = pair.devices.iter().filter(|device| !port.devices.contains(device)).copied();
+                let new: Vec<_> = new.collect();
+                port.devices.extend(new);
+            }
+            None => ports.push(pair),
+        }
+    }
+    ports
+}
+
+/// The links between devices over which copies go directly.
+fn links(rigs: &[Rig<'_>]) -> Result<Vec<LinkModel>> {
+    let mut links = Vec::new();
+    for (one, first) in rigs.iter().enumerate() {
+        for (other, second) in rigs.iter().enumerate().skip(one + 1) {
+            let is_direct = first.device.is_peer_of(second.device);
+            if is_direct && matches!(first.device.link(second.device), Ok(Link::Direct)) {
+                links.push(link([one, other], first, second)?);
+            }
+        }
+    }
+    Ok(links)
+}
+
+fn link(devices: [usize; 2], from: &Rig<'_>, to: &Rig<'_>) -> Result<LinkModel> {
+    let copies = |bytes: usize, count: usize| -> DriverResult<f64> {
+        quickest(|| {
+            from.time(|| {
+                for _ in 0..count {
+                    let (target, source) =
+                        ((to.device, to.on_device[1].ptr), (from.device, from.on_device[0].ptr));
+                    let copy = peer_copy(target, source, bytes);
+                    // SAFETY: both have at least `bytes`, and live until the stream has been waited for; nothing else
+                    // accesses them.
+                    unsafe { from.device.driver().enqueue(copy, from.stream(On::First).raw, TAG) }?;
+                }
+                Ok(())
+            })
+        })
+    };
+    let bytes = from.bytes.min(to.bytes);
+    let large = (copies(bytes, 2 * COPIES)? - copies(bytes, COPIES)?) / COPIES as f64;
+    let small = (copies(SMALL, 2 * MANY)? - copies(SMALL, MANY)?) / MANY as f64;
+    let rate = bytes as f64 / (large - small).max(1e-12);
+    Ok(LinkModel::new(devices, rate, seconds(small)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::model::DeviceModel;
+
+    /// Measures simulated devices as if nothing were known of them.
+    fn measured_again(machine: MachineModel) -> MachineModel {
+        measured(&Device::simulated_machine(machine)).expect("a measurement")
+    }
+
+    #[track_caller]
+    fn is_about(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 0.02, "{found:e} is not {expected:e}");
+    }
+
+    #[test]
+    fn what_a_machine_shares_is_found() {
+        let machine = measured_again(MachineModel::h200(4));
+        assert_eq!((machine.devices.len(), machine.ports.len(), machine.links.len()), (4, 0, 6));
+        is_about(machine.host_memory, 213.8e9);
+        machine.links.iter().for_each(|link| is_about(link.rate, 396e9));
+        // A device more than it takes to reach the host's memory.
+        let two = measured_again(MachineModel::h200(2));
+        assert_eq!((two.host_memory, two.ports.len(), two.links.len()), (0.0, 0, 1));
+    }
+
+    #[test]
+    fn devices_behind_a_port_are_found() {
+        let mut model = MachineModel::l40s();
+        model.host_memory = 0.0;
+        let machine = measured_again(model);
+        let ports: Vec<_> = machine.ports.iter().map(|port| port.devices.clone()).collect();
+        assert_eq!(ports, [[0, 1], [2, 3]]);
+        is_about(machine.ports[0].to_device, 25e9);
+        is_about(machine.ports[1].to_host, 26e9);
+        assert_eq!(machine.links, []);
+        let nothing = measured_again(MachineModel::from(vec![DeviceModel::a100(); 3]));
+        assert_eq!((nothing.host_memory, nothing.ports, nothing.links), (0.0, Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn what_is_known_is_not_measured() {
+        let devices = Device::simulated_machine(MachineModel::h200(4));
+        let part = MachineModel::known(&[devices[2].clone(), devices[0].clone()]).expect("it is simulated");
+        assert_eq!((part.devices.len(), part.links.len()), (2, 1));
+        let before = devices[0].driver().clock();
+        assert_eq!(MachineModel::calibrate(&devices).expect("it is known"), MachineModel::h200(4));
+        assert_eq!(devices[0].driver().clock(), before);
+        // Devices that were made one by one share nothing, and nothing is known of them together.
+        let apart = [(); 2].map(|()| Device::simulated(DeviceModel::h200()));
+        assert_eq!(MachineModel::known(&apart), None);
+        assert!(MachineModel::calibrate(&[]).is_err());
+        assert!(MachineModel::calibrate(&[devices[0].clone(), devices[0].clone()]).is_err());
+    }
+}
