@@ -102,22 +102,26 @@ impl MachineModel {
         }
     }
 
-    /// What takes longest for copies of so many bytes to each device and back: the host's memory, or a port. `None` if
-    /// the devices share nothing.
-    pub(crate) fn shared_limit(&self, bytes: &[[u64; 2]]) -> Option<SharedLimit> {
-        let total = |devices: &[usize], way: usize| {
-            devices.iter().filter_map(|device| bytes.get(*device)).map(|bytes| bytes[way]).sum::<u64>()
+    /// What devices share: the host's memory and ports, with the directions that count.
+    pub(crate) fn shared_places(&self) -> Vec<SharedPlace> {
+        let all: Vec<usize> = (0..self.devices.len()).collect();
+        let memory = SharedPlace { port: None, devices: all, ways: [true; 2], rate: self.host_memory };
+        let of_port = |port: &PortModel, rate, ways| {
+            let devices = port.devices.clone();
+            SharedPlace { port: Some(devices.clone()), devices, ways, rate }
         };
-        let limit = |port: Vec<usize>, rate: f64, bytes: u64| {
-            (rate > 0.0).then(|| SharedLimit { port, rate, time: time(bytes, rate), lost: Duration::ZERO })
-        };
-        let all: Vec<usize> = (0..bytes.len()).collect();
-        let of_memory = limit(Vec::new(), self.host_memory, total(&all, 0) + total(&all, 1));
-        let of_ports = self.ports.iter().filter(|port| port.devices.len() > 1).flat_map(|port| {
-            [(port.to_device, 0), (port.to_host, 1)]
-                .map(|(rate, way)| limit(port.devices.clone(), rate, total(&port.devices, way)))
+        let ports = self.ports.iter().flat_map(|port| {
+            [of_port(port, port.to_device, [true, false]), of_port(port, port.to_host, [false, true])]
         });
-        of_ports.chain([of_memory]).flatten().max_by_key(|limit| limit.time)
+        ports.chain([memory]).filter(|place| place.devices.len() > 1 && place.rate > 0.0).collect()
+    }
+
+    /// The bytes a second that a device's copies want to go to it and back, if there are some in these directions.
+    pub(crate) fn wanted(&self, device: usize, ways: [bool; 2]) -> [f64; 2] {
+        let Some(model) = self.devices.get(device) else { return [0.0; 2] };
+        let duplex = if ways == [true; 2] && model.duplex > 0.0 { model.duplex.min(1.0) } else { 1.0 };
+        let rate = |is_used: bool, rate: f64| if is_used && rate > 0.0 { rate * duplex } else { 0.0 };
+        [rate(ways[0], model.to_device), rate(ways[1], model.to_host)]
     }
 
     /// The time that a device's own link takes for copies of so many bytes to it and back.
@@ -152,6 +156,27 @@ impl MachineModel {
     }
 }
 
+/// A place that the copies of several devices go through.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedPlace {
+    /// The devices behind the port; `None` for the host's memory.
+    pub(crate) port: Option<Vec<usize>>,
+    pub(crate) devices: Vec<usize>,
+    /// Whether copies to devices count, and those to the host.
+    pub(crate) ways: [bool; 2],
+    pub(crate) rate: f64,
+}
+
+impl SharedPlace {
+    /// The least time of copies of so many bytes to each device and back.
+    pub(crate) fn time(&self, bytes: &[[u64; 2]]) -> Duration {
+        let of_device = |device: &usize| bytes.get(*device).copied().unwrap_or_default();
+        let [to_device, to_host] = self.ways.map(u64::from);
+        let counted = |[up, down]: [u64; 2]| up * to_device + down * to_host;
+        time(self.devices.iter().map(of_device).map(counted).sum(), self.rate)
+    }
+}
+
 /// What the devices of a run share, where it may have made the run longer: the host's memory, or a port.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -164,9 +189,11 @@ pub struct SharedLimit {
     pub rate: f64,
     /// The time that the copies take at this rate at least.
     pub time: Duration,
-    /// How much longer that is than each device's own link takes, or its kernels in a timeline: the time that the run
-    /// would be shorter if the devices shared nothing.
+    /// How much shorter the run would be if the devices shared nothing. In a timeline it follows from what the copies at
+    /// each moment want, otherwise from the bytes of all copies.
     pub lost: Duration,
+    /// The least number of devices that would be about as fast, where that is known and fewer than there are.
+    pub enough: Option<usize>,
 }
 
 impl fmt::Display for SharedLimit {
@@ -202,17 +229,19 @@ mod tests {
     }
 
     #[test]
-    fn the_narrowest_place_is_the_limit() {
-        let machine = machine();
-        let even = machine.shared_limit(&[[100 * MIB, 100 * MIB]; 4]).expect("a limit");
-        // 800 MiB at 213.8 GB/s, and 200 MiB at 40 GB/s, which takes longer.
-        assert_eq!((even.port, even.rate), (vec![1, 2], 40e9));
-        assert!((even.time.as_secs_f64() - 200.0 * 1048576.0 / 40e9).abs() < 1e-9);
-        let outside =
-            machine.shared_limit(&[[100 * MIB, 100 * MIB], [0; 2], [0; 2], [0; 2]]).expect("a limit");
-        assert_eq!((outside.port, outside.rate), (Vec::new(), 213.8e9));
-        let nothing = MachineModel::from(vec![DeviceModel::h200(); 2]);
-        assert_eq!(nothing.shared_limit(&[[MIB, MIB]; 2]), None);
+    fn each_place_counts_the_copies_that_go_through_it() {
+        let places = machine().shared_places();
+        let bytes = [[100 * MIB, 50 * MIB]; 4];
+        let seconds: Vec<_> = places.iter().map(|place| place.time(&bytes).as_secs_f64()).collect();
+        let mib = MIB as f64;
+        let expected = [200.0 * mib / 40e9, 100.0 * mib / 60e9, 600.0 * mib / 213.8e9];
+        assert!(
+            seconds.iter().zip(expected).all(|(found, least)| (found - least).abs() < 1e-9),
+            "{seconds:?}"
+        );
+        assert_eq!(places[0].port, Some(vec![1, 2]));
+        assert!(MachineModel::from(vec![DeviceModel::h200(); 2]).shared_places().is_empty());
+        assert!(MachineModel::h200(1).shared_places().is_empty());
     }
 
     #[test]

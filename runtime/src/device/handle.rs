@@ -4,7 +4,7 @@ use std::fmt;
 use std::mem::discriminant;
 use std::sync::{Arc, OnceLock};
 
-use super::pending::{Caller, Owner, Registry};
+use super::pending::{Caller, Callers, Owner, Registry};
 use super::shared::Shared;
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
@@ -122,7 +122,16 @@ impl Device {
 
     /// Refuses an object of `its` device on a stream of this one, unless the two are peers or the same.
     pub(crate) fn check_peer(&self, what: &str, its: &Self) -> Result<(), Detail> {
-        if self.same(its) || self.is_peer_of(its) { Ok(()) } else { self.check_stream(what, its) }
+        if self.same(its) {
+            return Ok(());
+        }
+        self.not_forked()?;
+        if self.is_peer_of(its) { Ok(()) } else { self.check_stream(what, its) }
+    }
+
+    /// Refuses in a forked process, in which no device knows another.
+    pub(crate) fn not_forked(&self) -> Result<(), Detail> {
+        if fork::is_child() { Err(Detail::Forked) } else { Ok(()) }
     }
 
     /// The way to a peer, once it is known.
@@ -189,8 +198,8 @@ impl Owner for Device {
         Self::driver(self)
     }
 
-    fn registry(&self) -> &Registry {
-        Self::registry(self)
+    fn callers(&self) -> &Callers {
+        self.registry().callers()
     }
 }
 

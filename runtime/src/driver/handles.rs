@@ -40,6 +40,8 @@ pub(crate) enum Link {
     Direct,
     /// Through the host's memory.
     OverHost,
+    /// None: what is copied does not arrive as it was.
+    Unusable,
 }
 
 /// A stream of one driver.

@@ -9,7 +9,7 @@ use crate::base::error::ErrorKind;
 use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::checked::capture::Capturing;
-use crate::device::checked::core::StreamCore;
+use crate::device::checked::core::{StreamCore, reach};
 use crate::device::pending::progress::Clock;
 use crate::device::pending::{Caller, Kind, caller};
 use crate::device::stream as raw;
@@ -116,8 +116,7 @@ impl Event {
                     .map_err(|error| self.device.registry().callers().explain(error, None))?;
                 // Otherwise it is not known which record was waited for.
                 if self.records.load(Ordering::Acquire) == records {
-                    clock.reach();
-                    return Ok(());
+                    return reach(&self.device, &clock);
                 }
             }
         })
@@ -141,7 +140,7 @@ impl Event {
                 .is_complete()
                 .map_err(|error| self.device.registry().callers().explain(error, None))?;
             if done {
-                clock.reach();
+                reach(&self.device, &clock)?;
             }
             Ok(done)
         })

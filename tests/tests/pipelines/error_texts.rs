@@ -174,7 +174,7 @@ fn memory_of_another_device_has_the_line_of_the_call() {
     is_here("upload", stream.upload(&host, &mut elsewhere));
     is_here("fill", stream.fill(&mut elsewhere, 1.0));
     let error = stream.fill(&mut elsewhere, 1.0).unwrap_err();
-    is!(error, UnknownMemory);
+    is!(error, StreamOfOtherDevice { .. });
 }
 
 #[test]

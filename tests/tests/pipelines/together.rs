@@ -94,7 +94,7 @@ fn a_report_says_what_devices_share_and_what_it_costs() {
 /// What N devices would give is known before one has them.
 #[test]
 fn a_prediction_knows_what_devices_share() {
-    for (devices, host_memory) in [(1, 30e9), (2, 30e9), (4, 30e9), (8, 30e9), (8, 0.0)] {
+    for (devices, host_memory) in [(1, 30e9), (2, 30e9), (4, 30e9), (8, 30e9), (4, 50e9), (8, 0.0)] {
         let model = machine(devices, host_memory);
         let predicted = with(model.clone(), |copy, x, z| copy.predict(x, z).expect("a prediction"));
         let run = report(model).time.as_secs_f64();
@@ -103,6 +103,24 @@ fn a_prediction_knows_what_devices_share() {
         let last = predicted.spans.iter().map(|span| span.end).max().expect("a span");
         assert!(last <= predicted.time(), "the picture is as long as the run");
     }
+}
+
+/// A device with one slot copies in one direction at a time, and wants half as much.
+#[test]
+fn what_devices_do_not_want_at_once_costs_nothing() {
+    let devices = Device::simulated_machine(machine(4, 50e9));
+    let x = PinnedBuf::from_slice(&devices[0], &numbers(4 * EACH)).expect("memory");
+    let mut z = PinnedBuf::zeroed(&devices[0], x.len()).expect("memory");
+    let mut copy = Copy::options(&devices).depth(1).build().expect("a pipeline");
+    let [predicted, profiled] =
+        [copy.predict(&x, &mut z).expect("a prediction"), copy.profile(&x, &mut z).expect("a profile")];
+    for timeline in [&predicted, &profiled] {
+        assert_eq!(timeline.report.shared, None, "{timeline}");
+        let (cause, text) = first_cause(timeline);
+        assert!(cause == Some(Cause::DepthTooSmall) && !text.contains("memory binds"), "{text}");
+    }
+    let ratio = predicted.time().as_secs_f64() / profiled.time().as_secs_f64();
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
 }
 
 fn first_cause(timeline: &Timeline) -> (Option<Cause>, String) {
@@ -150,7 +168,7 @@ fn data_for_all_devices_come_from_the_host_once_where_links_join_them() {
         let machines: [(MachineModel, u64); 4] = [
             (MachineModel::h200(3), 1),
             (MachineModel::from(vec![device(); 3]), 3),
-            (joined([0, 2]), 2),
+            (joined([0, 2]), 3),
             (joined([1, 2]), 3),
         ];
         for (model, copies) in machines {
@@ -216,6 +234,7 @@ fn a_copy_of_data_for_all_that_fails_ends_the_run() {
             let mut z = vec![0.0; x.len()];
             let error = table.run(&x, &w, &mut z).expect_err("a copy fails");
             assert!(error.device().is_some(), "{error}");
+            assert_eq!((error.complete()[0].chunks, error.complete()[0].items), (0, 0));
             if effect != Effect::Lost {
                 assert_eq!(error.device(), Some(device), "{effect:?}: {error}");
                 table.run(&x, &w, &mut z).expect("it works again");

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use thalweg::prelude::*;
-use thalweg::streams::Stream;
+use thalweg::streams::{Event, Stream};
 use thalweg_tests::stubs::Stubs;
 
 /// The driver and the compiler.
@@ -152,6 +152,79 @@ fn a_thread_that_fails_in_a_launch_by_hand_is_reported_by_the_next_wait() {
             let at = format!("kernel `gathered` failed at {}:{}: an index out of bounds", file!(), LINES[0]);
             assert!(said.starts_with(&at), "{said}");
             stream.synchronize().unwrap();
+        },
+    );
+}
+
+/// Whatever says that the launch is over also says that a thread of it has failed, and nobody takes what it has left
+/// unwritten for a result: an event, a question, and a stream that waited and is gone, of the same GPU or of another one.
+#[test]
+fn a_thread_that_fails_is_told_by_whatever_says_that_its_launch_is_over() {
+    let place = LINES[0].to_string();
+    STUBS.record(
+        "a_thread_that_fails_is_told_by_whatever_says_that_its_launch_is_over",
+        &[("THALWEG_FAULT", &place), ("THALWEG_GPUS", "2"), ("THALWEG_DEVICE", "cuda:all")],
+        |device| {
+            let others = Device::all().unwrap();
+            let elsewhere = others.iter().find(|other| !other.same(device)).unwrap();
+            let x = DeviceBuf::from_slice(device, &[1.0_f32; 32]).unwrap();
+            let at = DeviceBuf::from_slice(device, &[0_u32; 32]).unwrap();
+            let tells = |error: thalweg::Error| {
+                let said = error.to_string();
+                assert!(said.starts_with("kernel `gathered` failed at"), "{said}");
+            };
+            let ways: [fn(&Stream, &Device) -> thalweg::Result<()>; 6] = [
+                |stream, device| {
+                    let event = Event::new(device)?;
+                    stream.record(&event)?;
+                    event.synchronize()
+                },
+                |stream, device| {
+                    let event = Event::new(device)?;
+                    stream.record(&event)?;
+                    event.query().map(drop)
+                },
+                |stream, _| stream.query().map(drop),
+                |stream, device| {
+                    let beside = Stream::new(device)?;
+                    beside.wait_stream(stream)?;
+                    beside.synchronize()
+                },
+                |stream, device| {
+                    let beside = Stream::new(device)?;
+                    beside.wait_stream(stream)?;
+                    let event = Event::new(device)?;
+                    beside.record(&event)?;
+                    event.synchronize()
+                },
+                |stream, device| {
+                    let beside = Stream::new(device)?;
+                    beside.wait_stream(stream)?;
+                    beside.query().map(drop)
+                },
+            ];
+            for of_waiting in [device, elsewhere] {
+                for (way, wait) in ways.into_iter().enumerate() {
+                    if way < 3 && !of_waiting.same(device) {
+                        continue;
+                    }
+                    let stream = Stream::new(device).unwrap();
+                    let mut y = DeviceBuf::<f32>::zeroed(device, 32).unwrap();
+                    let gathered = gathered::load(device).unwrap();
+                    gathered.launch(stream.config(1, 32, 0), &x, &at, &mut y).unwrap();
+                    tells(wait(&stream, of_waiting).expect_err("it has failed"));
+                    tells(y.to_vec().expect_err("it was not written"));
+                }
+                // A stream that waited goes, and nobody has asked.
+                let stream = Stream::new(device).unwrap();
+                let mut y = DeviceBuf::<f32>::zeroed(device, 32).unwrap();
+                let gathered = gathered::load(device).unwrap();
+                gathered.launch(stream.config(1, 32, 0), &x, &at, &mut y).unwrap();
+                let beside = Stream::new(of_waiting).unwrap();
+                beside.wait_stream(&stream).unwrap();
+                drop(beside);
+                tells(y.to_vec().expect_err("it was not written"));
+            }
         },
     );
 }

@@ -41,6 +41,7 @@ pub(crate) struct Cuda {
     /// operation that caused it.
     synchronous: bool,
     freed: Freed,
+    peers: peers::Enabled,
     made: Instant,
     node: Option<Node>,
 }
@@ -112,6 +113,7 @@ impl Cuda {
             info,
             synchronous,
             freed: Freed::default(),
+            peers: peers::Enabled::default(),
             made: Instant::now(),
             node,
         })
@@ -120,6 +122,11 @@ impl Cuda {
     /// Another device, if it is a GPU too.
     fn of(other: &dyn Driver) -> Option<&Self> {
         (other as &dyn Any).downcast_ref()
+    }
+
+    /// What connects it with its peers.
+    fn end(&self) -> peers::End<'_> {
+        (&self.context, &self.peers)
     }
 
     fn allocate_host(&self, bytes: usize, write_combined: bool) -> DriverResult<NonNull<u8>> {
@@ -209,12 +216,12 @@ impl Driver for Cuda {
 
     fn connect(&self, peer: &dyn Driver) -> DriverResult<Link> {
         HostFunctions::may_call("cuCtxEnablePeerAccess")?;
-        Self::of(peer).map_or(Ok(Link::OverHost), |peer| peers::connect(&self.context, &peer.context))
+        Self::of(peer).map_or(Ok(Link::OverHost), |peer| peers::connect(self.end(), peer.end()))
     }
 
     fn disconnect(&self, peer: &dyn Driver) -> DriverResult<()> {
         HostFunctions::may_call("cuCtxDisablePeerAccess")?;
-        Self::of(peer).map_or(Ok(()), |peer| peers::disconnect(&self.context, &peer.context))
+        Self::of(peer).map_or(Ok(()), |peer| peers::disconnect(self.end(), peer.end()))
     }
 
     fn identity(&self) -> Option<String> {

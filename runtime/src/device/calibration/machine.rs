@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::measure::{COPIES, Direction, LARGE, LEAST, MANY, On, Rig, SMALL, TAG, quickest, seconds};
 use crate::base::error::Result;
 use crate::base::machine::{LinkModel, MachineModel, PortModel};
+use crate::base::model::DeviceModel;
 use crate::device::devices::Devices;
 use crate::device::memory::peer_copy;
 use crate::device::shared::Shared;
@@ -104,66 +105,100 @@ fn measured(devices: &[Device]) -> Result<MachineModel> {
             Err(error) => return Err(error.into()),
         }
     };
-    for rig in &rigs {
+    let model = of_rigs(&rigs, models);
+    if model.is_err() && rigs.iter().any(Rig::is_lost) {
+        // A copy that cannot be waited for may be one from the memory of a device to that of another.
+        std::mem::forget(rigs);
+    }
+    model
+}
+
+fn of_rigs(rigs: &[Rig<'_>], models: Vec<DeviceModel>) -> Result<MachineModel> {
+    for rig in rigs {
         rig.warm_up()?;
     }
     let mut model = MachineModel::from(models);
-    let all: Vec<_> = rigs.iter().collect();
-    let alone = all.iter().map(|rig| rate(&[rig], &BOTH)).sum::<DriverResult<f64>>()?;
-    let together = rate(&all, &BOTH)?;
-    let shares = ports(&all)?;
+    let alone = |directions: &[Direction]| -> DriverResult<Vec<Timed<'_>>> {
+        let one = |rig| Ok(Timed { rig, rate: rate(&[Timed { rig, rate: 1.0 }], directions)? });
+        rigs.iter().map(one).collect()
+    };
+    let ways = [alone(&BOTH[..1])?, alone(&BOTH[1..])?];
+    let shares = ports(&ways)?;
     // What every two devices share is the memory.
     let pairs = rigs.len() * rigs.len().saturating_sub(1) / 2;
     if rigs.len() > 2 && shares.len() < pairs {
-        model.ports = shares;
+        model.ports = merged(shares);
     }
-    if together < SHARED * alone {
+    let both = alone(&BOTH)?;
+    let together = rate(&both, &BOTH)?;
+    if together < SHARED * within_ports(&both, &model.ports) {
         model.host_memory = together;
     }
-    model.links = links(&rigs)?;
+    model.links = links(rigs)?;
     Ok(model)
 }
 
-/// The bytes a second of large copies of some devices at once, in these directions.
-fn rate(rigs: &[&Rig<'_>], directions: &[Direction]) -> DriverResult<f64> {
+/// A device and what it moves alone, in bytes a second.
+#[derive(Clone, Copy)]
+struct Timed<'r> {
+    rig: &'r Rig<'r>,
+    rate: f64,
+}
+
+/// The bytes a second of large copies of some devices at once, in these directions. Slower devices copy less, so that all
+/// are done at the same time if they share nothing.
+fn rate(timed: &[Timed<'_>], directions: &[Direction]) -> DriverResult<f64> {
+    let most = timed.iter().map(|timed| timed.rate).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let bytes = |timed: &Timed<'_>| ((timed.rig.bytes as f64 * timed.rate / most) as usize).max(SMALL) & !63;
     let copies = |count: usize| {
         quickest(|| {
-            let from = rigs.iter().map(|rig| rig.device.driver().clock()).max().unwrap_or_default();
+            let drivers = || timed.iter().map(|timed| timed.rig.device.driver());
+            let from = drivers().map(|driver| driver.clock()).max().unwrap_or_default();
             // In a simulated machine the devices begin at the same time.
-            rigs.iter().for_each(|rig| rig.device.driver().not_before(from));
-            let started: Vec<Duration> = rigs.iter().map(|rig| rig.device.driver().clock()).collect();
+            drivers().for_each(|driver| driver.not_before(from));
+            let started: Vec<Duration> = drivers().map(|driver| driver.clock()).collect();
             for _ in 0..count {
-                rigs.iter().try_for_each(|rig| rig.enqueue_large(directions))?;
+                timed.iter().try_for_each(|timed| timed.rig.enqueue_copies(directions, bytes(timed)))?;
             }
-            rigs.iter().try_for_each(|rig| rig.streams.iter().try_for_each(Stream::synchronize))?;
-            let took =
-                rigs.iter().zip(started).map(|(rig, from)| rig.device.driver().clock().saturating_sub(from));
+            timed.iter().try_for_each(|timed| timed.rig.streams.iter().try_for_each(Stream::synchronize))?;
+            let took = drivers().zip(started).map(|(driver, from)| driver.clock().saturating_sub(from));
             Ok(took.max().unwrap_or_default().as_secs_f64())
         })
     };
     let each = (copies(2 * COPIES)? - copies(COPIES)?) / COPIES as f64;
-    let bytes: usize = rigs.iter().map(|rig| rig.bytes * directions.len()).sum();
-    Ok(bytes as f64 / each.max(1e-12))
+    let all: usize = timed.iter().map(|timed| bytes(timed) * directions.len()).sum();
+    Ok(all as f64 / each.max(1e-12))
 }
 
-/// The pairs of devices that share a port, merged into ports.
-fn ports(rigs: &[&Rig<'_>]) -> DriverResult<Vec<PortModel>> {
+/// The pairs of devices that share a port. `ways`: what each device moves alone, in either direction.
+fn ports(ways: &[Vec<Timed<'_>>; 2]) -> DriverResult<Vec<PortModel>> {
     let mut pairs = Vec::new();
-    for (one, first) in rigs.iter().enumerate() {
-        for (other, second) in rigs.iter().enumerate().skip(one + 1) {
+    for one in 0..ways[0].len() {
+        for other in one + 1..ways[0].len() {
             let mut rates = [0.0; 2];
             let mut is_shared = false;
-            for (found, direction) in rates.iter_mut().zip(BOTH) {
-                let alone = rate(&[first], &[direction])? + rate(&[second], &[direction])?;
-                *found = rate(&[first, second], &[direction])?;
-                is_shared |= *found < SHARED * alone;
+            for ((found, direction), timed) in rates.iter_mut().zip(BOTH).zip(ways) {
+                let pair = [timed[one], timed[other]];
+                *found = rate(&pair, &[direction])?;
+                is_shared |= *found < SHARED * (pair[0].rate + pair[1].rate);
             }
             if is_shared {
                 pairs.push(PortModel::new(vec![one, other], rates[0], rates[1]));
             }
         }
     }
-    Ok(merged(pairs))
+    Ok(pairs)
+}
+
+/// The bytes a second both ways of all devices, if nothing but these ports limits them.
+fn within_ports(both: &[Timed<'_>], ports: &[PortModel]) -> f64 {
+    let of_port = |port: &PortModel| {
+        let alone: f64 = port.devices.iter().map(|device| both[*device].rate).sum();
+        alone.min(port.to_device + port.to_host)
+    };
+    let is_behind_none = |device: &usize| !ports.iter().any(|port| port.devices.contains(device));
+    let others: f64 = (0..both.len()).filter(is_behind_none).map(|device| both[device].rate).sum();
+    ports.iter().map(of_port).sum::<f64>() + others
 }
 
 /// Pairs that have a device in common are behind one port.
@@ -222,7 +257,7 @@ fn link(devices: [usize; 2], from: &Rig<'_>, to: &Rig<'_>) -> Result<LinkModel> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::model::DeviceModel;
+    use crate::sim::{DriverCall, Effect, Fault, SimulatedMachine};
 
     /// Measures simulated devices as if nothing were known of them.
     fn measured_again(machine: MachineModel) -> MachineModel {
@@ -254,9 +289,35 @@ mod tests {
         assert_eq!(ports, [[0, 1], [2, 3]]);
         is_about(machine.ports[0].to_device, 25e9);
         is_about(machine.ports[1].to_host, 26e9);
-        assert_eq!(machine.links, []);
+        assert_eq!((machine.host_memory, &machine.links[..]), (0.0, &[][..]));
         let nothing = measured_again(MachineModel::from(vec![DeviceModel::a100(); 3]));
         assert_eq!((nothing.host_memory, nothing.ports, nothing.links), (0.0, Vec::new(), Vec::new()));
+    }
+
+    /// Each alone has another rate, so that equal copies would end at different times.
+    #[test]
+    fn unequal_devices_share_nothing() {
+        let models = vec![DeviceModel::h200(), DeviceModel::a100(), DeviceModel::t4()];
+        let machine = measured_again(models.into());
+        assert_eq!((machine.host_memory, machine.ports, machine.links), (0.0, Vec::new(), Vec::new()));
+        let mut pair = MachineModel::unequal();
+        pair.host_memory = 40e9;
+        is_about(measured_again(pair).host_memory, 40e9);
+    }
+
+    /// A device that is lost meanwhile leaves all memory to the devices.
+    #[test]
+    fn a_measurement_that_fails_says_so() {
+        static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+        for effect in [Effect::Fails, Effect::Lost] {
+            for copy in [0, 40, 200] {
+                let fault = Fault::nth(DriverCall::Copy, copy, effect);
+                let machine = SimulatedMachine::from(MachineModel::h200(2)).with_fault(0, fault);
+                let devices = Device::simulated_machine(machine);
+                KEPT.lock().expect("no panic").extend(devices.clone());
+                assert!(measured(&devices).is_err(), "{effect:?} at copy {copy}");
+            }
+        }
     }
 
     #[test]

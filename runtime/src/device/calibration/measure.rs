@@ -219,13 +219,20 @@ impl<'d> Rig<'d> {
     }
 
     fn large_copies_once(&self, directions: &[Direction], copies: usize) -> DriverResult<f64> {
-        self.time(|| (0..copies).try_for_each(|_| self.enqueue_large(directions)))
+        self.time(|| (0..copies).try_for_each(|_| self.enqueue_copies(directions, self.bytes)))
     }
 
-    /// Enqueues a large copy in each direction.
-    pub(super) fn enqueue_large(&self, directions: &[Direction]) -> DriverResult<()> {
+    /// Enqueues a copy of so many bytes in each direction, at most those of a large one.
+    pub(super) fn enqueue_copies(&self, directions: &[Direction], bytes: usize) -> DriverResult<()> {
         let mut ways = directions.iter().zip([On::First, On::Second]);
-        ways.try_for_each(|(&direction, on)| self.copy(on, direction, self.bytes))
+        ways.try_for_each(|(&direction, on)| self.copy(on, direction, bytes))
+    }
+
+    /// Whether a stream cannot be waited for. All of them are, even if the first one fails.
+    pub(super) fn is_lost(&self) -> bool {
+        // The first wait may report the failure. If the second succeeds, nothing is in flight.
+        let is_lost = |stream: &&Stream| stream.synchronize().is_err() && stream.synchronize().is_err();
+        self.streams.iter().filter(is_lost).count() > 0
     }
 
     /// Seconds that the device takes for the operations of `work`, which is called many times while the
@@ -410,10 +417,7 @@ impl<'d> Rig<'d> {
 
 impl Drop for Rig<'_> {
     fn drop(&mut self) {
-        // The first wait may report the failure. If the second succeeds, nothing is in flight. Every stream
-        // is waited for, even if the first one fails.
-        let is_lost = |stream: &&Stream| stream.synchronize().is_err() && stream.synchronize().is_err();
-        if self.streams.iter().filter(is_lost).count() > 0 {
+        if self.is_lost() {
             self.pinned.iter().for_each(PinnedCore::poison);
             return;
         }

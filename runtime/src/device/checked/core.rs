@@ -259,7 +259,7 @@ impl StreamCore {
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let outcome = outcome.and_then(|()| {
             let of_others =
-                || clock.registries(self.device.registry()).find_map(|its| its.take_fault(&clock));
+                || devices(&self.device, &clock).find_map(|its| its.registry().take_fault(&clock));
             let fault = launches.fault().or_else(of_others);
             fault.map_or(Ok(()), Err)
         });
@@ -284,7 +284,7 @@ impl StreamCore {
         // Other streams are asked, and callbacks waited for, only when others can wait for this stream again.
         drop(waiting);
         if is_over && outcome.is_err() {
-            clock.registries(self.device.registry()).for_each(|registry| ask(registry, &clock));
+            devices(&self.device, &clock).for_each(|device| ask(device.registry(), &clock));
         }
         if is_over && callbacks && !is_callback() {
             self.callbacks.wait(issued);
@@ -345,7 +345,7 @@ impl StreamCore {
             error
         })?;
         if done {
-            clock.reach();
+            reach(&self.device, &clock)?;
         }
         drop(asking);
         Ok(done)
@@ -485,7 +485,11 @@ impl Drop for StreamCore {
                         progress.fail(since + 1..=enqueued, &fault);
                         device.registry().callers().not_told(fault);
                     }
-                    clock.reach();
+                    // A kernel of a stream that was waited for has failed: that stream will tell.
+                    match devices(device, &clock).any(|its| its.registry().has_fault(&clock)) {
+                        true => progress.reached(enqueued),
+                        false => clock.reach(),
+                    }
                     true
                 }
                 Err(error) => {
@@ -508,7 +512,7 @@ impl Drop for StreamCore {
             }
             drop(stream);
             if is_over && first.is_err() {
-                ask(device.registry(), &clock);
+                devices(device, &clock).for_each(|device| ask(device.registry(), &clock));
             }
             contain(|| drop(lent));
         };
@@ -525,6 +529,26 @@ impl Drop for StreamCore {
             // There is no such thread, so the stream stays, and with it whatever keeps another library's
             // stream.
             Err(_) => std::mem::forget(end),
+        }
+    }
+}
+
+/// A stream's device and those of the operations that come before a point.
+fn devices<'c>(own: &'c Device, clock: &'c Clock) -> impl Iterator<Item = &'c Device> {
+    let others = clock.owners().filter_map(|owner| (owner as &dyn Any).downcast_ref::<Device>());
+    std::iter::once(own).chain(others.filter(|other| !other.same(own)))
+}
+
+/// Notes that a point was reached, unless a kernel in Rust has failed before it.
+///
+/// # Errors
+/// That kernel's fault. The stream that has launched it notes what it has not written when it is waited for.
+pub(crate) fn reach(device: &Device, clock: &Clock) -> Result<()> {
+    match devices(device, clock).find_map(|its| its.registry().take_fault(clock)) {
+        Some(fault) => Err(fault),
+        None => {
+            clock.reach();
+            Ok(())
         }
     }
 }

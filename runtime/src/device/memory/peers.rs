@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::{DeviceBuf, DeviceCore, Direction, NO_OPERATION};
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
-use crate::base::error::{Detail, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::fork;
 use crate::device::Device;
 use crate::device::pending::{Held, caller};
@@ -53,28 +53,35 @@ impl Device {
         /// Held while the way between two devices is found.
         static FINDING: Mutex<()> = Mutex::new(());
         if let Some(link) = self.known_link(other) {
-            return Ok(link);
+            return self.usable(other, link);
         }
         self.driver().may_wait()?;
         let _finding = FINDING.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(link) = self.known_link(other) {
-            return Ok(link);
-        }
-        let mut link = self.driver().connect(other.driver())?;
-        // What a simulated machine does is known.
-        if self.is_gpu() {
-            while !self.has_copied(other)? || !other.has_copied(self)? {
-                if link == Link::OverHost {
-                    let [one, other] = [self, other].map(Self::label);
-                    return Err(Detail::PeerCopies { one, other }.into());
-                }
-                self.driver().disconnect(other.driver())?;
-                link = Link::OverHost;
-            }
-        }
+        let link = self.known_link(other).map_or_else(|| self.find_link(other), Ok)?;
         self.note_link(other, link);
         other.note_link(self, link);
+        self.usable(other, link)
+    }
+
+    fn usable(&self, other: &Self, link: Link) -> Result<Link> {
+        if link == Link::Unusable {
+            let [one, other] = [self, other].map(Self::label);
+            return Err(Detail::PeerCopies { one, other }.into());
+        }
         Ok(link)
+    }
+
+    /// Connects the two, and tries the way in both directions.
+    fn find_link(&self, other: &Self) -> Result<Link> {
+        let link = self.driver().connect(other.driver())?;
+        // What a simulated machine does is known.
+        let have_copied =
+            || Ok::<_, Error>(!self.is_gpu() || self.has_copied(other)? && other.has_copied(self)?);
+        if have_copied()? {
+            return Ok(link);
+        }
+        self.driver().disconnect(other.driver())?;
+        Ok(if link == Link::Direct && have_copied()? { Link::OverHost } else { Link::Unusable })
     }
 
     /// Whether some data arrive on a peer as they were.
@@ -161,13 +168,13 @@ impl DeviceCore {
         if fork::is_child() {
             return Err(Detail::Forked.into());
         }
+        // Graphs that are launched meanwhile are refused.
+        let _held = [self, to].map(|core| Held::new(Arc::clone(core) as _));
         let (own, its) = (self.ptr().range(bytes), to.ptr().range(bytes));
         if !(self.device().same(to.device()) || self.device().is_peer_of(to.device())) {
             // SAFETY: the caller's promise.
             return unsafe { self.through_host(to, bytes) };
         }
-        // Graphs that are launched meanwhile are refused.
-        let _held = [self, to].map(|core| Held::new(Arc::clone(core) as _));
         if self.is_poisoned() || to.is_poisoned() || !self.settled(false) || !to.settled(true) {
             return Err(Detail::Poisoned { host: "DeviceBuf" }.into());
         }

@@ -81,6 +81,13 @@ impl SharedFaults {
         found.last.clone().map(|fault| self.error(fault))
     }
 
+    /// Whether [`take`](Self::take) would return one.
+    pub(crate) fn is_there(&self, clock: &Clock) -> bool {
+        let mut found = locked(&self.found);
+        found.look(&self.faults);
+        found.last.is_some() && found.may_concern(clock)
+    }
+
     /// Notes that a stream has done its first `number` operations, and was asked for its faults.
     pub(crate) fn are_over(&self, progress: &Arc<Progress>, number: u64) {
         locked(&self.found).launched.retain(|of| !Arc::ptr_eq(&of.progress, progress) || of.first > number);

@@ -18,6 +18,7 @@ pub(crate) mod uses;
 
 pub(crate) use callbacks::is_callback;
 pub(crate) use caller::{Caller, caller, raced};
+pub(crate) use callers::Callers;
 pub(crate) use launched::{Launches, SharedFaults};
 // Note 54: these two traits keep the registry below the device.
 pub(crate) use owner::Owner;

@@ -5,14 +5,11 @@
 //! that is before some point; an event has one, and so has a stream. When the host has waited for operations,
 //! the streams' own [`Progress`] notes it, where everybody sees it.
 
-use std::iter;
 use std::ops::RangeInclusive;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::owner::Owner;
-use super::registry::Registry;
 use crate::base::error::Error;
 use crate::driver::{Driver, DriverResult, RawStream};
 
@@ -113,9 +110,9 @@ impl Progress {
         // The first wait reports the failure. If the second succeeds, nothing is left.
         let first = wait();
         if let Err(error) = &first {
-            let error = self.device.registry().callers().explain(error.clone(), None);
+            let error = self.device.callers().explain(error.clone(), None);
             self.fail(since + 1..=u64::MAX, &error);
-            self.device.registry().callers().not_told(error);
+            self.device.callers().not_told(error);
         }
         if first.is_ok() || wait().is_ok() {
             self.reached(number);
@@ -204,10 +201,9 @@ impl Clock {
         self.0.iter().find(|(of, _)| Arc::ptr_eq(of, progress)).map(|(_, reached)| *reached)
     }
 
-    /// The registries of the devices whose operations come before the point, the given one first.
-    pub(crate) fn registries<'c>(&'c self, own: &'c Registry) -> impl Iterator<Item = &'c Registry> {
-        let others = self.0.iter().map(|(progress, _)| progress.device.registry());
-        iter::once(own).chain(others.filter(move |other| !ptr::eq(*other, own)))
+    /// The devices of the streams, each as often as it has streams.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = &dyn Owner> {
+        self.0.iter().map(|(progress, _)| &*progress.device)
     }
 
     /// Notes that the point was reached without a failure on the way: everything before it is over.

@@ -49,6 +49,11 @@ impl Registry {
         locked(&self.faults).iter().find_map(|faults| faults.take(clock))
     }
 
+    /// Whether such a wait would be told of a fault.
+    pub(crate) fn has_fault(&self, clock: &Clock) -> bool {
+        locked(&self.faults).iter().any(|faults| faults.is_there(clock))
+    }
+
     /// Notes that a stream has done its first `number` operations, and was asked for its faults.
     pub(crate) fn launches_are_over(&self, progress: &Arc<Progress>, number: u64) {
         locked(&self.faults).iter().for_each(|faults| faults.are_over(progress, number));

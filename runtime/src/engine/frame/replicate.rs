@@ -1,7 +1,8 @@
-//! `resident` data of a run on several devices: copied from the host to the first device, and from there to those to
-//! which it has a link. The host's memory is read once, and its links are left to the others.
+//! `resident` data of a run on several devices: copied from the host to the first device, and from there to the others,
+//! if it has a link to each. The host's memory is read once, and its links are left to the others.
 
 use crate::base::error::{Error, Result};
+use crate::device::Device;
 use crate::device::memory::{Direction, NO_OPERATION, copied_between};
 use crate::device::stream::{Event, Stream};
 use crate::driver::{Command, DevicePtr, DriverResult, Link};
@@ -16,42 +17,46 @@ use crate::engine::staging::transfer::Transfer;
 /// Bytes that go on from the first device while the next ones come from the host.
 const PIECE: usize = 16 << 20;
 
-/// Copies the resident data of a run to all devices that have a link to the first one. The others copy their own. A
-/// prediction only notes it.
+/// Copies the resident data of a run to all devices, if each has a link to the first one. Otherwise all copy their own, at
+/// the same time. A prediction only notes it.
 ///
 /// # Errors
 /// The device that has failed. Nothing is being copied any more, or the memory is left to the devices.
 pub(super) fn replicate(calls: &mut [Call<'_, '_>]) -> Result<()> {
     let Some((first, others)) = calls.split_first_mut() else { return Ok(()) };
     let is_resident = |shared: &Shared<'_>| shared.moved.is_none() && shared.resident().is_some();
-    if others.is_empty() || !first.arguments.shared.iter().any(is_resident) {
+    let all = first.arguments.shared.iter().enumerate();
+    let residents: Vec<usize> =
+        all.filter(|(_, shared)| is_resident(shared)).map(|(index, _)| index).collect();
+    let predicts = first.purpose == Purpose::Predict;
+    let is_linked = |call: &Call<'_, '_>| are_linked(&first.pipeline.device, &call.pipeline.device, predicts);
+    if residents.is_empty() || others.is_empty() || !others.iter().all(is_linked) {
         return Ok(());
     }
-    let device = first.pipeline.device.clone();
-    // A device whose link cannot be trusted copies its own.
-    let is_linked = |call: &&mut Call<'_, '_>| {
-        let other = &call.pipeline.device;
-        device.is_peer_of(other) && matches!(device.link(other), Ok(Link::Direct))
-    };
-    let mut linked: Vec<_> = others.iter_mut().filter(is_linked).collect();
-    if linked.is_empty() {
-        return Ok(());
+    let mut moved = vec![Moved::default(); residents.len()];
+    if !predicts {
+        let copied = residents.iter().map(|index| copy(first, others, *index)).collect();
+        let copied = waited_for(copied, first, others);
+        if copied.is_err() {
+            leave_unless_drained(first, others);
+        }
+        moved = copied?;
     }
-    for index in 0..first.arguments.shared.len() {
-        if !is_resident(&first.arguments.shared[index]) {
-            continue;
-        }
-        if first.purpose != Purpose::Predict {
-            let moved = copy(first, &linked, index);
-            let moved = waited_for(moved, first, &linked);
-            if moved.is_err() {
-                leave_unless_drained(first, &mut linked);
-            }
-            first.arguments.shared[index].moved = Some(moved?);
-        }
-        linked.iter_mut().for_each(|call| call.arguments.shared[index].moved = Some(Moved::default()));
+    for (index, moved) in residents.into_iter().zip(moved) {
+        // What a prediction says of the first device is not known yet.
+        first.arguments.shared[index].moved = (!predicts).then_some(moved);
+        others.iter_mut().for_each(|call| call.arguments.shared[index].moved = Some(Moved::default()));
     }
     Ok(())
+}
+
+/// Whether copies between two devices go directly. A link that cannot be trusted is none, and a prediction tries none.
+fn are_linked(one: &Device, other: &Device, predicts: bool) -> bool {
+    let link = || match predicts && one.is_gpu() {
+        true => one.known_link(other),
+        false => one.link(other).ok(),
+    };
+    one.is_peer_of(other) && link() == Some(Link::Direct)
 }
 
 fn stream(pipeline: &Pipeline) -> Option<&Stream> {
@@ -67,7 +72,7 @@ fn place<'p>(call: &'p Call<'_, '_>, index: usize) -> Option<(Transfer<'p>, Devi
 }
 
 /// Enqueues the copies of one resident.
-fn copy(first: &Call<'_, '_>, linked: &[&mut Call<'_, '_>], index: usize) -> Result<Moved> {
+fn copy(first: &Call<'_, '_>, others: &[Call<'_, '_>], index: usize) -> Result<Moved> {
     let explained = |call: &Call<'_, '_>, error| call.pipeline.named(explain(call.pipeline.plan, error));
     let shared = &first.arguments.shared[index];
     let mut moved = Moved::default();
@@ -80,7 +85,7 @@ fn copy(first: &Call<'_, '_>, linked: &[&mut Call<'_, '_>], index: usize) -> Res
         // SAFETY: the stream and the event are live, and the stream is waited for.
         unsafe { own.device.driver().enqueue(Command::Record(arrived.raw), own.stream.raw, NO_OPERATION) }
             .map_err(of_first)?;
-        for call in linked {
+        for call in others {
             let Some((its, to)) = place(call, index) else { continue };
             let (to, from) = ((its.device, to.offset(start)), (own.device, at.offset(start)));
             let onward = copied_between(to, from, bytes)?;
@@ -129,9 +134,9 @@ fn upload(
 }
 
 /// Waits for all devices, whatever has come of the copies.
-fn waited_for(copied: Result<Moved>, first: &Call<'_, '_>, linked: &[&mut Call<'_, '_>]) -> Result<Moved> {
+fn waited_for<T>(copied: Result<T>, first: &Call<'_, '_>, others: &[Call<'_, '_>]) -> Result<T> {
     let mut failed: Option<Error> = None;
-    for call in std::iter::once(first).chain(linked.iter().map(|call| &**call)) {
+    for call in std::iter::once(first).chain(others) {
         if let Some(Err(error)) = stream(call.pipeline).map(Stream::synchronize) {
             let named = || call.pipeline.named(explain(call.pipeline.plan, error));
             failed = failed.or_else(|| Some(named()));
@@ -141,10 +146,10 @@ fn waited_for(copied: Result<Moved>, first: &Call<'_, '_>, linked: &[&mut Call<'
 }
 
 /// Leaves the memory of all pipelines and arguments to the devices, unless all of them can be waited for.
-fn leave_unless_drained(first: &mut Call<'_, '_>, linked: &mut [&mut Call<'_, '_>]) {
+fn leave_unless_drained(first: &mut Call<'_, '_>, others: &mut [Call<'_, '_>]) {
     let is_drained =
         |call: &Call<'_, '_>| stream(call.pipeline).is_none_or(|stream| stream.synchronize().is_ok());
-    if is_drained(first) && linked.iter().all(|call| is_drained(call)) {
+    if is_drained(first) && others.iter().all(is_drained) {
         return;
     }
     let leave = |call: &mut Call<'_, '_>| {
@@ -152,5 +157,5 @@ fn leave_unless_drained(first: &mut Call<'_, '_>, linked: &mut [&mut Call<'_, '_
         call.arguments.poison();
     };
     leave(first);
-    linked.iter_mut().for_each(|call| leave(call));
+    others.iter_mut().for_each(leave);
 }

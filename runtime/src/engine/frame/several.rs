@@ -25,6 +25,7 @@ use crate::engine::frame::report::{Ended, Partials};
 use crate::engine::place::place_of_pipeline;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::Run;
+use crate::engine::totals::Totals;
 use crate::engine::{ChunkSize, Pipeline};
 use crate::job::Cancels;
 use crate::observe::timeline::{Basis, Timeline};
@@ -228,7 +229,13 @@ impl Call<'_, '_> {
         let names: Vec<_> = calls.iter().map(|call| call.pipeline.device.label()).collect();
         let carry_out = |part: Part<'_, '_>, watch: &RunWatch| together.carry_out(part, body, watch);
         let began = begin_together(&calls, is_run);
-        replicate(&mut calls)?;
+        if let Err(error) = replicate(&mut calls) {
+            // Nothing was enqueued for a chunk.
+            let complete = Totals::default().complete(plan, &given.hosts, |_| 0, |_| 0, |_| None);
+            let failed = Failed { error: Some(error), complete, missing: 0 };
+            together.done(plan, &given, Err(failed))?;
+            return Err(Detail::Skipped.into());
+        }
         let parts = parts(calls, stages, began, is_run);
         let outcomes = match (is_run, &together.exchange) {
             // Nothing is waited for.

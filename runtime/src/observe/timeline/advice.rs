@@ -140,12 +140,10 @@ impl Timeline {
             Cause::HostMemory | Cause::SharedPort => {
                 let what = report.shared.as_ref().map_or_else(String::new, ToString::to_string);
                 let less = "copy less: smaller elements, `resident`, `device`";
-                let devices = report.parts.len();
-                let help = match self.enough_devices() {
-                    Some(enough) if enough < devices => {
-                        format!("{} would do, or {less}", count(enough, "device"))
-                    }
-                    _ => less.to_owned(),
+                let enough = report.shared.as_ref().and_then(|shared| shared.enough);
+                let help = match enough {
+                    Some(enough) => format!("{} would do, or {less}", count(enough, "device")),
+                    None => less.to_owned(),
                 };
                 (what, help)
             }

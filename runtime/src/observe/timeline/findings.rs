@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::{Engine, Span, Timeline};
 use crate::base::model::DeviceModel;
-use crate::base::plan::{Distance, OperationKind};
+use crate::base::plan::{BufferKind, Distance, OperationKind};
 
 /// A finding below this share of a run is left out.
 const WORTH_A_WORD: f64 = 0.03;
@@ -306,6 +306,11 @@ impl Timeline {
 
     /// Whether data are copied in for the whole run.
     fn copies_shared(&self) -> bool {
+        // A device of several may have them from another one.
+        let is_one_of_several = self.rows.iter().any(|row| row.device.is_some());
+        if is_one_of_several && self.plan.buffers.iter().any(|buffer| buffer.kind == BufferKind::Resident) {
+            return true;
+        }
         let in_chunks = self.spans.iter().filter(|span| span.engine == Engine::ToDevice);
         self.report.bytes_to_device > in_chunks.map(|span| span.bytes).sum()
     }

@@ -3,11 +3,23 @@
 use std::time::Duration;
 
 use super::{Engine, Row, Span, Timeline};
-use crate::base::machine::{MachineModel, SharedLimit};
+use crate::base::machine::{MachineModel, SharedLimit, SharedPlace};
 use crate::base::report::Report;
 
 /// A run that takes less than this multiple of what the shared place takes at least is bound by it.
 const BOUND: f64 = 1.1;
+
+/// Most of a run.
+const MOST: f64 = 0.6;
+
+/// A copy of a device that begins or ends.
+struct Change {
+    at: Duration,
+    device: usize,
+    /// 0 for a copy to the device, 1 for one to the host.
+    way: usize,
+    is_end: bool,
+}
 
 impl Timeline {
     /// The timeline of a run with several devices, of which each has one of `parts`: at least one. `machine` is the
@@ -33,44 +45,85 @@ impl Timeline {
 
     /// Notes what the devices share, and what it costs.
     fn tell_shared(&mut self) {
-        let Some(mut shared) = self.shared_limit() else { return };
-        let alone = self.alone();
-        if self.predicted {
-            // Each device was predicted by itself. The ends of the run take as long as they do there.
-            self.last_longer(shared.time.saturating_sub(alone));
-        }
-        let time = self.time();
-        // Without spans it is not known how long the kernels take.
-        let is_bound = !self.spans.is_empty() || time <= shared.time.mul_f64(BOUND);
-        shared.lost = if is_bound { shared.time.min(time).saturating_sub(alone) } else { Duration::ZERO };
-        self.report.shared = Some(shared).filter(|shared| !shared.lost.is_zero());
-    }
-
-    /// What takes longest for the run's copies, of what the devices share.
-    fn shared_limit(&self) -> Option<SharedLimit> {
+        let Some(machine) = self.machine.clone() else { return };
         let bytes = |part: &Report| [part.bytes_to_device, part.bytes_to_host];
         let bytes: Vec<_> = self.report.parts.iter().map(bytes).collect();
-        self.machine.as_ref()?.shared_limit(&bytes)
-    }
-
-    /// The time that each device would take at least if it shared nothing: its link for its copies, or its kernels. The
-    /// longest of all devices.
-    fn alone(&self) -> Duration {
-        let Some(machine) = &self.machine else { return Duration::ZERO };
-        let of_device = |(device, part): (usize, &Report)| {
-            let link = machine.own_link(device, [part.bytes_to_device, part.bytes_to_host]);
-            link.max(self.of_device(device).busy(Engine::Compute))
+        let limit = |place: &SharedPlace| {
+            let time = place.time(&bytes);
+            let (lost, enough) = match self.spans.is_empty() {
+                true => (self.lost_by_bytes(&machine, &bytes, time), None),
+                false => self.lost_by_spans(&machine, place),
+            };
+            let port = place.port.clone().unwrap_or_default();
+            SharedLimit { port, rate: place.rate, time, lost, enough }
         };
-        self.report.parts.iter().enumerate().map(of_device).max().unwrap_or_default()
+        let narrowest = machine.shared_places().iter().map(limit).max_by_key(|limit| limit.lost);
+        let Some(narrowest) = narrowest.filter(|limit| !limit.lost.is_zero()) else { return };
+        if self.predicted {
+            // Each device was predicted by itself.
+            self.last_longer(narrowest.lost);
+        }
+        self.report.shared = Some(narrowest);
     }
 
-    /// The least number of devices that would take as long as these, if what they share binds the run.
-    pub(super) fn enough_devices(&self) -> Option<usize> {
-        let (shared, devices) = (self.report.shared.as_ref()?, self.report.parts.len());
-        let alone = shared.time.saturating_sub(shared.lost);
-        // Fewer devices have more to do each.
-        let least = devices as f64 * alone.as_secs_f64() / shared.time.as_secs_f64();
-        Some((least.ceil() as usize).clamp(1, devices))
+    /// The time that is lost if a run without spans takes about as long as its copies do at the shared rate.
+    fn lost_by_bytes(&self, machine: &MachineModel, bytes: &[[u64; 2]], shared: Duration) -> Duration {
+        let links = bytes.iter().enumerate().map(|(device, bytes)| machine.own_link(device, *bytes));
+        let alone = links.max().unwrap_or_default();
+        let is_bound = self.time() <= shared.mul_f64(BOUND);
+        if is_bound { shared.min(self.time()).saturating_sub(alone) } else { Duration::ZERO }
+    }
+
+    /// The time that is lost while the copies under way want more than the place has, and the number of devices that
+    /// want all of it, if that is most of the run.
+    fn lost_by_spans(&self, machine: &MachineModel, place: &SharedPlace) -> (Duration, Option<usize>) {
+        let mut under_way = vec![[0_usize; 2]; self.report.parts.len()];
+        let (mut before, mut lost, mut bound, mut wanted) = (Duration::ZERO, 0.0, 0.0, 0.0);
+        for Change { at, device, way, is_end } in self.changes(place) {
+            let seconds = at.saturating_sub(before).as_secs_f64();
+            let want = |device: &usize| {
+                let rates = machine.wanted(*device, under_way[*device].map(|copies| copies > 0));
+                rates
+                    .into_iter()
+                    .zip(place.ways)
+                    .filter(|(_, counts)| *counts)
+                    .map(|(rate, _)| rate)
+                    .sum::<f64>()
+            };
+            let times = place.devices.iter().map(want).sum::<f64>() / place.rate;
+            if times > 1.0 {
+                // A prediction's copies are as fast as they want to be, and have to become slower. Others were slower.
+                lost += if self.predicted { seconds * (times - 1.0) } else { seconds * (1.0 - 1.0 / times) };
+                (bound, wanted) = (bound + seconds, wanted + seconds * times);
+            }
+            let copies = &mut under_way[device][way];
+            *copies = if is_end { *copies - 1 } else { *copies + 1 };
+            before = at;
+        }
+        let time = self.time().as_secs_f64();
+        let enough = (place.devices.len() as f64 * bound / wanted.max(f64::MIN_POSITIVE)).ceil() as usize;
+        let is_most = bound > MOST * time && enough.max(1) < place.devices.len();
+        (Duration::try_from_secs_f64(lost).unwrap_or_default(), is_most.then_some(enough.max(1)))
+    }
+
+    /// The beginnings and ends of the copies that go through a place, in order.
+    fn changes(&self, place: &SharedPlace) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for span in self.spans.iter().filter(|span| span.bytes > 0 && span.start < span.end) {
+            let way = match span.engine {
+                Engine::ToDevice => 0,
+                Engine::ToHost => 1,
+                Engine::Compute | Engine::Host => continue,
+            };
+            let device = self.rows.get(span.row).and_then(|row| row.device);
+            if let Some(device) = device.filter(|device| place.devices.contains(device)) {
+                changes.push(Change { at: span.start, device, way, is_end: false });
+                changes.push(Change { at: span.end, device, way, is_end: true });
+            }
+        }
+        // What ends makes room for what begins at the same time.
+        changes.sort_by_key(|change| (change.at, !change.is_end));
+        changes
     }
 
     /// The device that was last.

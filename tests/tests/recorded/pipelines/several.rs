@@ -158,7 +158,7 @@ fn threads_of_devices_have_no_lock_in_common() {
     if is_child() {
         let before = contended_locks();
         hold_a_lock();
-        assert_eq!(contended_locks(), before + 1);
+        assert!(contended_locks() > before);
         let devices = Device::all().expect("some GPUs");
         let len = 100 * CHUNKS * devices.len();
         let (x, mut y) = (pinned(&devices[0], &numbers(len)), pinned(&devices[0], &numbers(len)));
