@@ -3,6 +3,8 @@
 //! ```text
 //! cargo run --release --example celsius
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 // ANCHOR: program
 use thalweg::prelude::*;
@@ -30,14 +32,19 @@ stream_pipeline! {
     }
 }
 
-fn main() -> thalweg::Result<()> {
-    let device = Device::open()?;
+/// Converts a million temperatures on one device, or on several that share the chunks.
+fn convert(devices: &[Device]) -> thalweg::Result<()> {
     let fahrenheit: Vec<f32> = (0..1_000_000).map(|i| (i % 500) as f32).collect();
-    let mut temperatures = PinnedBuf::zeroed(&device, fahrenheit.len())?;
-    let report = ToCelsius::new(&device)?.run(-10.0, &fahrenheit, &mut temperatures)?;
+    let mut temperatures = PinnedBuf::zeroed(&devices[0], fahrenheit.len())?;
+    let report = ToCelsius::new(devices)?.run(-10.0, &fahrenheit, &mut temperatures)?;
     println!("{report}");
     println!("32 °F are {} °C, 212 °F are {} °C", temperatures[32], temperatures[212]);
     println!("0 °F are set to {} °C", temperatures[0]);
     Ok(())
 }
 // ANCHOR_END: program
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    convert(&thalweg_examples::devices()?)?;
+    Ok(())
+}

@@ -4,6 +4,8 @@
 //! cargo run --release --example copy_file [-- VOICE MUSIC MIX | -- --samples N] [--peak]
 //! ```
 //!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
+//!
 //! The files hold samples, `f32` in this machine's byte order. Without names they are made up, half a minute
 //! long or `N` samples. With `--peak` the program ends by printing how much memory it took.
 
@@ -13,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use lexopt::ValueExt;
 use thalweg::bytemuck;
+use thalweg_examples::Arguments;
 // ANCHOR: program
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -34,16 +37,17 @@ stream_pipeline! {
 }
 
 /// Mixes two files into a third.
-fn mix(device: &Device, [voice, music, mix]: [&Path; 3]) -> Result<Report, Box<dyn std::error::Error>> {
+fn mix(devices: &[Device], [voice, music, mix]: [&Path; 3]) -> Result<Report, Box<dyn std::error::Error>> {
     let (voice, music) = (source::read(File::open(voice)?), source::read(File::open(music)?));
-    let report = Mix::new(device)?.run(0.5, voice, music, sink::write(File::create(mix)?))?;
+    let report = Mix::new(devices)?.run(0.5, voice, music, sink::write(File::create(mix)?))?;
     Ok(report)
 }
 // ANCHOR_END: program
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut samples, mut peak, mut given) = (30 * 44_100, false, Vec::new());
-    let mut parser = lexopt::Parser::from_env();
+    let arguments = Arguments::read()?;
+    let mut parser = lexopt::Parser::from_args(arguments.own.clone());
     while let Some(argument) = parser.next()? {
         match argument {
             lexopt::Arg::Long("samples") => samples = parser.value()?.parse_with(str::parse)?,
@@ -52,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             other => return Err(other.unexpected().into()),
         }
     }
-    let device = Device::open()?;
+    let devices = arguments.devices()?;
     let folder = tempfile::tempdir()?;
     let files = match <[PathBuf; 3]>::try_from(given) {
         Ok(files) => files,
@@ -60,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Err(_) => return Err("expected three files, or none".into()),
     };
     let files = files.each_ref().map(PathBuf::as_path);
-    let report = mix(&device, files)?;
+    let report = mix(&devices, files)?;
     println!("{report}");
 
     let (samples, right) = compared(files)?;

@@ -3,13 +3,15 @@
 //! ```text
 //! cargo run --release --example grayscale [photograph [output.png]]
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use image::{GrayImage, RgbImage};
 use thalweg::prelude::*;
+use thalweg_examples::Arguments;
 use thalweg_kernels::{grayscale, luma};
 
 stream_pipeline! {
@@ -48,27 +50,29 @@ fn main() -> ExitCode {
 
 /// The number of pixels that came out wrong.
 fn convert() -> Result<usize, Box<dyn Error>> {
-    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
-    let photograph = match arguments.next() {
+    let arguments = Arguments::read()?;
+    let mut paths = arguments.paths();
+    let photograph = match paths.next() {
         Some(path) => image::open(path)?,
         None => image::load_from_memory(PHOTOGRAPH)?,
     };
-    let output = arguments.next().unwrap_or_else(|| "grayscale.png".into());
+    let output = paths.next().unwrap_or_else(|| "grayscale.png".into());
     let photograph: RgbImage = photograph.into_rgb8();
     let (width, height) = photograph.dimensions();
 
-    let device = Device::open()?;
-    println!("device: {device}\n");
+    let devices = arguments.devices()?;
+    devices.iter().for_each(|device| println!("device: {device}"));
+    println!();
     println!("{}", Grayscale::PLAN);
     let mut gray = vec![0; width as usize * height as usize];
-    let report = Grayscale::new(&device)?.run(width as usize, photograph.as_raw(), &mut gray)?;
+    let report = Grayscale::new(&devices)?.run(width as usize, photograph.as_raw(), &mut gray)?;
     println!("{report}\n");
 
     let expected = photograph.pixels().map(|pixel| luma(pixel.0));
     let wrong = gray.iter().zip(expected).filter(|&(&gray, expected)| gray != expected).count();
     let picture = GrayImage::from_raw(width, height, gray).ok_or("the picture does not fit its size")?;
     picture.save(&output)?;
-    println!("grayscale: {width} x {height} pixels, {wrong} wrong, {}", device.name());
+    println!("grayscale: {width} x {height} pixels, {wrong} wrong");
     println!("written to {}", output.display());
     Ok(wrong)
 }

@@ -5,6 +5,8 @@
 //! cargo run --release --example heat [heat.png]
 //! ```
 //!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
+//!
 //! The plate goes through the device in slabs of rows, so it may be larger than the device's memory (this one
 //! is not). A slab comes with `STEPS` rows of its neighbours on either side. Each step spoils one of these
 //! rows, which lacks a neighbour. So they suffice for `STEPS` steps, with one copy to the device and one
@@ -12,11 +14,11 @@
 
 use std::error::Error;
 use std::f64::consts::PI;
-use std::path::PathBuf;
 
 use image::imageops::{FilterType, resize};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
 use thalweg::prelude::*;
+use thalweg_examples::Arguments;
 
 /// One step of heat conduction: `v = u + number * (the sum of the four neighbours - 4 u)`.
 ///
@@ -101,12 +103,13 @@ const DIFFUSIVITY: f64 = 97.0;
 const HOT: f64 = 100.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let output = std::env::args_os().nth(1).map_or_else(|| "heat.png".into(), PathBuf::from);
-    let device = Device::open()?;
-    let mut pipeline = Conduct::new(&device)?;
-    let mut plate = PinnedBuf::zeroed(&device, POINTS * POINTS)?;
+    let arguments = Arguments::read()?;
+    let output = arguments.paths().next().unwrap_or_else(|| "heat.png".into());
+    let devices = arguments.devices()?;
+    let mut pipeline = Conduct::new(&devices)?;
+    let mut plate = PinnedBuf::zeroed(&devices[0], POINTS * POINTS)?;
     plate[..POINTS].fill(HOT as f32);
-    let mut next = PinnedBuf::zeroed(&device, POINTS * POINTS)?;
+    let mut next = PinnedBuf::zeroed(&devices[0], POINTS * POINTS)?;
 
     // A series does not depend on steps and points. The largest errors are beside the hot edge's ends, where
     // 100 °C meet 0 °C.

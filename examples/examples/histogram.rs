@@ -4,11 +4,14 @@
 //! ```text
 //! cargo run --release --example histogram [photograph]
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::error::Error;
 
 use image::RgbImage;
 use thalweg::prelude::*;
+use thalweg_examples::Arguments;
 use thalweg_kernels::{grayscale, histogram_u8, luma};
 
 stream_pipeline! {
@@ -16,7 +19,8 @@ stream_pipeline! {
     pub pipeline Brightness {
         param width: usize;
         input rgb: [u8; 3];
-        carry counts: [u32; 256] = 0;        // zeros before the first chunk, copied out after the last
+        // Zeros before the first chunk on each device; after the last one, the counts of all are added up.
+        carry counts: [u32; 256] = 0 combine u32::wrapping_add;
         device d_luma: [u8];
 
         chunk c = 64 * width;
@@ -37,17 +41,18 @@ const IN_BAR: usize = 8;
 const LONGEST: u64 = 60;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let photograph = match std::env::args_os().nth(1) {
+    let arguments = Arguments::read()?;
+    let photograph = match arguments.paths().next() {
         Some(path) => image::open(path)?,
         None => image::load_from_memory(PHOTOGRAPH)?,
     };
     let photograph: RgbImage = photograph.into_rgb8();
     let (width, height) = photograph.dimensions();
 
-    let device = Device::open()?;
+    let devices = arguments.devices()?;
     println!("{}", Brightness::PLAN);
     let mut counts = [0; 256];
-    let report = Brightness::new(&device)?.run(width as usize, photograph.as_raw(), &mut counts)?;
+    let report = Brightness::new(&devices)?.run(width as usize, photograph.as_raw(), &mut counts)?;
     println!("{report}\n");
 
     print(&counts);

@@ -5,6 +5,8 @@
 //! cargo run --release --example image_batch [photographs [edges]]
 //! ```
 //!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
+//!
 //! Both are folders; the second is made if it is not there. Edges are Sobel's of the photograph's luma, after
 //! a Gaussian blur that keeps the grain of the picture from being edges.
 
@@ -17,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use image::{ColorType, GrayImage, ImageBuffer, Luma};
 use thalweg::prelude::*;
+use thalweg_examples::Arguments;
 use thalweg_kernels::{blur_columns_u8, blur_rows_u8, gaussian, grayscale, luma, sobel_u8};
 
 stream_pipeline! {
@@ -60,10 +63,11 @@ const RADIUS: u32 = 4;
 const STEEP: u8 = 64;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let arguments = Arguments::read()?;
+    let mut paths = arguments.paths();
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/data/photographs");
-    let folder = arguments.next().unwrap_or_else(|| default.into());
-    let output = arguments.next().unwrap_or_else(|| "edges".into());
+    let folder = paths.next().unwrap_or_else(|| default.into());
+    let output = paths.next().unwrap_or_else(|| "edges".into());
     fs::create_dir_all(&output)?;
 
     // Photographs of different sizes have buffers of different sizes. A camera's photographs have about two
@@ -90,8 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    let device = Device::open()?;
-    let mut pipeline = Edges::new(&device)?;
+    let mut pipeline = Edges::new(&arguments.devices()?)?;
     let weights = gaussian(RADIUS, SIGMA);
     println!("photograph            columns     rows  steep pixels  wrong pixels");
     let mut all_wrong = 0;

@@ -3,6 +3,8 @@
 //! ```text
 //! cargo run --release --example parquet_columns
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::fs::File;
 use std::path::Path;
@@ -42,13 +44,13 @@ stream_pipeline! {
 /// Prices the options of a file. One page of each column and one row group of each result are in memory at a
 /// time.
 fn price(
-    device: &Device,
+    devices: &[Device],
     options: &Path,
     [call, put]: [&Path; 2],
 ) -> Result<Report, Box<dyn std::error::Error>> {
     let column = |name: &str| File::open(options).map(|file| source::parquet(file, name));
     let (call, put) = (File::create(call)?, File::create(put)?);
-    let report = Prices::new(device)?.run(
+    let report = Prices::new(devices)?.run(
         RATE,
         column("spot")?,
         column("strike")?,
@@ -67,12 +69,12 @@ const OPTIONS: usize = 100_000;
 const COLUMNS: [&str; 4] = ["spot", "strike", "years", "volatility"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let device = Device::open()?;
+    let devices = thalweg_examples::devices()?;
     let folder = tempfile::tempdir()?;
     let [options, call, put] =
         ["options", "call", "put"].map(|name| folder.path().join(name).with_extension("parquet"));
     made_up(&options)?;
-    println!("{}", price(&device, &options, [&call, &put])?);
+    println!("{}", price(&devices, &options, [&call, &put])?);
 
     let read = |path: &Path, name| numbers(path, name);
     let [spot, strike, years, _] = COLUMNS.map(|name| read(&options, name));

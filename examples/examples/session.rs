@@ -4,6 +4,8 @@
 //! ```text
 //! cargo run --release --example session
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::sync::mpsc;
 use std::thread;
@@ -34,11 +36,11 @@ stream_pipeline! {
 
 /// Scales frames as they come, until the sender is gone. `told` is called with each result.
 fn scale(
-    device: &Device,
+    devices: &[Device],
     frames: mpsc::Receiver<Vec<f32>>,
     told: impl Fn(&[f32]) + Send,
 ) -> thalweg::Result<Report> {
-    let mut pipeline = Scale::new(device)?;
+    let mut pipeline = Scale::new(devices)?;
     let session = Session::start(move |samples, scaled| pipeline.run(0.5, samples, scaled))?;
     let (mut pusher, mut puller, run) = session.split();
     thread::scope(|scope| -> thalweg::Result<()> {
@@ -61,14 +63,14 @@ fn scale(
 }
 // ANCHOR_END: program
 
-fn main() -> thalweg::Result<()> {
-    let device = Device::open()?;
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let devices = thalweg_examples::devices()?;
     let (sender, receiver) = mpsc::channel();
     let camera = thread::spawn(move || {
         // A receiver that does not want any more hangs up.
         (1..=8).map(|number| vec![number as f32; 1000]).all(|frame| sender.send(frame).is_ok())
     });
-    let report = scale(&device, receiver, |frame| {
+    let report = scale(&devices, receiver, |frame| {
         let sum: f32 = frame.iter().sum();
         println!("a frame of {} samples, {} each, {sum} together", frame.len(), frame[0]);
     })?;

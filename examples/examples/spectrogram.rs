@@ -4,14 +4,16 @@
 //! ```text
 //! cargo run --release --example spectrogram [sound.wav [spectrogram.png]]
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::error::Error;
 use std::f64::consts::TAU;
-use std::path::PathBuf;
 
 use hound::{SampleFormat, WavSpec};
 use image::{Rgb, RgbImage};
 use thalweg::prelude::*;
+use thalweg_examples::Arguments;
 use thalweg_libraries::cufft::{self, Complex, Fft};
 
 /// Frames of as many samples as the window, each `hop` samples after the one before: they overlap, so that
@@ -69,12 +71,13 @@ const SOUND: &[u8] = include_bytes!("../data/guitar_slide.wav");
 const RANGE: f32 = 80.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
-    let wav = match arguments.next() {
+    let arguments = Arguments::read()?;
+    let mut paths = arguments.paths();
+    let wav = match paths.next() {
         Some(path) => std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?,
         None => SOUND.to_vec(),
     };
-    let output = arguments.next().unwrap_or_else(|| "spectrogram.png".into());
+    let output = paths.next().unwrap_or_else(|| "spectrogram.png".into());
     let mut reader = hound::WavReader::new(&wav[..])?;
     let WavSpec { channels, sample_rate: rate, bits_per_sample, sample_format } = reader.spec();
     // Fewer bits would also be read, without an error, and be too quiet.
@@ -97,9 +100,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let window: Vec<f32> = (0..length).map(|i| hann(i) as f32).collect();
     let unit = (0.5 * window.iter().sum::<f32>()).powi(2);
 
-    let device = Device::open()?;
+    let devices = arguments.devices()?;
     let mut decibels = vec![0.0; columns * bins];
-    let report = Spectrogram::new(&device)?.run(hop, unit, &window, &samples, &mut decibels)?;
+    let report = Spectrogram::new(&devices)?.run(hop, unit, &window, &samples, &mut decibels)?;
     println!("{report}\n");
     let loudest = decibels.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
     let (place, &loudest) = loudest.ok_or("there is no sound")?;

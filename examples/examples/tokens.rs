@@ -4,6 +4,8 @@
 //! ```text
 //! cargo run --release --example tokens [PHRASE…]
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -12,6 +14,7 @@ use std::fs::{self, File};
 use memmap2::Mmap;
 use thalweg::bytemuck;
 use thalweg::prelude::*;
+use thalweg_examples::Arguments;
 use thalweg_kernels::gather_f32;
 
 /// Row `r` of `mean` is the mean of `length` rows of `x`, from row `r * length` on. A thread adds in the order
@@ -69,8 +72,9 @@ const PHRASES: [&str; 4] =
     ["a mad tea party", "painting the roses", "a mouse in a pool of tears", "dance with lobsters"];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let given = std::env::args_os().skip(1);
-    let mut phrases: Vec<String> = given.map(|phrase| phrase.to_string_lossy().into_owned()).collect();
+    let arguments = Arguments::read()?;
+    let given = arguments.own.iter().map(|phrase| phrase.to_string_lossy().into_owned());
+    let mut phrases: Vec<String> = given.collect();
     if phrases.is_empty() {
         phrases = PHRASES.map(str::to_owned).into();
     }
@@ -89,8 +93,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The tokens left over at the end are not a passage.
     let count = tokens.len() / LENGTH;
     let (tokens, mut means) = (&tokens[..count * LENGTH], vec![0.0; count * WIDTH]);
-    let device = Device::open()?;
-    let report = Passages::new(&device)?.run(words.pieces.len() as u32, &table, tokens, &mut means)?;
+    let devices = arguments.devices()?;
+    let report = Passages::new(&devices)?.run(words.pieces.len() as u32, &table, tokens, &mut means)?;
     println!("{report}\n");
 
     for phrase in &phrases {
