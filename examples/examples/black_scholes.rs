@@ -1,22 +1,25 @@
-//! A Parquet table of options in, a Parquet table of their prices and greeks out, by one fused kernel. The
-//! default table has the options on the DAX of a day in 2002.
+//! A Parquet table of options in, a Parquet table of their prices and greeks out, by one fused kernel.
+//! Without a table it makes one: the options on the DAX of a day in 2002, each at 1000 levels of the index.
 //!
 //! ```text
 //! cargo run --release --example black_scholes [options.parquet [greeks.parquet]]
 //! ```
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::error::Error;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use parquet::data_type::DoubleType;
+use parquet::data_type::{DataType, DoubleType, Int32Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::Field;
 use parquet::schema::parser::parse_message_type;
 use thalweg::prelude::*;
+use thalweg_examples::Arguments;
 use thalweg_parquet::source;
 
 /// The price of each European option and its derivatives (by the spot price, by that twice, by volatility, by
@@ -121,12 +124,12 @@ const GREEKS: [&str; 6] = ["price", "delta", "gamma", "vega", "theta", "rho"];
 
 /// Reads the options column by column and writes their values as one table, a row group a chunk. No more than
 /// a few chunks are in memory.
-fn value(device: &Device, options: &Path, values: &Path) -> Result<Report, Box<dyn Error>> {
+fn value(devices: &[Device], options: &Path, values: &Path) -> Result<Report, Box<dyn Error>> {
     let columns = GREEKS.map(|name| format!("required double {name};")).concat();
     let schema = parse_message_type(&format!("message values {{ {columns} }}"))?;
     let mut table = SerializedFileWriter::new(File::create(values)?, Arc::new(schema), Arc::default())?;
     let column = |name: &str| File::open(options).map(|file| source::parquet(file, name));
-    let report = Value::new(device)?.run(
+    let report = Value::new(devices)?.run(
         source::parquet(File::open(options)?, "sign"),
         column("spot")?,
         column("strike")?,
@@ -143,35 +146,82 @@ fn value(device: &Device, options: &Path, values: &Path) -> Result<Report, Box<d
 fn row_group(table: &mut SerializedFileWriter<File>, values: &[[f64; 6]]) -> parquet::errors::Result<()> {
     let mut group = table.next_row_group()?;
     for i in 0..GREEKS.len() {
-        let column: Vec<f64> = values.iter().map(|values| values[i]).collect();
-        let Some(mut writer) = group.next_column()? else { break };
-        writer.typed::<DoubleType>().write_batch(&column, None, None)?;
-        writer.close()?;
+        write_column::<DoubleType>(&mut group, values.iter().map(|values| values[i]))?;
     }
     group.close().map(drop)
 }
 
+/// Writes the next column of a row group.
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    numbers: impl Iterator<Item = T::T>,
+) -> parquet::errors::Result<()> {
+    let numbers: Vec<T::T> = numbers.collect();
+    let Some(mut writer) = group.next_column()? else { return Ok(()) };
+    writer.typed::<T>().write_batch(&numbers, None, None)?;
+    writer.close()
+}
+
+/// Levels of the index, from 80 % to 120 % of that day's.
+const LEVELS: usize = 1000;
+
+/// Writes a table of the options on the DAX at each level of the index, in row groups of 20,000.
+fn made_up(path: &Path) -> Result<(), Box<dyn Error>> {
+    let dax = concat!(env!("CARGO_MANIFEST_DIR"), "/data/dax_options.parquet");
+    let (options, _) = some_rows(dax.as_ref(), TERMS, usize::MAX)?;
+    let at_level = |level: usize| {
+        let share = 0.8 + 0.4 * level as f64 / (LEVELS - 1) as f64;
+        options.iter().map(move |&[sign, spot, strike, years, rate, dividend, volatility]| {
+            [sign, share * spot, strike, years, rate, dividend, volatility]
+        })
+    };
+    let options: Vec<[f64; 7]> = (0..LEVELS).flat_map(at_level).collect();
+
+    let doubles = TERMS[1..].iter().map(|name| format!("required double {name};")).collect::<String>();
+    let schema = format!("message options {{ required int32 sign (INTEGER(8, true)); {doubles} }}");
+    let schema = Arc::new(parse_message_type(&schema)?);
+    let mut table = SerializedFileWriter::new(File::create(path)?, schema, Arc::default())?;
+    for options in options.chunks(20_000) {
+        let mut group = table.next_row_group()?;
+        write_column::<Int32Type>(&mut group, options.iter().map(|option| option[0] as i32))?;
+        for i in 1..TERMS.len() {
+            write_column::<DoubleType>(&mut group, options.iter().map(|option| option[i]))?;
+        }
+        group.close()?;
+    }
+    table.close()?;
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/data/dax_options.parquet");
-    let input = arguments.next().unwrap_or_else(|| default.into());
-    let output = arguments.next().unwrap_or_else(|| "greeks.parquet".into());
+    let arguments = Arguments::read()?;
+    let mut paths = arguments.paths();
+    let folder = tempfile::tempdir()?;
+    let input = match paths.next() {
+        Some(given) => given,
+        None => {
+            let path = folder.path().join("options.parquet");
+            made_up(&path)?;
+            path
+        }
+    };
+    let output = paths.next().unwrap_or_else(|| "greeks.parquet".into());
     // This comes first: creating a file empties an existing one, and the input may not be a table or may be
     // the same file.
     let (options, count) =
-        some_rows(&input, TERMS).map_err(|error| format!("{}: {error}", input.display()))?;
+        some_rows(&input, TERMS, SHOWN).map_err(|error| format!("{}: {error}", input.display()))?;
     if fs::canonicalize(&output).ok() == Some(fs::canonicalize(&input)?) {
         return Err(format!("{}: the values would overwrite the options", output.display()).into());
     }
-    let device = Device::open()?;
-    println!("{}\n", value(&device, &input, &output)?);
+    let devices = arguments.devices()?;
+    println!("{}\n", value(&devices, &input, &output)?);
 
     // Reads the table again, as another program would.
-    let (values, rows) = some_rows(&output, GREEKS)?;
+    let (values, rows) = some_rows(&output, GREEKS, SHOWN)?;
     print(&options, &values);
     println!("{rows} rows written to {}\n", output.display());
 
-    let (of, reproduced) = (PUBLISHED.len(), published(&device)?);
+    let (of, reproduced) = (PUBLISHED.len(), published(&devices)?);
     println!("published prices and greeks reproduced to the last digit: {reproduced} of {of}");
     if reproduced == of && rows == count { Ok(()) } else { Err("a price or a greek is wrong".into()) }
 }
@@ -179,12 +229,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Some rows of a table, and how many it has.
 type Rows<const N: usize> = (Vec<[f64; N]>, usize);
 
-/// Some columns of a dozen rows.
-fn some_rows<const N: usize>(path: &Path, names: [&str; N]) -> Result<Rows<N>, Box<dyn Error>> {
+/// How many rows are shown, at most.
+const SHOWN: usize = 12;
+
+/// Some columns of the table's rows, of `most` of them if there are more.
+fn some_rows<const N: usize>(path: &Path, names: [&str; N], most: usize) -> Result<Rows<N>, Box<dyn Error>> {
     let table = SerializedFileReader::new(File::open(path)?)?;
     let count = usize::try_from(table.metadata().file_metadata().num_rows())?;
     // An odd step, since calls and puts take turns.
-    let every = count.div_ceil(12) | 1;
+    let every = count.div_ceil(most) | 1;
     let mut rows = Vec::new();
     for row in table.into_iter().step_by(every) {
         let (row, mut numbers) = (row?, [0.0; N]);
@@ -202,12 +255,13 @@ fn some_rows<const N: usize>(path: &Path, names: [&str; N]) -> Result<Rows<N>, B
 
 /// Prints values in the units of traders: a point of volatility, a day, a point of the rate.
 fn print(options: &[[f64; 7]], values: &[[f64; 6]]) {
-    println!("     strike  days   vol %      price   delta     gamma   vega  theta/day     rho");
+    println!("        spot  strike  days   vol %      price   delta     gamma   vega  theta/day     rho");
     for (option, value) in options.iter().zip(values) {
-        let [sign, _, strike, years, _, _, volatility] = option;
+        let [sign, spot, strike, years, _, _, volatility] = option;
         let [price, delta, gamma, vega, theta, rho] = value;
         println!(
-            "{:<4} {strike:>6} {:>5.0} {:>7.2} {price:>10.2} {delta:>7.3} {gamma:>9.6} {:>6.2} {:>10.2} {:>7.2}",
+            "{:<4} {spot:>7.1} {strike:>7} {:>5.0} {:>7.2} {price:>10.2} {delta:>7.3} {gamma:>9.6} \
+             {:>6.2} {:>10.2} {:>7.2}",
             if *sign > 0.0 { "call" } else { "put" },
             years * 365.0,
             volatility * 100.0,
@@ -236,12 +290,12 @@ const PUBLISHED: [(&str, [f64; 7], f64); 12] = [
 ];
 
 /// How many of them are reproduced, from slices in memory: the caller of `run` decides where data are.
-fn published(device: &Device) -> thalweg::Result<usize> {
+fn published(devices: &[Device]) -> thalweg::Result<usize> {
     let sign: Vec<i8> = PUBLISHED.iter().map(|(_, option, _)| option[0] as i8).collect();
     let column = |term: usize| PUBLISHED.iter().map(|(_, option, _)| option[term]).collect::<Vec<f64>>();
     let [spot, strike, years, rate, dividend, volatility] = [1, 2, 3, 4, 5, 6].map(column);
     let mut values = [[0.0; 6]; PUBLISHED.len()];
-    Value::new(device)?.run(&sign, &spot, &strike, &years, &rate, &dividend, &volatility, &mut values)?;
+    Value::new(devices)?.run(&sign, &spot, &strike, &years, &rate, &dividend, &volatility, &mut values)?;
     let reproduced = |((what, _, published), values): &(&(&str, _, f64), &[f64; 6])| {
         let found = GREEKS.iter().zip(*values).find(|(name, _)| *name == what);
         found.is_some_and(|(_, found)| (found - published).abs() <= 0.5001e-4)
