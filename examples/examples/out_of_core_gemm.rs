@@ -6,250 +6,68 @@
 //!
 //! `SIZE` is the number of rows and columns (default 512), `BUDGET` the device memory to use in MiB (default:
 //! all).
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use thalweg::prelude::*;
-use thalweg_libraries::cublas::{self, Gemm};
+use thalweg_examples::Arguments;
 
-// ANCHOR: rows
-stream_pipeline! {
-    /// The rows of A and C pass by; all of B is on the device.
-    pub pipeline Rows {
-        param n: usize;
-        param k: usize;
-        input a: [f32; k];
-        resident b: device [f32];
-        output c: [f32; n];
-        device dc: [f32; n];
-
-        chunk rows = CHUNK;
-        depth = DEPTH;
-        stream up: high;
-        stream math;
-        stream down: low;
-
-        stage load     on up   { copy a -> da; }
-        stage multiply on math {
-            call cublas::gemm_out(Gemm::new(rows.len, n, k), 1.0, &da, &b, out dc);
-        }
-        stage store    on down { copy dc -> c; }
-    }
-}
-// ANCHOR_END: rows
-
-// ANCHOR: keep
-stream_pipeline! {
-    /// The rows of B pass by and stay; a few rows of A and C are on the device.
-    pub pipeline FirstRows {
-        param shape: Shape;
-        resident a: [f32];
-        input b: [f32; shape.n];
-        output kept: device [f32; shape.n];
-        carry c: [f32; shape.m * shape.n] = 0.0;
-
-        chunk panel = PANEL;
-        depth = DEPTH;
-        stream up: high;
-        stream math;
-
-        stage load     on up   { copy b -> kept; }
-        stage multiply on math {
-            call add_panel(shape, panel.start, panel.len, &a, &kept, &mut c);
-        }
-    }
-}
-// ANCHOR_END: keep
-
-// ANCHOR: panels
-stream_pipeline! {
-    /// The rows of B pass by; as many rows of A and C as fit are on the device.
-    pub pipeline Panels {
-        param shape: Shape;
-        param rows: usize;
-        resident a: [f32];
-        input b: [f32; shape.n];
-        carry c: [f32; shape.m * shape.n] = 0.0;
-
-        chunk panel = rows;
-        depth = DEPTH;
-        stream up: high;
-        stream math;
-
-        stage load     on up   { copy b -> db; }
-        stage multiply on math {
-            call add_panel(shape, panel.start, panel.len, &a, &db, &mut c);
-        }
-    }
-}
-
-/// `C += A[.., first..first + len] x B[first..first + len, ..]`: cuBLAS, with the distance
-/// from row to row of A.
-fn add_panel(
-    queue: &Enqueue<'_>,
-    Shape { m, n, k }: Shape,
-    first: usize,
-    len: usize,
-    a: DeviceSlice<'_, f32>,
-    b: DeviceSlice<'_, f32>,
-    c: DeviceSliceMut<'_, f32>,
-) -> thalweg::Result<()> {
-    let Some(columns) = a.get(first..) else {
-        return Err(Error::routine("add_panel", "A is too short"));
-    };
-    cublas::gemm(queue, Gemm::new(m, n, len).lda(k), 1.0, columns, b, 1.0, c)
-}
-// ANCHOR_END: panels
-
-/// A is `m` by `k`, B is `k` by `n` and C is `m` by `n`; all are stored row by row.
-#[derive(Debug, Clone, Copy)]
-pub struct Shape {
-    /// Rows of A and of C.
-    pub m: usize,
-    /// Columns of B and of C.
-    pub n: usize,
-    /// Columns of A, rows of B.
-    pub k: usize,
-}
-
-/// Rows of A that are multiplied while B comes in: on an H200 their product takes as long as the copy of B.
-const FIRST: usize = 2048;
-
-/// Rows of A in a chunk: few, since nothing hides the copies of the first ones in and the last ones out.
-const CHUNK: usize = 256;
-
-/// Rows of B in a chunk: with fewer, adding to C takes longer.
-const PANEL: usize = 1024;
-
-/// Ring slots.
-const DEPTH: usize = 3;
-
-// ANCHOR: multiply
-/// The pipelines, kept from product to product with their memory.
-pub struct OutOfCore {
-    device: Device,
-    /// Bytes of device memory that a product may use.
-    budget: usize,
-    rows: Rows,
-    first: FirstRows,
-    panels: Panels,
-    /// B, where it fits.
-    kept: Option<DeviceBuf<f32>>,
-}
-
-impl OutOfCore {
-    /// Makes the pipelines for products that use up to `budget` bytes of device memory.
-    pub fn new(device: &Device, budget: usize) -> thalweg::Result<Self> {
-        Ok(Self {
-            device: device.clone(),
-            budget,
-            rows: Rows::new(device)?,
-            first: FirstRows::new(device)?,
-            panels: Panels::options(device).budget(budget).build()?,
-            kept: None,
-        })
-    }
-
-    /// C = A x B. Returns the number of times that B was copied to the device.
-    pub fn multiply(
-        &mut self,
-        shape: Shape,
-        a: &PinnedBuf<f32>,
-        b: &PinnedBuf<f32>,
-        c: &mut PinnedBuf<f32>,
-    ) -> thalweg::Result<usize> {
-        let Shape { m, n, k } = shape;
-        if m == 0 || n == 0 || k == 0 {
-            // There are no items, or no elements in one; a pipeline refuses the latter.
-            c.fill(0.0);
-            return Ok(0);
-        }
-        let row = size_of::<f32>() * (n + k);
-        if size_of::<f32>() * k * n + (FIRST + DEPTH * CHUNK) * row <= self.budget {
-            let first = FIRST.min(m);
-            let kept = match &mut self.kept {
-                Some(kept) if kept.len() == b.len() => kept,
-                // The old one goes before the new one comes.
-                none => {
-                    *none = None;
-                    none.insert(DeviceBuf::zeroed(&self.device, b.len())?)
-                }
-            };
-            let part = Shape { m: first, ..shape };
-            let (first_a, first_c) = (a.slice(..first * k)?, c.slice_mut(..first * n)?);
-            self.first.run(part, first_a, b, &mut *kept, first_c)?;
-            let (rest_a, rest_c) = (a.slice(first * k..)?, c.slice_mut(first * n..)?);
-            self.rows.run(n, k, rest_a, &*kept, rest_c)?;
-            return Ok(1);
-        }
-        // Half of the budget for rows of A and C, half for those of B as they pass by.
-        let rows = (self.budget / 2 / row).clamp(1, m);
-        let panel = (self.budget / 2 / (DEPTH * size_of::<f32>() * n)).clamp(1, PANEL);
-        for first in (0..m).step_by(rows) {
-            let end = m.min(first + rows);
-            let part = Shape { m: end - first, ..shape };
-            let (a, c) = (a.slice(first * k..end * k)?, c.slice_mut(first * n..end * n)?);
-            self.panels.run(part, panel, a, b, c)?;
-        }
-        Ok(m.div_ceil(rows))
-    }
-}
-// ANCHOR_END: multiply
+#[path = "out_of_core_gemm/matrices.rs"]
+mod matrices;
+#[path = "out_of_core_gemm/product.rs"]
+mod product;
+#[path = "out_of_core_gemm/several.rs"]
+mod several;
+use matrices::{Shape, check, random};
+use product::OutOfCore;
+use several::OnSeveral;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let number =
-        |argument: String| argument.parse::<usize>().map_err(|error| format!("`{argument}`: {error}"));
-    let numbers = std::env::args().skip(1).map(number).collect::<Result<Vec<_>, _>>()?;
+    let arguments = Arguments::read()?;
+    let numbers = arguments.numbers()?;
     let size = numbers.first().copied().unwrap_or(512);
-    let device = Device::open()?;
+    let devices = arguments.devices()?;
     let budget = match numbers.get(1) {
         Some(mebibytes) => mebibytes.saturating_mul(MIB),
-        None => device.free_memory()? as usize / 10 * 9,
+        None => least_memory(&devices)? / 10 * 9,
     };
     let shape = Shape { m: size, n: size, k: size };
     let elements = size.checked_mul(size).ok_or("so large a matrix has no address")?;
-    let a = random(&device, elements, 1)?;
-    let b = random(&device, elements, 2)?;
-    let mut c = PinnedBuf::zeroed(&device, elements)?;
+    let a = random(&devices[0], elements, 1)?;
+    let b = random(&devices[0], elements, 2)?;
+    let mut c = PinnedBuf::zeroed(&devices[0], elements)?;
 
-    let mut product = OutOfCore::new(&device, budget)?;
     let start = std::time::Instant::now();
-    let times = product.multiply(shape, &a, &b, &mut c)?;
+    let copies = multiply(&devices, budget, shape, [&a, &b], &mut c)?;
     let elapsed = start.elapsed();
 
-    println!("{device}");
+    devices.iter().for_each(|device| println!("{device}"));
     println!("C = A x B, {size} rows and columns each, 3 matrices of {} KiB", elements / 256);
-    println!("B was copied to the device {times} time{}", if times == 1 { "" } else { "s" });
+    println!("{copies}");
     println!("  in {:.1} ms by this machine's clock", elapsed.as_secs_f64() * 1e3);
-    println!("100 entries against sums in f64: {}", check(shape, &a, &b, &c, 100));
-    Ok(())
+    let found = check(shape, &a, &b, &c, 100);
+    println!("100 entries against sums in f64: {found}");
+    if found == "all right" { Ok(()) } else { Err("an entry is wrong".into()) }
 }
 
-/// Compares entries of C, here and there, with their definition; the first one that is off, if any.
-pub fn check(Shape { m, n, k }: Shape, a: &[f32], b: &[f32], c: &[f32], entries: usize) -> String {
-    // A matrix without entries has none that are off.
-    let entries = if m * n == 0 { 0 } else { entries };
-    for entry in 0..entries {
-        let at = (entry * 2_654_435_761 + m * n / 2) % (m * n);
-        let (i, j) = (at / n, at % n);
-        let products = (0..k).map(|l| f64::from(a[i * k + l]) * f64::from(b[l * n + j]));
-        let (sum, size) = products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-        // Each of the `k` sums rounds once, in any order.
-        let bound = size * k as f64 * f64::from(f32::EPSILON);
-        if (f64::from(c[at]) - sum).abs() > bound || c[at].is_nan() {
-            return format!("row {i}, column {j} is {}, not {sum}", c[at]);
-        }
-    }
-    "all right".to_owned()
+/// The free memory of the device that has the least.
+fn least_memory(devices: &[Device]) -> thalweg::Result<usize> {
+    devices.iter().try_fold(usize::MAX, |least, device| Ok(least.min(device.free_memory()? as usize)))
 }
 
-/// Numbers from -1 to 1, the same ones for the same `seed`.
-pub fn random(device: &Device, len: usize, seed: u64) -> thalweg::Result<PinnedBuf<f32>> {
-    let mut numbers = PinnedBuf::zeroed(device, len)?;
-    for (i, number) in numbers.iter_mut().enumerate() {
-        // SplitMix64, Steele et al., 2014.
-        let mut x = (seed << 40 | i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        *number = ((x ^ (x >> 31)) >> 40) as f32 / (1 << 23) as f32 - 1.0;
+/// Multiplies on one device, or on several, and says what was copied how often.
+fn multiply(
+    devices: &[Device],
+    budget: usize,
+    shape: Shape,
+    [a, b]: [&PinnedBuf<f32>; 2],
+    c: &mut PinnedBuf<f32>,
+) -> thalweg::Result<String> {
+    let times = |count: usize| format!("{count} time{}", if count == 1 { "" } else { "s" });
+    if let [device] = devices {
+        let copied = OutOfCore::new(device, budget)?.multiply(shape, a, b, c)?;
+        return Ok(format!("B was copied to the device {}", times(copied)));
     }
-    Ok(numbers)
+    let dealt = OnSeveral::new(devices, budget)?.multiply(shape, a, b, c)?;
+    Ok(format!("B was copied to each device once, the rows of A were dealt to them {}", times(dealt)))
 }

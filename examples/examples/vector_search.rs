@@ -5,6 +5,8 @@
 //! ```
 //!
 //! `BUDGET` is the device memory for the chunks under way, in MiB.
+//!
+//! With `-- --devices all` behind it, all GPUs share the chunks.
 
 use std::io::{BufWriter, Write};
 
@@ -12,23 +14,74 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 use thalweg::bytemuck;
 use thalweg::prelude::*;
-use thalweg_kernels::{top_k, top_k_merge};
+use thalweg_examples::Arguments;
+use thalweg_kernels::top_k;
 use thalweg_libraries::cublas::{self, Gemm};
 
 // ANCHOR: search
+/// How many vectors are found for each query.
+const K: usize = 10;
+
+/// The best vectors for a query, the best one first: their inner products, and where they are. A place
+/// without a vector has the index `u32::MAX`.
+#[device]
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[bytemuck(crate = "thalweg::bytemuck")]
+struct Best {
+    values: [f32; K],
+    indices: [u32; K],
+}
+
+/// No vector yet.
+const NONE: Best = Best { values: [f32::NEG_INFINITY; K], indices: [u32::MAX; K] };
+
+/// The best of two lists. Of equal products the one with the lower index comes first, so that the order in
+/// which lists are merged changes nothing.
+#[device]
+fn merged(a: Best, b: Best) -> Best {
+    let mut best = NONE;
+    let (mut i, mut j) = (0, 0);
+    for place in 0..K {
+        if a.values[i] > b.values[j] || a.values[i] == b.values[j] && a.indices[i] <= b.indices[j] {
+            best.values[place] = a.values[i];
+            best.indices[place] = a.indices[i];
+            i += 1;
+        } else {
+            best.values[place] = b.values[j];
+            best.indices[place] = b.indices[j];
+            j += 1;
+        }
+    }
+    best
+}
+
+/// Merges what was found in a chunk, whose vectors begin at `first`, into the best so far.
+#[kernel]
+#[requires(values.len() == best.len() && indices.len() == best.len())]
+fn keep_best(query: Index, first: u32, values: &[[f32; K]], indices: &[[u32; K]], best: &mut Own<[Best]>) {
+    let Some(best) = best.get_mut(query) else { return };
+    let mut found = Best { values: values[query], indices: indices[query] };
+    for index in &mut found.indices {
+        // A chunk may have fewer than `K` vectors.
+        if *index != u32::MAX {
+            *index += first;
+        }
+    }
+    *best = merged(*best, found);
+}
+
 stream_pipeline! {
-    /// Finds for each query the `k` vectors with the largest inner products.
+    /// Finds for each query the `K` vectors with the largest inner products.
     pipeline Search {
         param dimensions: usize;
         param queries: usize;
-        param k: usize;
         resident q: [f32];
         input vectors: [f32; dimensions];
-        carry values: [f32; queries * k] = f32::NEG_INFINITY;
-        carry indices: [u32; queries * k] = u32::MAX;
+        carry best: [Best; queries] = NONE combine merged;
         device scores: [f32; queries];
-        device top: [f32; queries * k] per chunk;
-        device places: [u32; queries * k] per chunk;
+        device values: [f32; queries * K] per chunk;
+        device indices: [u32; queries * K] per chunk;
 
         chunk c = auto;
         stream up: high;
@@ -42,10 +95,8 @@ stream_pipeline! {
         }
         stage select on math {
             top_k<<<queries as u32, 256>>>(
-                c.len as u32, &scores, out top as [queries, k], out places as [queries, k]);
-            top_k_merge<<<queries as u32, 128>>>(
-                queries as u32, k as u32, c.start as u32, &top, &places,
-                &mut values, &mut indices);
+                c.len as u32, &scores, out values as [queries, K], out indices as [queries, K]);
+            keep_best<<<blocks(queries, 32), 32>>>(c.start as u32, &values, &indices, &mut best);
         }
     }
 }
@@ -54,12 +105,10 @@ stream_pipeline! {
 /// With at most this many, a query and a vector are small beside the budget, and no length overflows.
 const MOST_DIMENSIONS: usize = 1 << 16;
 const QUERIES: usize = 32;
-const K: usize = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let parsed =
-        |argument: String| argument.parse::<usize>().map_err(|error| format!("`{argument}`: {error}"));
-    let numbers = std::env::args().skip(1).map(parsed).collect::<Result<Vec<_>, _>>()?;
+    let arguments = Arguments::read()?;
+    let numbers = arguments.numbers()?;
     let number = |index: usize, default| numbers.get(index).copied().unwrap_or(default);
     let (count, dimensions, budget) = (number(0, 50_000), number(1, 64), number(2, 4).saturating_mul(MIB));
     if count >= u32::MAX as usize {
@@ -68,6 +117,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if dimensions == 0 || dimensions > MOST_DIMENSIONS {
         return Err(format!("`{dimensions}`: a vector has 1 to {MOST_DIMENSIONS} dimensions").into());
     }
+
+    let devices = arguments.devices()?;
 
     // ANCHOR: run
     let mut file = BufWriter::new(tempfile::tempfile()?);
@@ -82,27 +133,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let vectors: &[f32] = bytemuck::cast_slice(&map);
     let queries: Vec<f32> = (0..QUERIES * dimensions).map(|i| component(2, i)).collect();
 
-    let device = Device::open()?;
-    let mut search = Search::options(&device).budget(budget).build()?;
-    let (mut values, mut indices) = (vec![0.0; QUERIES * K], vec![0; QUERIES * K]);
-    let (best, places) = (&mut values, &mut indices);
-    let report = search.run(dimensions, QUERIES, K, &queries, vectors, best, places)?;
+    let mut search = Search::options(&devices).budget(budget).build()?;
+    let mut best = [NONE; QUERIES];
+    let report = search.run(dimensions, QUERIES, &queries, vectors, &mut best)?;
     // ANCHOR_END: run
     println!("{report}");
 
-    let expected: Vec<u32> =
-        queries.par_chunks(dimensions).flat_map_iter(|query| nearest(query, vectors)).collect();
-    let found = indices.chunks(K).zip(expected.chunks(K));
-    let hits: usize = found.map(|(got, all)| all.iter().filter(|index| got.contains(index)).count()).sum();
+    let expected: Vec<Vec<u32>> =
+        queries.par_chunks(dimensions).map(|query| nearest(query, vectors)).collect();
+    let found = best.iter().zip(&expected);
+    let hits: usize =
+        found.map(|(best, all)| all.iter().filter(|index| best.indices.contains(index)).count()).sum();
     println!(
-        "{count} vectors of {dimensions} in {} KiB, {} KiB of them on the device at a time",
+        "{count} vectors of {dimensions} in {} KiB, {} KiB of them on a device at a time",
         vectors.len() * 4 / KIB,
         budget / KIB
     );
-    println!("the nearest to query 0: {:?}", &indices[..K]);
-    let recall = if expected.is_empty() { 1.0 } else { hits as f64 / expected.len() as f64 };
+    println!("the nearest to query 0: {:?}", best[0].indices);
+    let sought: usize = expected.iter().map(Vec::len).sum();
+    let recall = if sought == 0 { 1.0 } else { hits as f64 / sought as f64 };
     println!("recall against a plain loop: {recall:.3}");
-    Ok(())
+    if hits == sought { Ok(()) } else { Err("a nearest vector is missing".into()) }
 }
 
 /// A component of a vector, in steps of 1/64 as in quantised embeddings, so that sums are exact in any order.

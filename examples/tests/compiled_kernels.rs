@@ -22,6 +22,7 @@ examples! {
     saxpy_expanded: "../examples/saxpy-expanded.rs",
     spectrogram: "../examples/spectrogram.rs",
     tokens: "../examples/tokens.rs",
+    vector_search: "../examples/vector_search.rs",
 }
 
 #[test]

@@ -15,10 +15,12 @@ use cudarc::cublas::{result as cublas, sys as cublas_sys};
 use cudarc::driver::{result, sys};
 use thalweg::prelude::*;
 
-#[path = "../../examples/examples/out_of_core_gemm.rs"]
-#[allow(dead_code, reason = "its `main` is the example's")]
-mod out_of_core_gemm;
-use out_of_core_gemm::{OutOfCore, Shape, check, random};
+#[path = "../../examples/examples/out_of_core_gemm/matrices.rs"]
+mod matrices;
+#[path = "../../examples/examples/out_of_core_gemm/product.rs"]
+mod product;
+use matrices::{Shape, check, random};
+use product::OutOfCore;
 
 const WARM_UP: usize = 1;
 const RUNS: usize = 7;
