@@ -69,5 +69,5 @@ fn multiply(
         return Ok(format!("B was copied to the device {}", times(copied)));
     }
     let dealt = OnSeveral::new(devices, budget)?.multiply(shape, a, b, c)?;
-    Ok(format!("B was copied to each device once, the rows of A were dealt to them {}", times(dealt)))
+    Ok(format!("B came to each device once, the rows of A were dealt to them {}", times(dealt)))
 }

@@ -7,8 +7,12 @@ use std::process::{Command, Output};
 
 #[path = "outputs/bad_input.rs"]
 mod bad_input;
+#[path = "outputs/gemm.rs"]
+mod gemm;
 #[path = "outputs/options.rs"]
 mod options;
+#[path = "outputs/several.rs"]
+mod several;
 
 /// Lines that the real clock decides are left out of the comparison.
 const VOLATILE: &str = "by this machine's clock";
