@@ -87,8 +87,7 @@ fn there_and_back(devices: &[Device]) -> Result<()> {
 fn there_and_back_in_time_and_in_any_order() {
     there_and_back(&two()).expect("the program");
     there_and_back(&machine(MachineModel::from(vec![DeviceModel::a100(); 2]))).expect("without a link");
-    let explored =
-        Explore::new(1, 200).run_on_machine(MachineModel::h200(2), |devices| there_and_back(devices));
+    let explored = Explore::new(1, 200).run_on_machine(MachineModel::h200(2), there_and_back);
     assert!(explored.expect("no order matters").orders > 20);
 }
 
@@ -196,7 +195,7 @@ fn a_graph_is_of_one_device() {
         let refused = here.copy(&x, &mut y).expect_err("no node");
         assert!(matches!(refused.detail(), Detail::NotInGraph { operation: "copy" }), "{refused}");
         here.fill(&mut x, 1.0)?;
-        let refused = there.wait_stream(&here).expect_err("another device");
+        let refused = there.wait_stream(here).expect_err("another device");
         assert!(matches!(refused.detail(), Detail::NotInGraph { .. }), "{refused}");
         there.fill(&mut y, 2.0)
     });

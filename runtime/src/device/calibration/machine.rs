@@ -302,7 +302,9 @@ mod tests {
         assert_eq!((machine.host_memory, machine.ports, machine.links), (0.0, Vec::new(), Vec::new()));
         let mut pair = MachineModel::unequal();
         pair.host_memory = 40e9;
-        is_about(measured_again(pair).host_memory, 40e9);
+        // The directions of a link are not equally fast, so that one of them ends before the other.
+        let found = measured_again(pair).host_memory;
+        assert!((38e9..40.1e9).contains(&found), "{found:e}");
     }
 
     /// A device that is lost meanwhile leaves all memory to the devices.
