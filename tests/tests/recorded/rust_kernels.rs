@@ -169,7 +169,7 @@ fn a_thread_that_fails_is_told_by_whatever_says_that_its_launch_is_over() {
             let elsewhere = others.iter().find(|other| !other.same(device)).unwrap();
             let x = DeviceBuf::from_slice(device, &[1.0_f32; 32]).unwrap();
             let at = DeviceBuf::from_slice(device, &[0_u32; 32]).unwrap();
-            let tells = |error: thalweg::Error| {
+            let tells = |error: Error| {
                 let said = error.to_string();
                 assert!(said.starts_with("kernel `gathered` failed at"), "{said}");
             };
