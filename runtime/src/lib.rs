@@ -12,7 +12,7 @@
 //! | compile them in a test, without a GPU | [`compile_kernels`] |
 //! | choose a device | [`Device`], [`sim`] |
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
-//! | keep data on the device | [`DeviceBuf`] |
+//! | keep data on the device | [`DeviceBuf`]; on several, [`Sharded`] and [`Replicated`] |
 //! | enqueue copies and kernels by hand | [`streams`] |
 //! | feed an endless run, and drain it | [`session`] |
 //! | run several pipelines at once, cancel a run | [`job`] |
@@ -92,7 +92,7 @@ pub use base::report::Report;
 /// ```
 pub use bytemuck;
 pub use bytemuck::{Pod, Zeroable};
-pub use device::memory::{DeviceBuf, PinnedBuf};
+pub use device::memory::{DeviceBuf, PinnedBuf, Replicated, Sharded};
 pub use device::registered::compile_kernels;
 pub use device::{Device, Devices};
 pub use engine::Options;

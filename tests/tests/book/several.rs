@@ -6,7 +6,7 @@ use thalweg::sim::MachineModel;
 use thalweg_tests::book::recorded;
 
 // ANCHOR: pipeline
-use thalweg::Timeline;
+use thalweg::{Sharded, Timeline};
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
 
@@ -72,6 +72,30 @@ fn sums(devices: &[Device]) -> thalweg::Result<()> {
 }
 // ANCHOR_END: sums
 
+// ANCHOR: in_place
+stream_pipeline! {
+    /// `y <- a * x + y`, where both are.
+    pipeline OnDevice {
+        param a: f32;
+        input x: device [f32];
+        inout y: device [f32];
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &x, &mut y); }
+    }
+}
+// ANCHOR_END: in_place
+
+// ANCHOR: sharded
+fn many_times(devices: &[Device], x: &[f32]) -> thalweg::Result<Vec<f32>> {
+    let x = Sharded::from_slice(devices, x)?; // a part on each device
+    let mut y = Sharded::zeroed(devices, x.len())?;
+    let mut saxpy = OnDevice::new(devices)?;
+    for _ in 0..10 {
+        saxpy.run(3.0, &x, &mut y)?; // copies nothing
+    }
+    y.to_vec()
+}
+// ANCHOR_END: sharded
+
 // ANCHOR: peers
 fn doubled_elsewhere(devices: &[Device; 2], x: &DeviceBuf<f32>) -> thalweg::Result<Vec<f32>> {
     let (here, there) = (Stream::new(&devices[0])?, Stream::new(&devices[1])?);
@@ -135,6 +159,12 @@ fn copies_between_two_devices() {
         Device::simulated_machine(MachineModel::h200(2)).try_into().expect("two devices");
     let x = DeviceBuf::from_slice(&devices[0], &[1.0, 2.0, 3.0]).expect("memory");
     assert_eq!(doubled_elsewhere(&devices, &x).expect("a copy"), [2.0, 4.0, 6.0]);
+}
+
+#[test]
+fn data_that_stay_on_several_devices() {
+    let devices = Device::simulated_machine(MachineModel::h200(3));
+    assert_eq!(many_times(&devices, &[1.0; 10_000]).expect("runs"), [30.0; 10_000]);
 }
 
 #[test]

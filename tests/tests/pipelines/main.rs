@@ -32,6 +32,7 @@ mod pinned_slice;
 mod properties;
 mod runs;
 mod several;
+mod sharded;
 mod shared;
 mod shared_on_device;
 mod soundness;

@@ -806,9 +806,61 @@ pub enum Detail {
         /// The first of another kind.
         other: String,
     },
+    /// An argument has a part on each device, but the pipeline is built on another number of devices.
+    #[error("`{buffer}` is on {parts} devices, but the pipeline is built on {devices}")]
+    Parts {
+        /// The argument.
+        buffer: &'static str,
+        /// The number of its parts.
+        parts: usize,
+        /// The number of devices.
+        devices: usize,
+    },
+    /// Two arguments are in parts that begin at different items.
+    #[error(
+        "the parts of `{buffer}` begin at the items {borders:?}, but those of `{other}` at {other_borders:?}\n  help: a chunk goes to the device that has its part of every argument: divide all of them in the same way"
+    )]
+    PartBorders {
+        /// The argument.
+        buffer: &'static str,
+        /// The first items of its parts.
+        borders: Vec<usize>,
+        /// An earlier argument.
+        other: &'static str,
+        /// The first items of its parts.
+        other_borders: Vec<usize>,
+    },
+    /// A part of an argument would begin within a chunk.
+    #[error(
+        "a part of `{buffer}` begins at item {border}, within a chunk of {chunk} items\n  help: a chunk is on one device: take chunks, or parts, so that each part but the last has whole chunks"
+    )]
+    PartInChunk {
+        /// The argument.
+        buffer: &'static str,
+        /// The first item of a part.
+        border: usize,
+        /// Items of a chunk.
+        chunk: usize,
+    },
+    /// An argument in parts is declared in a way that has none.
+    #[error("`{buffer}` is in parts, one for each device: {reason}")]
+    PartShape {
+        /// The argument.
+        buffer: &'static str,
+        /// Why that is not possible.
+        reason: &'static str,
+    },
+    /// A run has an argument in parts, and a source or a sink.
+    #[error(
+        "`{buffer}` is in parts, one for each device, so that the first device has the first chunks, but sources and sinks have chunks in their order\n  help: use memory in place of the source or the sink"
+    )]
+    PartsStreamed {
+        /// The argument.
+        buffer: &'static str,
+    },
     /// An argument is in the memory of one device, but the run has several.
     #[error(
-        "`{buffer}` is in the memory of {its}, but the run has {devices} devices\n  help: chunks go to all of them: take `{buffer}` from the host, or run on that device alone"
+        "`{buffer}` is in the memory of {its}, but the run has {devices} devices\n  help: chunks go to all of them: take `{buffer}` from the host, use a `Sharded` or a `Replicated` in place of the `DeviceBuf`, or run on that device alone"
     )]
     OnOneDevice {
         /// The argument.

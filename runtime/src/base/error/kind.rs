@@ -171,6 +171,9 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::HaloSize { .. }
         | D::PerChunkLength { .. }
         | D::CopyShape { .. }
+        | D::PartBorders { .. }
+        | D::PartInChunk { .. }
+        | D::PartShape { .. }
         | D::ShapeOfElements { .. }
         | D::NotWhole { .. }
         | D::CarryLength { .. }
@@ -225,6 +228,8 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::SameDevice { .. }
         | D::DevicesDiffer { .. }
         | D::OnOneDevice { .. }
+        | D::Parts { .. }
+        | D::PartsStreamed { .. }
         | D::CarriedBySeveral { .. }
         | D::Skipped
         | D::StreamOfOtherDevice { .. }

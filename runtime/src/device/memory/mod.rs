@@ -7,6 +7,7 @@ mod peers;
 mod pinned;
 mod pinned_core;
 mod pinned_slice;
+mod sharded;
 mod transfer;
 
 pub use device_buf::DeviceBuf;
@@ -17,6 +18,7 @@ pub use pinned::PinnedBuf;
 pub(crate) use pinned_core::PinnedCore;
 pub(crate) use pinned_slice::PinnedRange;
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
+pub use sharded::{Replicated, Sharded};
 pub(crate) use transfer::{Direction, NO_OPERATION, Transfer};
 
 pub(crate) use super::release::release;

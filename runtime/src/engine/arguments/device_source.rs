@@ -1,4 +1,5 @@
-//! The arguments that `run` accepts for data that is declared `device`: [`DeviceBuf`]s and parts of them.
+//! The arguments that `run` accepts for data that is declared `device`: [`DeviceBuf`]s and parts of them, and those of
+//! several devices.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,9 +7,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::base::error::Result;
+use crate::base::error::{Detail, Result};
 use crate::device::launch::{DeviceSlice, DeviceSliceMut};
-use crate::device::memory::{DeviceBuf, DeviceCore};
+use crate::device::memory::{DeviceBuf, DeviceCore, Replicated, Sharded};
 use crate::device::pending::Held;
 use crate::device::views::owner;
 use crate::driver::DevicePtr;
@@ -66,6 +67,10 @@ pub struct DeviceSource<'a> {
     pub(crate) writable: bool,
     /// The run's hold on the memory: streams are refused until it is dropped.
     pub(crate) held: Held,
+    /// The parts of other devices, or their copies.
+    pub(crate) others: Vec<DeviceSource<'a>>,
+    /// Whether those are copies.
+    pub(crate) is_copied: bool,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
@@ -86,7 +91,15 @@ impl<'a> DeviceSource<'a> {
         // Earlier operations of streams are over before the run begins, or else the buffer is poisoned.
         core.settled(writable);
         let bytes = len * size_of::<T>();
-        Self { core: Arc::clone(core), ptr, bytes, len, writable, held, borrow: PhantomData }
+        let (core, others) = (Arc::clone(core), Vec::new());
+        Self { core, ptr, bytes, len, writable, held, others, is_copied: false, borrow: PhantomData }
+    }
+
+    /// One buffer for each device: parts, or copies.
+    fn of_each<T: Pod>(buffers: &[DeviceBuf<T>], writable: bool, is_copied: bool) -> Result<Self> {
+        let mut all = buffers.iter().map(|buffer| Self::whole(buffer, writable));
+        let first = all.next().ok_or(Detail::NoDevices)?;
+        Ok(Self { others: all.collect(), is_copied, ..first })
     }
 
     fn part_to_write<T: Pod>(slice: &DeviceSliceMut<'a, T>) -> Result<Self> {
@@ -110,6 +123,32 @@ impl<'a, T: Pod> DeviceInOut<'a, T> for &'a mut DeviceBuf<T> {
 impl<'a, T: Pod> DeviceOutput<'a, T> for &'a mut DeviceBuf<T> {
     fn source(self) -> Result<DeviceSource<'a>> {
         Ok(DeviceSource::whole(self, true))
+    }
+}
+
+impl<T: Pod> sealed::Sealed for &Sharded<T> {}
+impl<'a, T: Pod> DeviceInput<'a, T> for &'a Sharded<T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        DeviceSource::of_each(self.parts(), false, false)
+    }
+}
+
+impl<T: Pod> sealed::Sealed for &mut Sharded<T> {}
+impl<'a, T: Pod> DeviceInOut<'a, T> for &'a mut Sharded<T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        DeviceSource::of_each(self.parts(), true, false)
+    }
+}
+impl<'a, T: Pod> DeviceOutput<'a, T> for &'a mut Sharded<T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        DeviceSource::of_each(self.parts(), true, false)
+    }
+}
+
+impl<T: Pod> sealed::Sealed for &Replicated<T> {}
+impl<'a, T: Pod> DeviceInput<'a, T> for &'a Replicated<T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        DeviceSource::of_each(self.copies(), false, true)
     }
 }
 

@@ -14,13 +14,19 @@ use crate::engine::arguments::{DeviceSource, HostMemory, HostSource};
 /// Holds the memory for as long as the run may use it. [`Call`] holds the borrow.
 pub(crate) struct InPlace {
     core: Core,
-    /// Its start and its length in bytes.
+    /// Its start and its length in bytes. If it is in parts, those of this one.
     range: (DevicePtr, usize),
-    /// Length in elements.
+    /// Length of the argument in elements.
     pub(crate) len: usize,
     pub(crate) writable: bool,
     /// Whether the run needs the data in it.
     reads: bool,
+    /// The bytes of the argument before this part.
+    pub(crate) first: usize,
+    /// The parts of other devices in their order, or their copies.
+    others: Vec<InPlace>,
+    /// Whether those are copies.
+    is_copied: bool,
 }
 
 enum Core {
@@ -30,9 +36,25 @@ enum Core {
 
 impl InPlace {
     pub(crate) fn on_device(source: DeviceSource<'_>) -> Self {
-        let DeviceSource { core, ptr, bytes, len, writable, held, .. } = source;
-        let range = (ptr, bytes);
-        Self { core: Core::Device(core, held), range, len, writable, reads: true }
+        let DeviceSource { core, ptr, bytes, len, writable, held, others, is_copied, .. } = source;
+        let mut all = Self {
+            core: Core::Device(core, held),
+            range: (ptr, bytes),
+            len,
+            writable,
+            reads: true,
+            first: 0,
+            others: Vec::new(),
+            is_copied,
+        };
+        let mut before = bytes;
+        for other in others.into_iter().map(Self::on_device) {
+            all.len += if is_copied { 0 } else { other.len };
+            let first = if is_copied { 0 } else { before };
+            before += other.range.1;
+            all.others.push(Self { first, ..other });
+        }
+        all
     }
 
     /// `None` if the memory is pageable.
@@ -41,7 +63,9 @@ impl InPlace {
         match memory {
             HostMemory::Pinned(pinned) => {
                 let range = (pinned.device_ptr(), pinned.bytes());
-                Some(Self { core: Core::Pinned(pinned), range, len, writable, reads: true })
+                let (others, is_copied) = (Vec::new(), false);
+                let core = Core::Pinned(pinned);
+                Some(Self { core, range, len, writable, reads: true, first: 0, others, is_copied })
             }
             HostMemory::Pageable(_) | HostMemory::Streamed => None,
         }
@@ -49,7 +73,28 @@ impl InPlace {
 
     /// The same argument, whose contents the run does not need.
     pub(crate) fn unread(self) -> Self {
-        Self { reads: false, ..self }
+        let others = self.others.into_iter().map(Self::unread).collect();
+        Self { reads: false, others, ..self }
+    }
+
+    /// The parts of the argument, or its copies, by device: itself, and those of other devices.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// Whether it has a part for each device.
+    pub(crate) fn is_in_parts(&self) -> bool {
+        !self.others.is_empty() && !self.is_copied
+    }
+
+    /// Whether it has a copy on each device.
+    pub(crate) fn is_copied(&self) -> bool {
+        self.is_copied
+    }
+
+    /// The bytes of this part.
+    pub(crate) fn bytes(&self) -> usize {
+        self.range.1
     }
 
     /// The error because of which data that the run needs may differ from what a stream's operation should
@@ -59,11 +104,14 @@ impl InPlace {
             Core::Device(core, _) => core.failure(&self.ptr().range(self.range.1)),
             Core::Pinned(range) => range.failure(),
         };
-        failure.filter(|_| self.reads)
+        let of_others = || self.others.iter().find_map(Self::failure);
+        failure.filter(|_| self.reads).or_else(of_others)
     }
 
-    /// Notes that the run has written its first `bytes` bytes.
+    /// Notes that the run has written the first `bytes` bytes of the argument.
     pub(crate) fn is_written_anew(&self, bytes: usize) {
+        self.others.iter().for_each(|other| other.is_written_anew(bytes));
+        let bytes = bytes.saturating_sub(self.first);
         match &self.core {
             Core::Device(core, _) => core.is_written_anew(&self.ptr().range(bytes.min(self.range.1))),
             Core::Pinned(range) => range.is_written_anew(bytes),
@@ -82,10 +130,11 @@ impl InPlace {
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
-        match &self.core {
+        let own = match &self.core {
             Core::Device(core, _) => core.is_poisoned(),
             Core::Pinned(range) => range.core().is_poisoned(),
-        }
+        };
+        own || self.others.iter().any(Self::is_poisoned)
     }
 
     /// Whether kernels of another device may access it: page-locked memory of a device of the same kind.
@@ -96,15 +145,28 @@ impl InPlace {
         }
     }
 
-    /// The same argument, for another device; `None` if it is in a device's memory.
-    pub(crate) fn again(&self) -> Option<Self> {
-        let &Self { ref core, range, len, writable, reads } = self;
-        match core {
-            Core::Device(..) => None,
-            Core::Pinned(pinned) => {
-                Some(Self { core: Core::Pinned(pinned.clone()), range, len, writable, reads })
+    /// The same argument, for the device with this number; `None` if it is in the memory of another one. The first
+    /// device keeps the parts of the others.
+    pub(crate) fn again(&self, number: usize) -> Option<Self> {
+        match &self.core {
+            Core::Device(..) if self.others.is_empty() => None,
+            Core::Device(..) if number == 0 => {
+                let others = self.others.iter().map(Self::part).collect();
+                Some(Self { others, ..self.part() })
             }
+            Core::Device(..) => self.others.get(number - 1).map(Self::part),
+            Core::Pinned(_) => Some(self.part()),
         }
+    }
+
+    /// This part alone.
+    fn part(&self) -> Self {
+        let &Self { ref core, range, len, writable, reads, first, is_copied, .. } = self;
+        let core = match core {
+            Core::Device(core, _) => Core::Device(Arc::clone(core), Held::new(Arc::clone(core) as _)),
+            Core::Pinned(pinned) => Core::Pinned(pinned.clone()),
+        };
+        Self { core, range, len, writable, reads, first, others: Vec::new(), is_copied }
     }
 
     /// Leaves the memory to the device for good.

@@ -10,6 +10,8 @@ pub(crate) mod shared;
 pub(crate) mod written;
 
 use crate::driver::Access;
+use std::sync::Arc;
+
 use in_place::InPlace;
 use lent::Lent;
 use shape::{BufferPlace, BufferShape, Shape};
@@ -40,6 +42,8 @@ pub(crate) struct Arguments<'a> {
     pub(crate) words: Vec<u64>,
     /// The number of items, and the argument that determined it first.
     pub(crate) items: Option<(usize, &'static str)>,
+    /// The first item of each device's part, if arguments are in parts, and the argument that determined it first.
+    pub(crate) borders: Option<(Arc<[usize]>, &'static str)>,
     /// Whether there is a source or a sink.
     pub(crate) has_feeds: bool,
     /// Whether any argument has elements for each chunk.
@@ -63,12 +67,14 @@ pub(crate) struct Arena {
 }
 
 impl<'a> Arguments<'a> {
-    /// The same arguments for another device, before any of them is lent. Its sources and sinks remain with the
-    /// first.
-    pub(crate) fn again(&self, arena: Arena) -> Arguments<'a> {
+    /// The same arguments for the device with this number, before any of them is lent. Its sources and sinks remain with
+    /// the first.
+    pub(crate) fn again(&self, arena: Arena, number: usize) -> Arguments<'a> {
         let Arena { mut buffers, mut in_place, mut words } = arena;
         buffers.extend(&self.buffers);
-        in_place.extend(self.in_place.iter().filter_map(InPlace::again));
+        in_place.extend(self.in_place.iter().filter_map(|data| data.again(number)));
+        let used = buffers.iter_mut().filter(|buffer| buffer.is_in_place());
+        used.zip(&in_place).for_each(|(buffer, data)| buffer.use_part(data));
         words.extend(&self.words);
         let again = |host: &HostArgument<'a>| HostArgument { source: host.source.again(), shape: host.shape };
         Self {
@@ -79,6 +85,7 @@ impl<'a> Arguments<'a> {
             shared: self.shared.iter().map(Shared::again).collect(),
             combined: Vec::new(),
             words,
+            borders: self.borders.clone(),
             ..*self
         }
     }
@@ -97,6 +104,7 @@ impl Arguments<'_> {
             combined: Vec::new(),
             words,
             items: None,
+            borders: None,
             has_feeds: false,
             any_per_chunk: false,
             repeats: false,

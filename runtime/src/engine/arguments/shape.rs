@@ -3,6 +3,7 @@
 use crate::base::chunk::Chunk;
 use crate::base::error::Detail;
 use crate::driver::DevicePtr;
+use crate::engine::arguments::in_place::InPlace;
 
 /// A declaration's size: elements for each item, or for each chunk.
 #[derive(Debug, Clone, Copy)]
@@ -114,8 +115,9 @@ pub(crate) enum BufferPlace {
     Shared(usize),
     /// Once for the run, as an argument: its start and its length in elements.
     SharedInPlace(DevicePtr, usize),
-    /// An argument of the run: its start and its length in bytes.
-    InPlace(DevicePtr, usize),
+    /// An argument of the run, or the part of it that the device has: its start, its length in bytes, and the bytes of the
+    /// argument before it.
+    InPlace(DevicePtr, usize, usize),
     /// The host argument of this index, on a device that shares the host's memory: its start and its length in
     /// bytes. The plan's copies between the two are left out.
     Host(usize, DevicePtr, usize),
@@ -153,6 +155,17 @@ impl BufferShape {
     /// Whether it is an argument that is used where it lies.
     pub(crate) fn is_in_place(self) -> bool {
         matches!(self.place, BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..))
+    }
+
+    /// Uses a device's part of the argument, or its copy.
+    pub(crate) fn use_part(&mut self, data: &InPlace) {
+        match &mut self.place {
+            BufferPlace::InPlace(ptr, bytes, first) => {
+                (*ptr, *bytes, *first) = (data.ptr(), data.bytes(), data.first);
+            }
+            BufferPlace::SharedInPlace(ptr, _) => *ptr = data.ptr(),
+            _ => {}
+        }
     }
 
     /// The host argument that it is, if it is one.
@@ -209,7 +222,7 @@ mod tests {
             (BufferPlace::HostRing, false, false, 21),
             (BufferPlace::Shared(5), false, true, 5),
             (BufferPlace::SharedInPlace(at, 5), true, true, 5),
-            (BufferPlace::InPlace(at, 1 << 10), true, false, 21),
+            (BufferPlace::InPlace(at, 1 << 10, 0), true, false, 21),
         ] {
             let buffer = BufferShape { shape, place };
             assert_eq!((buffer.is_in_place(), buffer.is_shared()), (is_in_place, is_shared), "{place:?}");

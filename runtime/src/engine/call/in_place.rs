@@ -1,5 +1,7 @@
 //! Arguments that chunks use where they lie.
 
+use std::sync::Arc;
+
 use bytemuck::Pod;
 
 use crate::base::error::{Detail, Error, Result};
@@ -12,6 +14,13 @@ use crate::engine::arguments::{
 };
 use crate::engine::call::Call;
 use crate::engine::place::place_of_buffer;
+
+/// Why an argument cannot be in parts.
+const PER_CHUNK: &str = "it has elements for each chunk, and not for each item";
+const WITH_HALO: &str = "with a halo, items beside a chunk may be on another device";
+const IN_AN_ITEM: &str = "one does not begin with a whole item";
+const IS_A_COPY: &str = "a `Replicated` is for a `resident`, of which each device has all";
+pub(super) const IS_NO_COPY: &str = "each device needs all of it: a `resident` takes a `Replicated`";
 
 impl<'a> Call<'_, 'a> {
     /// The next buffer, an `input` on the device.
@@ -106,9 +115,39 @@ impl<'a> Call<'_, 'a> {
         let data = data.ok_or_else(|| refused(Detail::Skipped))?;
         self.check_in_place(&data)?;
         self.count(name, shape, data.len).map_err(refused)?;
-        let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
+        if data.is_copied() {
+            return Err(refused(Detail::PartShape { buffer: name, reason: IS_A_COPY }));
+        }
+        if data.is_in_parts() {
+            self.divide(name, shape, &data).map_err(refused)?;
+        }
+        let place = BufferPlace::InPlace(data.ptr(), data.bytes(), 0);
         self.arguments.in_place.push(data);
         Ok(self.push(BufferShape { shape, place }))
+    }
+
+    /// Notes the first item of each part of an argument: a chunk goes to the device that has its part.
+    fn divide(&mut self, buffer: &'static str, shape: Shape, data: &InPlace) -> Result<(), Detail> {
+        let reason = if shape.per_chunk { PER_CHUNK } else { WITH_HALO };
+        if shape.per_chunk || shape.halo > 0 {
+            return Err(Detail::PartShape { buffer, reason });
+        }
+        let item = shape.bytes().max(1);
+        if data.all().any(|part| part.first % item != 0) {
+            return Err(Detail::PartShape { buffer, reason: IN_AN_ITEM });
+        }
+        let borders: Arc<[usize]> = data.all().map(|part| part.first / item).collect();
+        match &self.arguments.borders {
+            Some((known, other)) if *known != borders => {
+                let (borders, other_borders) = (borders.to_vec(), known.to_vec());
+                Err(Detail::PartBorders { buffer, borders, other, other_borders })
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.arguments.borders = Some((borders, buffer));
+                Ok(())
+            }
+        }
     }
 
     /// Checks that this device may use the argument for the next buffer as the plan says.
@@ -131,6 +170,16 @@ impl<'a> Call<'_, 'a> {
             return Err(Detail::Poisoned { host: name }.into());
         }
         let is_one = self.devices == 1;
+        if data.is_in_parts() || data.is_copied() {
+            let (parts, devices) = (data.all().count(), self.devices);
+            if parts != devices {
+                return Err(Detail::Parts { buffer: name, parts, devices }.into());
+            }
+            for (device, part) in self.all_devices().zip(data.all()) {
+                device.check_own(name, part.device())?;
+            }
+            return Ok(());
+        }
         if !is_one && !data.is_on_host() {
             let its = data.device().label();
             return Err(Detail::OnOneDevice { buffer: name, its, devices: self.devices }.into());

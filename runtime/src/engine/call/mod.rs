@@ -55,7 +55,7 @@ impl<'p, 'a> Call<'p, 'a> {
     pub(crate) fn on_each(self) -> Vec<Self> {
         let Self { pipeline, others, devices, purpose, arguments, halo, per_chunk } = self;
         let others = others.iter_mut().map(|pipeline| {
-            let arguments = arguments.again(std::mem::take(&mut pipeline.arena));
+            let arguments = arguments.again(std::mem::take(&mut pipeline.arena), pipeline.number);
             Self { pipeline, others: &mut [], devices, purpose, arguments, halo, per_chunk }
         });
         let mut all: Vec<_> = others.collect();
@@ -270,7 +270,7 @@ impl<'p, 'a> Call<'p, 'a> {
             BufferKind::HostScratch => BufferPlace::HostRing,
             // A run knows their length.
             BufferKind::Resident | BufferKind::Carry => BufferPlace::Shared(0),
-            BufferKind::InPlace { .. } => BufferPlace::InPlace(DevicePtr(0), 0),
+            BufferKind::InPlace { .. } => BufferPlace::InPlace(DevicePtr(0), 0, 0),
         };
         let shape = Shape::new(name, size, edge)
             .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;

@@ -9,6 +9,7 @@ use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Siz
 use crate::engine::arguments::shared::{Combined, Data, Shared};
 use crate::engine::arguments::{DeviceInOut, DeviceInput, HostSource, InOut, Input};
 use crate::engine::call::Call;
+use crate::engine::call::in_place::IS_NO_COPY;
 
 impl<'a> Call<'_, 'a> {
     /// The next device buffer, a `resident`: all of `data`, shared by the whole run.
@@ -126,6 +127,11 @@ impl<'a> Call<'_, 'a> {
     ) -> Result<Buffer<T>> {
         let index = self.arguments.buffers.len();
         self.check_in_place(&data)?;
+        if data.is_in_parts() {
+            let buffer = self.pipeline.plan.buffers[index].name;
+            let error = Error::new(Detail::PartShape { buffer, reason: IS_NO_COPY });
+            return Err(error.at(self.pipeline.place_of_buffer(index)));
+        }
         let (ptr, len) = (data.ptr(), data.len);
         let buffer = self.shared_buffer(BufferPlace::SharedInPlace(ptr, len), len, declared)?;
         if init.is_some() {

@@ -24,6 +24,8 @@ pub(crate) struct Dealer {
     next: AtomicUsize,
     /// The chunk from which on none is dealt, because a device has failed.
     end: AtomicUsize,
+    /// The first chunk of each device's part, and the number of chunks, if devices have parts.
+    firsts: Vec<usize>,
 }
 
 /// The order in which chunks are dealt.
@@ -33,13 +35,24 @@ pub(crate) enum Dealing {
     Free,
     /// In turns, so that which device has which chunk does not depend on time.
     InTurns,
+    /// Each chunk to the device that has its part of the arguments.
+    ByOwner,
 }
 
 impl Dealer {
     /// Deals these chunks to `devices` devices, each of which has `slots` slots or more.
     pub(crate) fn new(chunks: Chunking, devices: usize, slots: usize, order: Dealing) -> Self {
         let next = AtomicUsize::new(devices.saturating_mul(slots));
-        Self { chunks, devices, order, at_once: slots, next, end: AtomicUsize::new(usize::MAX) }
+        let end = AtomicUsize::new(usize::MAX);
+        Self { chunks, devices, order, at_once: slots, next, end, firsts: Vec::new() }
+    }
+
+    /// Deals these chunks to the devices that have their parts, which begin at these items. A part has whole chunks.
+    pub(crate) fn by_owner(chunks: Chunking, borders: &[usize]) -> Self {
+        let chunk = chunks.largest().max(1);
+        let firsts = borders.iter().map(|border| border.div_ceil(chunk).min(chunks.chunks()));
+        let firsts = firsts.chain([chunks.chunks()]).collect();
+        Self { firsts, ..Self::new(chunks, borders.len(), 1, Dealing::ByOwner) }
     }
 
     /// Deals no chunk from this one on.
@@ -76,12 +89,16 @@ impl Dealer {
     fn undealt(&self, device: usize, turn: usize) -> usize {
         let index = match self.order {
             Dealing::Free if turn >= self.at_once => self.next.load(Ordering::Relaxed),
-            Dealing::Free | Dealing::InTurns => self.of_turn(device, turn),
+            Dealing::Free | Dealing::InTurns | Dealing::ByOwner => self.of_turn(device, turn),
         };
         if index < self.chunks.chunks() { index } else { usize::MAX }
     }
 
     fn of_turn(&self, device: usize, turn: usize) -> usize {
+        if self.order == Dealing::ByOwner {
+            let index = self.firsts[device].saturating_add(turn);
+            return if index < self.firsts[device + 1] { index } else { usize::MAX };
+        }
         turn.saturating_mul(self.devices).saturating_add(device)
     }
 }
@@ -171,6 +188,10 @@ impl<'r> Hand<'r> {
 
     /// The turn of a chunk of a device that takes turns; `None` if it is another device's.
     pub(crate) fn turn_of(&self, index: usize) -> Option<usize> {
+        if self.dealer.order == Dealing::ByOwner {
+            let own = self.dealer.firsts[self.device]..self.dealer.firsts[self.device + 1];
+            return own.contains(&index).then(|| index - own.start);
+        }
         let (turn, device) = (index / self.dealer.devices, index % self.dealer.devices);
         (device == self.device).then_some(turn)
     }
@@ -240,7 +261,7 @@ impl<'r> Hand<'r> {
     /// Whether it has this chunk.
     pub(crate) fn has(&self, index: usize) -> bool {
         match self.dealer.order {
-            Dealing::InTurns => self.turn_of(index).is_some_and(|turn| turn < self.len()),
+            Dealing::InTurns | Dealing::ByOwner => self.turn_of(index).is_some_and(|turn| turn < self.len()),
             Dealing::Free => self.dealt.borrow().iter().any(|chunk| chunk.index == index),
         }
     }
@@ -301,6 +322,24 @@ mod tests {
         assert_eq!([hands[0].len(), hands[1].len()], [3, 2]);
         assert_eq!((hands[1].turn_of(3), hands[1].turn_of(4)), (Some(1), None));
         assert!(hands[1].has(3) && !hands[1].has(2));
+    }
+
+    #[test]
+    fn a_chunk_goes_to_the_device_that_has_its_part() {
+        // The second part has no item.
+        let dealer = Dealer::by_owner(Chunking::even(65, 10), &[0, 30, 30]);
+        let hands = [0, 1, 2].map(|device| Hand::new(&dealer, device));
+        assert_eq!(taken(&hands[0], [0, 1, 2, 3]), [Some(0), Some(1), Some(2), None]);
+        assert_eq!(taken(&hands[1], [0, 1]), [None, None]);
+        assert_eq!(taken(&hands[2], [0, 1, 2, 3, 4]), [Some(3), Some(4), Some(5), Some(6), None]);
+        assert_eq!(hands[2].chunk(3), Some(Chunk { index: 6, start: 60, len: 5 }));
+        assert_eq!((hands[2].turn_of(4), hands[2].turn_of(2), hands[0].turn_of(3)), (Some(1), None, None));
+        assert!(hands[0].has(2) && !hands[0].has(3) && hands[2].has(6));
+        assert_eq!([hands[0].first_missing(1), hands[0].first_missing(3), hands[1].first_missing(0)], {
+            [1, usize::MAX, usize::MAX]
+        });
+        dealer.stop_before(5);
+        assert_eq!(Hand::new(&dealer, 2).take(2), None);
     }
 
     #[test]

@@ -77,12 +77,38 @@ impl Call<'_, '_> {
     pub(crate) fn chunking(&self, declared: ChunkSize) -> Result<Chunking> {
         let items = self.extent();
         let chunk = self.chunk(declared)?;
+        if let Some((borders, buffer)) = &self.arguments.borders {
+            return self.within_parts(borders, buffer, items, chunk, self.is_auto(declared));
+        }
         if !self.is_auto(declared) {
             return Ok(Chunking::even(items, chunk.min(items.max(1))));
         }
         // Chunks are as large as if each device had its part of the items alone.
         let chunks = self.auto_chunking(items.div_ceil(self.devices), chunk);
         Ok(chunks.shared_by(self.devices, items))
+    }
+
+    /// Chunks of which none is in two devices' parts.
+    fn within_parts(
+        &self,
+        borders: &[usize],
+        buffer: &'static str,
+        items: usize,
+        chunk: usize,
+        is_auto: bool,
+    ) -> Result<Chunking> {
+        let inner = || borders.iter().copied().filter(|border| (1..items).contains(border));
+        let chunk = chunk.min(items.max(1));
+        // Chunks as large as the parts would leave nothing to overlap.
+        let whole = if is_auto { divisor(inner().fold(0, gcd), chunk) } else { chunk };
+        let is_too_small = is_auto && whole < chunk.min(LEAST_IN_PARTS);
+        match inner().find(|border| border % whole != 0 || is_too_small) {
+            Some(border) => {
+                let error = Error::new(Detail::PartInChunk { buffer, border, chunk });
+                Err(error.at(self.pipeline.place()))
+            }
+            None => Ok(Chunking::even(items, whole)),
+        }
     }
 
     /// The chunks of so many items, of at most `chunk` each.
@@ -411,4 +437,21 @@ fn staged_bytes(operation: &OperationPlan, arguments: &Arguments<'_>, chunk: usi
         }
         _ => None,
     }
+}
+
+/// Items of an `auto` chunk in parts, at least, unless the run has fewer: smaller ones cost more than they give.
+const LEAST_IN_PARTS: usize = 256;
+
+fn gcd(one: usize, other: usize) -> usize {
+    if other == 0 { one } else { gcd(other, one % other) }
+}
+
+/// The largest divisor of a number that is at most `most`; `most` itself if the number is 0.
+fn divisor(number: usize, most: usize) -> usize {
+    if number == 0 {
+        return most.max(1);
+    }
+    let small = (1..).take_while(|small| small * small <= number).filter(|small| number % small == 0);
+    let both = small.flat_map(|small| [small, number / small]);
+    both.filter(|divisor| *divisor <= most).max().unwrap_or(1)
 }

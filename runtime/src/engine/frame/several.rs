@@ -198,9 +198,12 @@ impl Call<'_, '_> {
         watch: &RunWatch,
     ) -> Result<Timeline> {
         let combined = std::mem::take(&mut self.arguments.combined);
-        let given = self.arguments.again(Arena::default());
+        let given = self.arguments.again(Arena::default(), 0);
         let (plan, endless) = (self.pipeline.plan, self.is_endless());
         let (is_run, measures) = (self.purpose != Purpose::Predict, self.purpose != Purpose::Run);
+        if let Some((_, buffer)) = self.arguments.borders.as_ref().filter(|_| self.arguments.has_feeds) {
+            return Err(Error::new(Detail::PartsStreamed { buffer }).at(self.pipeline.place()));
+        }
         let mut calls = self.on_each();
         for call in &mut calls {
             call.admit().map_err(|error| call.pipeline.named(error))?;
@@ -218,7 +221,10 @@ impl Call<'_, '_> {
         let feeds = (calls[0].arguments.has_feeds && is_run).then(|| calls[0].take_feeds());
         let (exchange, threads) = feeds.unzip();
         let together = Together {
-            dealer: Dealer::new(chunking, calls.len(), least, calls[0].dealing()),
+            dealer: match &calls[0].arguments.borders {
+                Some((borders, _)) => Dealer::by_owner(chunking, borders),
+                None => Dealer::new(chunking, calls.len(), least, calls[0].dealing()),
+            },
             exchange,
             cancels: Cancels::of_this_thread(),
             chunking,

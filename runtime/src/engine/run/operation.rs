@@ -142,9 +142,10 @@ impl<'r> Operation<'r> {
         let is_own = buffers.iter().enumerate().any(|(index, buffer)| {
             let part = match buffer.place {
                 BufferPlace::HostRing => ring.slot(index, self.slot),
-                BufferPlace::InPlace(ptr, _) => {
+                BufferPlace::InPlace(ptr, _, first) => {
                     let (start, _) = self.host_range(buffer.shape);
-                    Some((ptr.offset(start), buffer.bytes(self.chunk.len)))
+                    let start = start.checked_sub(first);
+                    start.map(|start| (ptr.offset(start), buffer.bytes(self.chunk.len)))
                 }
                 BufferPlace::Ring
                 | BufferPlace::Shared(_)
@@ -299,7 +300,12 @@ impl<'r> Operation<'r> {
             BufferPlace::SharedInPlace(ptr, _) | BufferPlace::SharedHost(ptr, _) => {
                 Some((ptr, shape.bytes(self.chunk.len)))
             }
-            BufferPlace::InPlace(ptr, all) | BufferPlace::Host(_, ptr, all) => {
+            BufferPlace::InPlace(ptr, all, first) => {
+                let (start, _) = self.host_range(shape.shape);
+                let start = start.checked_sub(first)?;
+                all.checked_sub(start).map(|room| (ptr.offset(start), room))
+            }
+            BufferPlace::Host(_, ptr, all) => {
                 let (start, _) = self.host_range(shape.shape);
                 all.checked_sub(start).map(|room| (ptr.offset(start), room))
             }
