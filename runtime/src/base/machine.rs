@@ -116,12 +116,19 @@ impl MachineModel {
         ports.chain([memory]).filter(|place| place.devices.len() > 1 && place.rate > 0.0).collect()
     }
 
-    /// The bytes a second that a device's copies want to go to it and back, if there are some in these directions.
-    pub(crate) fn wanted(&self, device: usize, ways: [bool; 2]) -> [f64; 2] {
-        let Some(model) = self.devices.get(device) else { return [0.0; 2] };
-        let duplex = if ways == [true; 2] && model.duplex > 0.0 { model.duplex.min(1.0) } else { 1.0 };
-        let rate = |is_used: bool, rate: f64| if is_used && rate > 0.0 { rate * duplex } else { 0.0 };
-        [rate(ways[0], model.to_device), rate(ways[1], model.to_host)]
+    /// The bytes a second that a copy of so many bytes moves while it is under way, if nothing else is: to the device
+    /// (`way` 0), or back.
+    pub(crate) fn rate_of_copy(&self, device: usize, way: usize, bytes: u64) -> f64 {
+        let Some(model) = self.devices.get(device) else { return 0.0 };
+        let alone = time(bytes, [model.to_device, model.to_host][way]);
+        let seconds = (alone + model.copy_latency).as_secs_f64();
+        if alone.is_zero() || seconds <= 0.0 { 0.0 } else { bytes as f64 / seconds }
+    }
+
+    /// The share of its rate that a copy of a device keeps while another one goes the other way.
+    pub(crate) fn duplex(&self, device: usize) -> f64 {
+        let duplex = self.devices.get(device).map_or(1.0, |model| model.duplex);
+        if duplex > 0.0 { duplex.min(1.0) } else { 1.0 }
     }
 
     /// The time that a device's own link takes for copies of so many bytes to it and back.
@@ -129,8 +136,7 @@ impl MachineModel {
         let Some(model) = self.devices.get(device) else { return Duration::ZERO };
         let (up, down) = (time(to_device, model.to_device), time(to_host, model.to_host));
         let both = up.min(down);
-        let duplex = if model.duplex > 0.0 { model.duplex.min(1.0) } else { 1.0 };
-        both.div_f64(duplex) + up.max(down) - both
+        both.div_f64(self.duplex(device)) + up.max(down) - both
     }
 
     /// A machine with so many H200s, each on a PCIe 5 x16 link of its own, and with NVLink between all of them. The

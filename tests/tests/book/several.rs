@@ -6,9 +6,9 @@ use thalweg::sim::MachineModel;
 use thalweg_tests::book::recorded;
 
 // ANCHOR: pipeline
-use thalweg::{Sharded, Timeline};
 use thalweg::prelude::*;
 use thalweg::streams::Stream;
+use thalweg::{Sharded, Timeline};
 
 /// `y[i] += a * x[i]`.
 #[kernel]
@@ -79,6 +79,7 @@ stream_pipeline! {
         param a: f32;
         input x: device [f32];
         inout y: device [f32];
+        chunk c = auto;
         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &x, &mut y); }
     }
 }

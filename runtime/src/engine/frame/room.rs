@@ -97,18 +97,9 @@ impl Call<'_, '_> {
         chunk: usize,
         is_auto: bool,
     ) -> Result<Chunking> {
-        let inner = || borders.iter().copied().filter(|border| (1..items).contains(border));
-        let chunk = chunk.min(items.max(1));
-        // Chunks as large as the parts would leave nothing to overlap.
-        let whole = if is_auto { divisor(inner().fold(0, gcd), chunk) } else { chunk };
-        let is_too_small = is_auto && whole < chunk.min(LEAST_IN_PARTS);
-        match inner().find(|border| border % whole != 0 || is_too_small) {
-            Some(border) => {
-                let error = Error::new(Detail::PartInChunk { buffer, border, chunk });
-                Err(error.at(self.pipeline.place()))
-            }
-            None => Ok(Chunking::even(items, whole)),
-        }
+        whole_in_parts(borders, items, chunk, is_auto).map(|whole| Chunking::even(items, whole)).map_err(
+            |border| Error::new(Detail::PartInChunk { buffer, border, chunk }).at(self.pipeline.place()),
+        )
     }
 
     /// The chunks of so many items, of at most `chunk` each.
@@ -442,16 +433,57 @@ fn staged_bytes(operation: &OperationPlan, arguments: &Arguments<'_>, chunk: usi
 /// Items of an `auto` chunk in parts, at least, unless the run has fewer: smaller ones cost more than they give.
 const LEAST_IN_PARTS: usize = 256;
 
+/// The items of chunks of which each part but the last has whole ones: `chunk` of them, or fewer if the chunk is `auto`.
+///
+/// # Errors
+/// The first item of a part that would begin within a chunk.
+fn whole_in_parts(borders: &[usize], items: usize, chunk: usize, is_auto: bool) -> Result<usize, usize> {
+    let inner = || borders.iter().copied().filter(|border| (1..items).contains(border));
+    let chunk = chunk.min(items.max(1));
+    let whole = if is_auto { divisor(inner().fold(0, gcd), chunk) } else { chunk };
+    let is_too_small = is_auto && whole < chunk.min(LEAST_IN_PARTS);
+    inner().find(|border| border % whole != 0 || is_too_small).map_or(Ok(whole), Err)
+}
+
 fn gcd(one: usize, other: usize) -> usize {
     if other == 0 { one } else { gcd(other, one % other) }
 }
 
-/// The largest divisor of a number that is at most `most`; `most` itself if the number is 0.
+/// The largest divisor of a number that is at most `most`, or a smaller one of a very large number; `most` itself if the
+/// number is 0.
 fn divisor(number: usize, most: usize) -> usize {
+    /// The most numbers to try.
+    const TRIES: usize = 1 << 20;
     if number == 0 {
         return most.max(1);
     }
-    let small = (1..).take_while(|small| small * small <= number).filter(|small| number % small == 0);
+    let small =
+        (1..TRIES).take_while(|small| small * small <= number).filter(|small| number.is_multiple_of(*small));
     let both = small.flat_map(|small| [small, number / small]);
     both.filter(|divisor| *divisor <= most).max().unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_in_parts_divide_all_borders() {
+        let whole = |borders: &[usize], chunk| whole_in_parts(borders, 10_000, chunk, true);
+        assert_eq!(whole(&[0, 4096, 8192], 4096), Ok(4096));
+        assert_eq!(whole(&[0, 4096, 8192], 3000), Ok(2048));
+        assert_eq!(whole(&[0, 3000, 3000, 9000], 2000), Ok(1500));
+        assert_eq!(whole(&[0, 10_000], 700), Ok(700), "the second part has nothing");
+        assert_eq!(whole(&[0, 0, 4099], 5000), Ok(4099));
+        assert_eq!(whole(&[0, 4099], 4000), Err(4099), "it is a prime number");
+        assert_eq!(whole(&[0, 510, 514], 300), Err(510));
+        assert_eq!(whole(&[0, 2], 100), Err(2), "chunks of two items");
+        let given = |borders: &[usize], chunk| whole_in_parts(borders, 10_000, chunk, false);
+        assert_eq!(
+            (given(&[0, 512], 256), given(&[0, 500], 256), given(&[0, 2], 1)),
+            (Ok(256), Err(500), Ok(1))
+        );
+        assert_eq!(whole_in_parts(&[0, 0, 0], 0, 256, true), Ok(1));
+        assert_eq!(divisor(usize::MAX - 1, 1000), 889);
+    }
 }

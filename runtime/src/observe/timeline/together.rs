@@ -18,7 +18,17 @@ struct Change {
     device: usize,
     /// 0 for a copy to the device, 1 for one to the host.
     way: usize,
+    /// What it moves in a second, if nothing else is under way.
+    rate: f64,
     is_end: bool,
+}
+
+/// The copies of a device in one direction.
+#[derive(Debug, Clone, Copy, Default)]
+struct UnderWay {
+    copies: usize,
+    /// The rate of the last one.
+    rate: f64,
 }
 
 impl Timeline {
@@ -77,18 +87,16 @@ impl Timeline {
     /// The time that is lost while the copies under way want more than the place has, and the number of devices that
     /// want all of it, if that is most of the run.
     fn lost_by_spans(&self, machine: &MachineModel, place: &SharedPlace) -> (Duration, Option<usize>) {
-        let mut under_way = vec![[0_usize; 2]; self.report.parts.len()];
+        let mut under_way = vec![[UnderWay::default(); 2]; self.report.parts.len()];
         let (mut before, mut lost, mut bound, mut wanted) = (Duration::ZERO, 0.0, 0.0, 0.0);
-        for Change { at, device, way, is_end } in self.changes(place) {
+        for Change { at, device, way, rate, is_end } in self.changes(machine, place) {
             let seconds = at.saturating_sub(before).as_secs_f64();
             let want = |device: &usize| {
-                let rates = machine.wanted(*device, under_way[*device].map(|copies| copies > 0));
-                rates
-                    .into_iter()
-                    .zip(place.ways)
-                    .filter(|(_, counts)| *counts)
-                    .map(|(rate, _)| rate)
-                    .sum::<f64>()
+                let ways = under_way[*device];
+                let duplex =
+                    if ways.iter().all(|way| way.copies > 0) { machine.duplex(*device) } else { 1.0 };
+                let counted = ways.iter().zip(place.ways).filter(|(way, counts)| *counts && way.copies > 0);
+                counted.map(|(way, _)| way.rate * duplex).sum::<f64>()
             };
             let times = place.devices.iter().map(want).sum::<f64>() / place.rate;
             if times > 1.0 {
@@ -96,8 +104,12 @@ impl Timeline {
                 lost += if self.predicted { seconds * (times - 1.0) } else { seconds * (1.0 - 1.0 / times) };
                 (bound, wanted) = (bound + seconds, wanted + seconds * times);
             }
-            let copies = &mut under_way[device][way];
-            *copies = if is_end { *copies - 1 } else { *copies + 1 };
+            let now = &mut under_way[device][way];
+            // A device's engine for a direction has one copy at a time.
+            *now = match is_end {
+                true => UnderWay { copies: now.copies - 1, ..*now },
+                false => UnderWay { copies: now.copies + 1, rate },
+            };
             before = at;
         }
         let time = self.time().as_secs_f64();
@@ -107,7 +119,7 @@ impl Timeline {
     }
 
     /// The beginnings and ends of the copies that go through a place, in order.
-    fn changes(&self, place: &SharedPlace) -> Vec<Change> {
+    fn changes(&self, machine: &MachineModel, place: &SharedPlace) -> Vec<Change> {
         let mut changes = Vec::new();
         for span in self.spans.iter().filter(|span| span.bytes > 0 && span.start < span.end) {
             let way = match span.engine {
@@ -117,8 +129,9 @@ impl Timeline {
             };
             let device = self.rows.get(span.row).and_then(|row| row.device);
             if let Some(device) = device.filter(|device| place.devices.contains(device)) {
-                changes.push(Change { at: span.start, device, way, is_end: false });
-                changes.push(Change { at: span.end, device, way, is_end: true });
+                let rate = machine.rate_of_copy(device, way, span.bytes);
+                changes.push(Change { at: span.start, device, way, rate, is_end: false });
+                changes.push(Change { at: span.end, device, way, rate, is_end: true });
             }
         }
         // What ends makes room for what begins at the same time.
