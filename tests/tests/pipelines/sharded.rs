@@ -178,8 +178,8 @@ fn what_does_not_fit_the_devices_is_refused() {
     let of_one = DeviceBuf::from_slice(&devices[0], &x).expect("memory");
     refused(in_place.run(&of_one, &mut y, &table), &["`x` is in the memory of", "`Sharded`"]);
     refused(in_place.run(&sharded, &mut y, &of_one), &["`w` is in the memory of", "`Replicated`"]);
-    refused(in_place.run(&sharded, &mut y, &sharded), &["`w` is in parts", "`Replicated`"]);
-    refused(in_place.run(&table, &mut y, &table), &["`x` is in parts", "`resident`"]);
+    refused(in_place.run(&sharded, &mut y, &sharded), &["`w` is on several devices", "`Replicated`"]);
+    refused(in_place.run(&table, &mut y, &table), &["`x` is on several devices", "`resident`"]);
     let alone = Sharded::from_slice(&devices[0], &x).expect("memory");
     refused(in_place.run(&alone, &mut y, &table), &["`x` is in the memory of"]);
     let three = Sharded::from_slice(&machine(3), &x).expect("memory");
@@ -214,10 +214,18 @@ fn what_does_not_fit_the_devices_is_refused() {
     assert_eq!(auto.run(&uneven(4099), &mut prime, &table).expect("a run").chunk, 4099);
 
     let mut per_chunk = PerChunk::new(&devices).expect("a pipeline");
-    refused(per_chunk.run(&sharded, &mut y), &["`y` is in parts", "for each chunk"]);
+    refused(per_chunk.run(&sharded, &mut y), &["`y` is on several devices", "for each chunk"]);
     let mut triples = Triples::options(&devices).chunk(100).build().expect("a pipeline");
     let mut in_an_item = uneven(4096);
-    refused(triples.run(&mut in_an_item), &[]);
+    refused(triples.run(&mut in_an_item), &["3"]);
+    let mut begins_within = Sharded::zeroed(&devices, 3 * 10_000).expect("memory");
+    refused(triples.run(&mut begins_within), &["`y` is on several devices", "a whole item", "zeroed_items"]);
+    let mut by_items = Sharded::zeroed_items(&devices, 10_000, 3).expect("memory");
+    triples = Triples::new(&devices).expect("a pipeline");
+    triples.run(&mut by_items).expect("a run");
+    assert_eq!(by_items.to_vec().expect("a copy"), [1.0; 30_000]);
+    assert!(Sharded::from_items(&devices, &[1.0; 10], 3).is_err());
+    assert_eq!(Sharded::from_items(&devices, &x, 2).expect("memory").to_vec().expect("a copy"), x);
     let mut beside = Beside::options(&devices).chunk(1024).build().expect("a pipeline");
     let read = source::iter(x.iter().copied());
     refused(beside.run(read, &mut y, &mut vec![0.0; 8192]), &["`y` is in parts", "sources and sinks"]);
@@ -232,6 +240,49 @@ fn what_does_not_fit_the_devices_is_refused() {
         Detail::SameDevice { .. }
     ));
     assert!(y.copy_from_slice(&x[1..]).is_err() && y.copy_to_slice(&mut [0.0; 3]).is_err());
+}
+
+/// Parts of fewer items than a usual chunk has.
+#[test]
+fn small_parts_and_few_large_items() {
+    let devices = machine(2);
+    for lens in [[128, 128], [100, 110], [30, 34], [1, 1], [1, 0], [0, 1]] {
+        let part = |device: usize| DeviceBuf::zeroed(&devices[device], lens[device]).expect("memory");
+        let mut y = Sharded::from_parts(vec![part(0), part(1)]).expect("parts");
+        let x = numbers(y.len());
+        let mut z = vec![0.0; x.len()];
+        Beside::new(&devices).expect("a pipeline").run(&x, &mut y, &mut z).expect("a run");
+        assert_eq!(y.to_vec().expect("a copy"), z);
+    }
+}
+
+/// What is said to be complete is, whichever device fails before its first chunk.
+#[test]
+fn a_device_that_does_not_begin_has_its_own_first_chunk() {
+    let mut struck = 0;
+    for (call, graph) in [(DriverCall::CreateEvent, false), (DriverCall::CreateStream, true)] {
+        for nth in 0..48 {
+            let fault = Fault::nth(call, nth, Effect::Refused);
+            let devices =
+                Device::simulated_machine(SimulatedMachine::from(MachineModel::h200(2)).with_fault(1, fault));
+            let none = DeviceBuf::<f32>::zeroed(&devices[0], 0).expect("memory");
+            let Ok(all) = DeviceBuf::zeroed(&devices[1], 500) else { continue };
+            let mut y = Sharded::from_parts(vec![none, all]).expect("parts");
+            let options = Beside::options(&devices).chunk(100);
+            let Ok(mut beside) = (if graph { options.graph() } else { options }).build() else { continue };
+            let (x, mut z) = (numbers(500), vec![0.0; 500]);
+            let failed = match graph {
+                false => beside.profile(&x, &mut y, &mut z).map(drop),
+                true => beside.run(&x, &mut y, &mut z).map(drop),
+            };
+            if let Err(error) = failed {
+                struck += 1;
+                let complete = error.complete()[0].items;
+                assert!(z[..complete].iter().zip(&x).all(|(z, x)| *z == x + 1.0), "{call:?} {nth}: {error}");
+            }
+        }
+    }
+    assert!(struck > 0, "a test whose faults have not struck has tested nothing");
 }
 
 /// Streams write the parts before a run, which waits, and read them afterwards.

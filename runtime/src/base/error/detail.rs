@@ -842,8 +842,18 @@ pub enum Detail {
         /// Items of a chunk.
         chunk: usize,
     },
-    /// An argument in parts is declared in a way that has none.
-    #[error("`{buffer}` is in parts, one for each device: {reason}")]
+    /// An `auto` chunk finds no size for the parts of an argument.
+    #[error(
+        "the parts of `{buffer}` begin at the items {borders:?}, and `auto` finds no chunk of which all but the last have whole ones\n  help: give the size of a chunk, or divide `{buffer}` elsewhere"
+    )]
+    NoChunkOfParts {
+        /// The argument.
+        buffer: &'static str,
+        /// The first items of its parts.
+        borders: Vec<usize>,
+    },
+    /// An argument on several devices is declared in a way that has none.
+    #[error("`{buffer}` is on several devices: {reason}")]
     PartShape {
         /// The argument.
         buffer: &'static str,

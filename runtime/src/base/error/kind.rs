@@ -173,6 +173,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::CopyShape { .. }
         | D::PartBorders { .. }
         | D::PartInChunk { .. }
+        | D::NoChunkOfParts { .. }
         | D::PartShape { .. }
         | D::ShapeOfElements { .. }
         | D::NotWhole { .. }

@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::device::devices::{Devices, check};
 use crate::device::pending::caller;
 
-/// Elements of which a part of equal parts has a multiple, so that chunks of usual sizes fit.
+/// Items of which a part of equal parts has a multiple, so that chunks of usual sizes fit.
 const GRAIN: usize = 1 << 12;
 
 /// Device memory in parts, one on each of several devices: a `device` argument of a pipeline that is built on them.
@@ -88,12 +88,24 @@ impl<T: Pod> Sharded<T> {
     /// The list is empty or has a device twice ([`ErrorKind::Misuse`]); also those of [`DeviceBuf::zeroed`].
     #[track_caller]
     pub fn zeroed(devices: &(impl Devices + ?Sized), len: usize) -> Result<Self> {
-        caller("Sharded::zeroed").located(|| {
-            let devices = list(devices)?;
-            let lens = equal(len, devices.len());
-            let parts = devices.iter().zip(lens).map(|(device, len)| DeviceBuf::zeroed(device, len));
-            Ok(Self { parts: parts.collect::<Result<_>>()? })
-        })
+        caller("Sharded::zeroed").located(|| Self::zeros(devices, len, 1))
+    }
+
+    /// `items` items of `per_item` elements each, all zero, in parts of about as many items: for an argument
+    /// `device [T; per_item]`, which is divided at the same items as others of so many items.
+    ///
+    /// # Errors
+    /// Those of [`zeroed`](Self::zeroed).
+    #[track_caller]
+    pub fn zeroed_items(devices: &(impl Devices + ?Sized), items: usize, per_item: usize) -> Result<Self> {
+        caller("Sharded::zeroed_items").located(|| Self::zeros(devices, items, per_item))
+    }
+
+    fn zeros(devices: &(impl Devices + ?Sized), items: usize, per_item: usize) -> Result<Self> {
+        let devices = list(devices)?;
+        let lens = equal(items, devices.len()).into_iter().map(|items| items.saturating_mul(per_item));
+        let parts = devices.iter().zip(lens).map(|(device, len)| DeviceBuf::zeroed(device, len));
+        Ok(Self { parts: parts.collect::<Result<_>>()? })
     }
 
     /// A copy of `data`, in about equal parts.
@@ -102,16 +114,32 @@ impl<T: Pod> Sharded<T> {
     /// Those of [`zeroed`](Self::zeroed) and of [`DeviceBuf::from_slice`].
     #[track_caller]
     pub fn from_slice(devices: &(impl Devices + ?Sized), data: &[T]) -> Result<Self> {
-        caller("Sharded::from_slice").located(|| {
-            let devices = list(devices)?;
-            let (mut rest, mut parts) = (data, Vec::with_capacity(devices.len()));
-            for (device, len) in devices.iter().zip(equal(data.len(), devices.len())) {
-                let (part, after) = rest.split_at(len);
-                parts.push(DeviceBuf::from_slice(device, part)?);
-                rest = after;
-            }
-            Ok(Self { parts })
-        })
+        caller("Sharded::from_slice").located(|| Self::copied(devices, data, 1))
+    }
+
+    /// A copy of `data`, items of `per_item` elements each, in parts of about as many items, as in
+    /// [`zeroed_items`](Self::zeroed_items).
+    ///
+    /// # Errors
+    /// `data` has no whole number of items ([`ErrorKind::Shape`]); also those of [`from_slice`](Self::from_slice).
+    #[track_caller]
+    pub fn from_items(devices: &(impl Devices + ?Sized), data: &[T], per_item: usize) -> Result<Self> {
+        caller("Sharded::from_items").located(|| Self::copied(devices, data, per_item))
+    }
+
+    fn copied(devices: &(impl Devices + ?Sized), data: &[T], per_item: usize) -> Result<Self> {
+        let devices = list(devices)?;
+        let items = data.len().checked_div(per_item).unwrap_or(0);
+        if items * per_item != data.len() {
+            return Err(Detail::CopyLength { from: data.len(), to: items * per_item }.into());
+        }
+        let (mut rest, mut parts) = (data, Vec::with_capacity(devices.len()));
+        for (device, items) in devices.iter().zip(equal(items, devices.len())) {
+            let (part, after) = rest.split_at(items * per_item);
+            parts.push(DeviceBuf::from_slice(device, part)?);
+            rest = after;
+        }
+        Ok(Self { parts })
     }
 
     /// These parts, one after another, of any lengths.
@@ -200,7 +228,8 @@ impl<T> Sharded<T> {
 impl<T: Pod> Sharded<T> {
     /// Length of all parts together, in elements.
     pub fn len(&self) -> usize {
-        self.parts.iter().map(DeviceBuf::len).sum()
+        // Only elements without bytes could be so many.
+        self.parts.iter().map(DeviceBuf::len).fold(0, usize::saturating_add)
     }
 
     /// Whether there are no elements.
@@ -236,6 +265,24 @@ impl<T: Pod> Replicated<T> {
         })
     }
 
+    /// These buffers, which have the same contents.
+    ///
+    /// # Errors
+    /// There is none, or two are on the same device ([`ErrorKind::Misuse`]); they differ in length
+    /// ([`ErrorKind::Shape`]).
+    #[track_caller]
+    pub fn from_copies(copies: Vec<DeviceBuf<T>>) -> Result<Self> {
+        caller("Replicated::from_copies").located(|| {
+            let devices: Vec<_> = copies.iter().map(|copy| copy.device().clone()).collect();
+            check(&devices)?;
+            let from = copies.first().map_or(0, DeviceBuf::len);
+            match copies.iter().find(|copy| copy.len() != from) {
+                Some(other) => Err(Detail::CopyLength { from, to: other.len() }.into()),
+                None => Ok(Self { copies }),
+            }
+        })
+    }
+
     /// Copies `data`, as long as each copy, to all devices.
     ///
     /// # Errors
@@ -265,6 +312,11 @@ impl<T> Replicated<T> {
     /// The copies, one for each device.
     pub fn copies(&self) -> &[DeviceBuf<T>] {
         &self.copies
+    }
+
+    /// The copies, one for each device.
+    pub fn into_copies(self) -> Vec<DeviceBuf<T>> {
+        self.copies
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct InPlace {
     reads: bool,
     /// The bytes of the argument before this part.
     pub(crate) first: usize,
+    /// The elements of the argument before this part.
+    pub(crate) before: usize,
     /// The parts of other devices in their order, or their copies.
     others: Vec<InPlace>,
     /// Whether those are copies.
@@ -44,15 +46,20 @@ impl InPlace {
             writable,
             reads: true,
             first: 0,
+            before: 0,
             others: Vec::new(),
             is_copied,
         };
-        let mut before = bytes;
+        let mut end = bytes;
         for other in others.into_iter().map(Self::on_device) {
-            all.len += if is_copied { 0 } else { other.len };
-            let first = if is_copied { 0 } else { before };
-            before += other.range.1;
-            all.others.push(Self { first, ..other });
+            if is_copied {
+                all.others.push(other);
+                continue;
+            }
+            let (first, before) = (end, all.len);
+            // Only elements without bytes could be so many.
+            (end, all.len) = (end + other.range.1, all.len.saturating_add(other.len));
+            all.others.push(Self { first, before, ..other });
         }
         all
     }
@@ -65,7 +72,7 @@ impl InPlace {
                 let range = (pinned.device_ptr(), pinned.bytes());
                 let (others, is_copied) = (Vec::new(), false);
                 let core = Core::Pinned(pinned);
-                Some(Self { core, range, len, writable, reads: true, first: 0, others, is_copied })
+                Some(Self { core, range, len, writable, reads: true, first: 0, before: 0, others, is_copied })
             }
             HostMemory::Pageable(_) | HostMemory::Streamed => None,
         }
@@ -161,12 +168,12 @@ impl InPlace {
 
     /// This part alone.
     fn part(&self) -> Self {
-        let &Self { ref core, range, len, writable, reads, first, is_copied, .. } = self;
+        let &Self { ref core, range, len, writable, reads, first, before, is_copied, .. } = self;
         let core = match core {
             Core::Device(core, _) => Core::Device(Arc::clone(core), Held::new(Arc::clone(core) as _)),
             Core::Pinned(pinned) => Core::Pinned(pinned.clone()),
         };
-        Self { core, range, len, writable, reads, first, others: Vec::new(), is_copied }
+        Self { core, range, len, writable, reads, first, before, others: Vec::new(), is_copied }
     }
 
     /// Leaves the memory to the device for good.

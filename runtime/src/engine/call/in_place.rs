@@ -16,9 +16,11 @@ use crate::engine::call::Call;
 use crate::engine::place::place_of_buffer;
 
 /// Why an argument cannot be in parts.
-const PER_CHUNK: &str = "it has elements for each chunk, and not for each item";
-const IN_AN_ITEM: &str = "one does not begin with a whole item";
-const IS_A_COPY: &str = "a `Replicated` is for a `resident`, of which each device has all";
+const PER_CHUNK: &str = "but it has elements for each chunk: take it from the host, or to the host";
+const IN_AN_ITEM: &str =
+    "but a part does not begin with a whole item: `Sharded::zeroed_items` divides by items";
+const IS_A_COPY: &str =
+    "a `Replicated` is for a `resident`, of which each device has all; a chunk is on one: use a `Sharded`";
 pub(super) const IS_NO_COPY: &str = "each device needs all of it: a `resident` takes a `Replicated`";
 
 impl<'a> Call<'_, 'a> {
@@ -131,11 +133,10 @@ impl<'a> Call<'_, 'a> {
         if shape.per_chunk {
             return Err(Detail::PartShape { buffer, reason: PER_CHUNK });
         }
-        let item = shape.bytes().max(1);
-        if data.all().any(|part| part.first % item != 0) {
+        if data.all().any(|part| part.before % shape.per_item != 0) {
             return Err(Detail::PartShape { buffer, reason: IN_AN_ITEM });
         }
-        let borders: Arc<[usize]> = data.all().map(|part| part.first / item).collect();
+        let borders: Arc<[usize]> = data.all().map(|part| part.before / shape.per_item).collect();
         match &self.arguments.borders {
             Some((known, other)) if *known != borders => {
                 let (borders, other_borders) = (borders.to_vec(), known.to_vec());

@@ -77,6 +77,7 @@ impl<'a> Call<'_, 'a> {
         init: Option<T>,
         data: impl DeviceInOut<'a, T>,
     ) -> Result<Buffer<T>> {
+        self.check_carried(self.arguments.buffers.len())?;
         let data = self.on_device(data.source())?;
         self.shared_on_device(if init.is_some() { data.unread() } else { data }, len, init)
     }

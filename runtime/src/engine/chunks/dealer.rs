@@ -87,7 +87,7 @@ impl Dealer {
 
     /// The first chunk that a device which was dealt `turn` chunks does not have, and that nobody else has for
     /// certain.
-    fn undealt(&self, device: usize, turn: usize) -> usize {
+    pub(crate) fn undealt(&self, device: usize, turn: usize) -> usize {
         let index = match self.order {
             Dealing::Free if turn >= self.at_once => self.next.load(Ordering::Relaxed),
             Dealing::Free | Dealing::InTurns | Dealing::ByOwner => self.of_turn(device, turn),

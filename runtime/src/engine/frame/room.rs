@@ -97,8 +97,18 @@ impl Call<'_, '_> {
         chunk: usize,
         is_auto: bool,
     ) -> Result<Chunking> {
+        let ends = borders.iter().skip(1).copied().chain([items]);
+        let largest_part = borders.iter().zip(ends).map(|(start, end)| end - start).max().unwrap_or(items);
+        // Each device has chunks as for a run of its part alone.
+        let chunk = if is_auto { self.auto_chunking(largest_part, chunk).largest() } else { chunk };
         whole_in_parts(borders, items, chunk, is_auto).map(|whole| Chunking::even(items, whole)).map_err(
-            |border| Error::new(Detail::PartInChunk { buffer, border, chunk }).at(self.pipeline.place()),
+            |border| {
+                let detail = match is_auto {
+                    true => Detail::NoChunkOfParts { buffer, borders: borders.to_vec() },
+                    false => Detail::PartInChunk { buffer, border, chunk },
+                };
+                Error::new(detail).at(self.pipeline.place())
+            },
         )
     }
 
@@ -430,9 +440,6 @@ fn staged_bytes(operation: &OperationPlan, arguments: &Arguments<'_>, chunk: usi
     }
 }
 
-/// Items of an `auto` chunk in parts, at least, unless the run has fewer: smaller ones cost more than they give.
-const LEAST_IN_PARTS: usize = 256;
-
 /// The items of chunks of which each part but the last has whole ones: `chunk` of them, or fewer if the chunk is `auto`.
 ///
 /// # Errors
@@ -441,7 +448,9 @@ fn whole_in_parts(borders: &[usize], items: usize, chunk: usize, is_auto: bool) 
     let inner = || borders.iter().copied().filter(|border| (1..items).contains(border));
     let chunk = chunk.min(items.max(1));
     let whole = if is_auto { divisor(inner().fold(0, gcd), chunk) } else { chunk };
-    let is_too_small = is_auto && whole < chunk.min(LEAST_IN_PARTS);
+    // Many small chunks cost more than they give.
+    let most = items.div_ceil(chunk).saturating_mul(4).saturating_add(2 * borders.len());
+    let is_too_small = is_auto && items / whole > most;
     inner().find(|border| border % whole != 0 || is_too_small).map_or(Ok(whole), Err)
 }
 
@@ -449,18 +458,17 @@ fn gcd(one: usize, other: usize) -> usize {
     if other == 0 { one } else { gcd(other, one % other) }
 }
 
-/// The largest divisor of a number that is at most `most`, or a smaller one of a very large number; `most` itself if the
-/// number is 0.
+/// The largest divisor of a number that is at most `most`, or 1 if it is not found soon; `most` itself if the number is 0.
 fn divisor(number: usize, most: usize) -> usize {
     /// The most numbers to try.
-    const TRIES: usize = 1 << 20;
+    const TRIES: usize = 1 << 14;
     if number == 0 {
         return most.max(1);
     }
-    let small =
-        (1..TRIES).take_while(|small| small * small <= number).filter(|small| number.is_multiple_of(*small));
-    let both = small.flat_map(|small| [small, number / small]);
-    both.filter(|divisor| *divisor <= most).max().unwrap_or(1)
+    // The least number of parts of that size.
+    let least = number.div_ceil(most.max(1));
+    let mut parts = (least..=number).take(TRIES);
+    parts.find(|parts| number.is_multiple_of(*parts)).map_or(1, |parts| number / parts)
 }
 
 #[cfg(test)]
@@ -484,6 +492,10 @@ mod tests {
             (Ok(256), Err(500), Ok(1))
         );
         assert_eq!(whole_in_parts(&[0, 0, 0], 0, 256, true), Ok(1));
-        assert_eq!(divisor(usize::MAX - 1, 1000), 889);
+        // Parts of fewer items than a usual chunk has.
+        assert_eq!(whole_in_parts(&[0, 128], 256, 128, true), Ok(128));
+        assert_eq!(whole_in_parts(&[0, 30], 64, 34, true), Ok(30));
+        assert_eq!(whole_in_parts(&[0, 1], 2, 1, true), Ok(1));
+        assert_eq!((divisor(usize::MAX - 1, 1000), divisor(1 << 40, 1 << 22)), (1, 1 << 22));
     }
 }

@@ -251,7 +251,11 @@ impl Call<'_, '_> {
                 on_threads(parts, watch, &together, &carry_out)
             })?,
         };
-        let Done { timelines, partials, .. } = together.done(plan, &given, all_of(outcomes, &names))?;
+        let Done { timelines, partials, .. } = together.done(
+            plan,
+            &given,
+            all_of(outcomes, &names, |device| together.dealer.undealt(device, 0)),
+        )?;
         if is_run {
             // This runs code of the user's: nothing is in flight any more.
             for (index, combined) in combined.iter().enumerate() {
@@ -416,11 +420,16 @@ fn on_threads<'p, 'a>(
     })
 }
 
-/// What all devices have, or the first error of the run. `names`: what the devices are called.
+/// What all devices have, or the first error of the run. `names`: what the devices are called; `first_chunk`: the first
+/// chunk of each.
 ///
 /// # Panics
 /// If the caller's code has panicked on a device, the panic goes on.
-fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<Done, Failed> {
+fn all_of(
+    outcomes: Vec<Outcome>,
+    names: &[String],
+    first_chunk: impl Fn(usize) -> usize,
+) -> Result<Done, Failed> {
     let mut ended = Vec::with_capacity(outcomes.len());
     let mut panicked = None;
     for outcome in outcomes {
@@ -437,7 +446,8 @@ fn all_of(outcomes: Vec<Outcome>, names: &[String]) -> Result<Done, Failed> {
     // A device that has not begun knows of no outputs, and lacks its first chunk.
     let begun = |ended: &&Ended| !ended.complete.is_empty();
     let complete = ended.iter().filter(begun).map(|ended| ended.complete.clone()).reduce(least);
-    let missing = ended.iter().position(|ended| ended.outcome.is_err() && ended.complete.is_empty());
+    let has_not_begun = |(_, ended): &(usize, &Ended)| ended.outcome.is_err() && ended.complete.is_empty();
+    let missing = ended.iter().enumerate().filter(has_not_begun).map(|(device, _)| first_chunk(device)).min();
     let (mut timelines, mut partials) = (Vec::new(), Vec::new());
     let mut first: Option<Error> = None;
     for (number, (ended, name)) in ended.into_iter().zip(names).enumerate() {
