@@ -108,7 +108,7 @@ fn measured(devices: &[Device]) -> Result<MachineModel> {
     let model = of_rigs(&rigs, models);
     if model.is_err() && rigs.iter().any(Rig::is_lost) {
         // A copy that cannot be waited for may be one from the memory of a device to that of another.
-        std::mem::forget(rigs);
+        rigs.iter().for_each(Rig::leave);
     }
     model
 }

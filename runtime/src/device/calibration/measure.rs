@@ -4,6 +4,7 @@
 //! of it gives the rates and times of its model. The quickest of several tries counts, since anything else
 //! that goes on only makes them slower. For the host's calls the median counts.
 
+use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -72,6 +73,8 @@ pub(super) struct Rig<'d> {
     pub(super) on_device: [ManuallyDrop<DeviceMemory>; 2],
     pinned: [PinnedCore; 2],
     pub(super) bytes: usize,
+    /// Whether another device may still use the memory.
+    is_left: Cell<bool>,
 }
 
 /// One of the two streams.
@@ -99,7 +102,15 @@ impl<'d> Rig<'d> {
         // These are freed if the allocations after them fail.
         let on_device = [memory()?, memory()?];
         let pinned = [pinned()?, pinned()?];
-        Ok(Self { device, streams, events, on_device: on_device.map(ManuallyDrop::new), pinned, bytes })
+        Ok(Self {
+            device,
+            streams,
+            events,
+            on_device: on_device.map(ManuallyDrop::new),
+            pinned,
+            bytes,
+            is_left: Cell::new(false),
+        })
     }
 
     fn spec(&self) -> DriverResult<DeviceModel> {
@@ -226,6 +237,11 @@ impl<'d> Rig<'d> {
     pub(super) fn enqueue_copies(&self, directions: &[Direction], bytes: usize) -> DriverResult<()> {
         let mut ways = directions.iter().zip([On::First, On::Second]);
         ways.try_for_each(|(&direction, on)| self.copy(on, direction, bytes))
+    }
+
+    /// Leaves the memory to the devices for good, although this one can be waited for.
+    pub(super) fn leave(&self) {
+        self.is_left.set(true);
     }
 
     /// Whether a stream cannot be waited for. All of them are, even if the first one fails.
@@ -417,7 +433,7 @@ impl<'d> Rig<'d> {
 
 impl Drop for Rig<'_> {
     fn drop(&mut self) {
-        if self.is_lost() {
+        if self.is_lost() || self.is_left.get() {
             self.pinned.iter().for_each(PinnedCore::poison);
             return;
         }
