@@ -4,9 +4,9 @@
 //! of it gives the rates and times of its model. The quickest of several tries counts, since anything else
 //! that goes on only makes them slower. For the host's calls the median counts.
 
-use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::base::error::Result;
@@ -74,7 +74,7 @@ pub(super) struct Rig<'d> {
     pinned: [PinnedCore; 2],
     pub(super) bytes: usize,
     /// Whether another device may still use the memory.
-    is_left: Cell<bool>,
+    is_left: AtomicBool,
 }
 
 /// One of the two streams.
@@ -109,7 +109,7 @@ impl<'d> Rig<'d> {
             on_device: on_device.map(ManuallyDrop::new),
             pinned,
             bytes,
-            is_left: Cell::new(false),
+            is_left: AtomicBool::new(false),
         })
     }
 
@@ -241,7 +241,7 @@ impl<'d> Rig<'d> {
 
     /// Leaves the memory to the devices for good, although this one can be waited for.
     pub(super) fn leave(&self) {
-        self.is_left.set(true);
+        self.is_left.store(true, Ordering::Relaxed);
     }
 
     /// Whether a stream cannot be waited for. All of them are, even if the first one fails.
@@ -433,7 +433,7 @@ impl<'d> Rig<'d> {
 
 impl Drop for Rig<'_> {
     fn drop(&mut self) {
-        if self.is_lost() || self.is_left.get() {
+        if self.is_lost() || self.is_left.load(Ordering::Relaxed) {
             self.pinned.iter().for_each(PinnedCore::poison);
             return;
         }
