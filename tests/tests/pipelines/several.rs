@@ -374,6 +374,8 @@ fn a_device_that_fails_ends_the_run_on_all() {
 
 #[test]
 fn a_device_that_is_lost_is_named_and_the_others_are_drained() {
+    /// They are kept for good, so that a leak checker finds their memory.
+    static KEPT: Mutex<Vec<(Add, PinnedBuf<f32>)>> = Mutex::new(Vec::new());
     let devices = machine(3);
     let mut add = Add::options(&devices).chunk(10).build().unwrap();
     let fault = Fault::at(&Add::PLAN, "math", 7, Effect::Lost).unwrap();
@@ -383,7 +385,7 @@ fn a_device_that_is_lost_is_named_and_the_others_are_drained() {
     assert_eq!(error.device(), injected.iter().position(|injected| injected.struck()), "{error}");
     // The pipeline has memory that the lost device may access.
     assert!(add.run(1.0, &mut numbers(10)).is_err());
-    std::mem::forget((add, y));
+    KEPT.lock().unwrap().push((add, y));
 }
 
 stream_pipeline! {
