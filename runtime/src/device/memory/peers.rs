@@ -9,7 +9,6 @@ use super::{DeviceBuf, DeviceCore, Direction, NO_OPERATION};
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
 use crate::base::error::{Detail, Error, Result};
-use crate::base::fork;
 use crate::device::Device;
 use crate::device::pending::{Held, caller};
 use crate::driver::{Command, DevicePtr, Link};
@@ -44,8 +43,10 @@ impl Device {
     /// data have arrived changed even through the host's memory ([`ErrorKind::Environment`]).
     #[track_caller]
     pub fn can_access_peer(&self, other: &Self) -> Result<bool> {
-        caller("Device::can_access_peer")
-            .located(|| Ok(self.same(other) || self.is_peer_of(other) && self.link(other)? == Link::Direct))
+        caller("Device::can_access_peer").located(|| {
+            self.not_forked()?;
+            Ok(self.same(other) || self.is_peer_of(other) && self.link(other)? == Link::Direct)
+        })
     }
 
     /// The way that copies between the memories of two peers take. The first call finds it.
@@ -166,9 +167,7 @@ impl DeviceCore {
     /// # Safety
     /// Both have that many bytes, and nothing else accesses the other one.
     unsafe fn copy_over(self: &Arc<Self>, to: &Arc<Self>, bytes: usize) -> Result<()> {
-        if fork::is_child() {
-            return Err(Detail::Forked.into());
-        }
+        self.device().not_forked()?;
         // Graphs that are launched meanwhile are refused.
         let _held = [self, to].map(|core| Held::new(Arc::clone(core) as _));
         let (own, its) = (self.ptr().range(bytes), to.ptr().range(bytes));
