@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::resolve::{Buffer, Mode, Program};
+use crate::resolve::{Buffer, BufferId, Mode, Program};
 use crate::schedule::{
     Access, Edge, Op, OpId, Program as Hazards, Schedule, StorageId, StorageKind, StreamId, StreamKind,
 };
@@ -27,13 +27,13 @@ pub fn lower(program: &Program) -> Lowered {
         .map(|s| if s.per_slot { StreamKind::PerSlot } else { StreamKind::Fixed })
         .collect();
     // Note 13: data in place are the host's to the scheduler.
-    let kind = |buffer: &Buffer| match buffer.in_place() {
+    let kind = |(index, buffer): (usize, &Buffer)| match buffer.in_place() {
         Some(_) => StorageKind::Host,
-        None if buffer.is_shared() => StorageKind::Shared,
+        None if buffer.is_shared() && !program.is_per_slot(BufferId(index)) => StorageKind::Shared,
         None => StorageKind::Ring,
     };
-    let storages =
-        program.hosts.iter().map(|_| StorageKind::Host).chain(program.buffers.iter().map(kind)).collect();
+    let buffers = program.buffers.iter().enumerate().map(kind);
+    let storages = program.hosts.iter().map(|_| StorageKind::Host).chain(buffers).collect();
     let groups = groups(program);
     let access = |storage: usize, mode: Mode| Access {
         storage: StorageId(storage as u32),

@@ -1,5 +1,7 @@
 //! The carry of the page on neighbours.
 
+#![allow(clippy::needless_range_loop, reason = "kernels go through slices by index")]
+
 use thalweg_tests::book::recorded;
 
 // ANCHOR: pipeline
@@ -69,6 +71,33 @@ stream_pipeline! {
     }
 }
 
+// ANCHOR: parts
+/// `total[0] += x[0] + x[1] + …`
+#[kernel]
+fn add_up(i: Index, x: &[f32], total: &mut Own<[f32]>) {
+    let Some(total) = total.get_mut(i) else { return };
+    for at in 0..x.len() {
+        *total += x[at];
+    }
+}
+
+fn plus(one: f32, other: f32) -> f32 {
+    one + other
+}
+
+stream_pipeline! {
+    pipeline Total {
+        input x: [f32];
+        carry total: [f32; 1] = 0.0 combine plus;
+        chunk c = 1000;
+        depth = 3;
+        stream each per slot;
+        stage load { copy x -> dx; }
+        stage add on each { add_up<<<1, 32>>>(&dx, &mut total); }
+    }
+}
+// ANCHOR_END: parts
+
 // ANCHOR: run
 fn run_twice(device: &Device) -> thalweg::Result<()> {
     let mut running = RunningTotal::new(device)?;
@@ -85,6 +114,15 @@ fn run_twice(device: &Device) -> thalweg::Result<()> {
 #[test]
 fn a_second_run_goes_on() -> thalweg::Result<()> {
     run_twice(&Device::simulated(Simulation::h200()))
+}
+
+#[test]
+fn parts_are_added_to_what_there_was() -> thalweg::Result<()> {
+    let mut total = [100.0];
+    Total::new(&Device::simulated(Simulation::h200()))?.run(&vec![1.0; 2500], &mut total)?;
+    assert_eq!(total, [2600.0]);
+    assert!(!Total::PLAN.to_string().contains("@ previous"), "{}", Total::PLAN);
+    Ok(())
 }
 
 /// The slice's content has no meaning at that time.

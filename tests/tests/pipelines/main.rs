@@ -28,6 +28,7 @@ mod manual;
 mod neighbours;
 mod on_one_core;
 mod on_the_cpu;
+mod per_slot;
 mod pinned_slice;
 mod properties;
 mod runs;

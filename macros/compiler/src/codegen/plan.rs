@@ -32,11 +32,14 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
         let (reads, writes, halo) = (host.kind.reads(), host.kind.writes(), host.shape.halo.is_some());
         quote_spanned!(site=> #private::HostPlan::new(#name, #reads, #writes, #halo, #line, #column))
     });
-    let buffers = program.buffers.iter().map(|buffer| {
+    let buffers = program.buffers.iter().enumerate().map(|(index, buffer)| {
         let (name, (line, column)) = (buffer.name.to_string(), position(buffer.name.span()));
         let kind = match buffer.kind {
             BufferKind::Ring => quote_spanned!(site=> Ring),
             BufferKind::Resident { .. } => quote_spanned!(site=> Resident),
+            BufferKind::Carry { .. } if program.is_per_slot(BufferId(index)) => {
+                quote_spanned!(site=> CarryPerSlot)
+            }
             BufferKind::Carry { .. } => quote_spanned!(site=> Carry),
             BufferKind::HostScratch => quote_spanned!(site=> HostScratch),
             BufferKind::InPlace { kind, mapped } => {

@@ -112,7 +112,7 @@ pub enum BufferKind {
     /// One for the run, read only; an argument of `run`, copied to the device or there already.
     Resident { on_device: bool },
     /// One for the run, handed from chunk to chunk; an argument of `run`, copied to the device or there
-    /// already. `combine` makes the results of several devices one.
+    /// already. `combine` makes the results of several devices, or [ring slots](Program::is_per_slot), one.
     Carry { on_device: bool, init: Option<Box<Expr>>, combine: Option<Box<Expr>> },
     /// An argument of `run` that each chunk uses its part of, where it is.
     InPlace { kind: HostKind, mapped: bool },
@@ -439,6 +439,19 @@ impl Program {
     pub fn is_conditional(&self, operation: &Operation) -> bool {
         let is_repeat = |&BlockId(block): &BlockId| matches!(self.blocks[block].kind, BlockKind::Repeat(_));
         !self.within(operation.block).iter().all(is_repeat)
+    }
+
+    // Note 75: results that are combined need no order among slots.
+    /// Whether each ring slot has a carried result of its own: chunks on a stream for each slot use it, and what
+    /// slots have is combined at the end.
+    pub fn is_per_slot(&self, id: BufferId) -> bool {
+        let uses = |operation: &Operation| operation.buffers().iter().any(|usage| usage.buffer == id);
+        let is_spread = |operation: &Operation| {
+            let stream = &self.streams[operation.stream.0];
+            stream.declared && stream.per_slot
+        };
+        matches!(self.buffers[id.0].kind, BufferKind::Carry { combine: Some(_), .. })
+            && self.operations.iter().any(|operation| is_spread(operation) && uses(operation))
     }
 
     /// The name that the user gave the event recorded after an operation.

@@ -142,7 +142,7 @@ impl Plan {
     fn shared_with(&self, memory: Memory) -> Option<Distance> {
         let Memory::Buffer(buffer) = memory else { return None };
         match self.buffers[buffer].kind {
-            BufferKind::Ring | BufferKind::HostScratch => Some(Distance::Reuse),
+            BufferKind::Ring | BufferKind::HostScratch | BufferKind::CarryPerSlot => Some(Distance::Reuse),
             BufferKind::Resident | BufferKind::Carry => Some(Distance::Previous),
             BufferKind::InPlace { .. } => None,
         }

@@ -188,6 +188,9 @@ pub enum BufferKind {
     Resident,
     /// The run has one, which is handed from chunk to chunk: `carry`.
     Carry,
+    /// Each ring slot has one, which is handed to the chunk that has the slot next: a `carry` that is combined,
+    /// used on a stream `per slot`.
+    CarryPerSlot,
     /// Each ring slot has one, in page-locked host memory: `host`.
     HostScratch,
     /// It is an argument of the run. Each chunk uses its part in place.

@@ -113,6 +113,8 @@ pub(crate) enum BufferPlace {
     HostRing,
     /// Once for the run, with so many elements.
     Shared(usize),
+    /// In the ring, with so many elements that the chunks of a slot hand on.
+    SharedPerSlot(usize),
     /// Once for the run, as an argument: its start and its length in elements.
     SharedInPlace(DevicePtr, usize),
     /// An argument of the run, or the part of it that the device has: its start, its length in bytes, and the bytes of the
@@ -145,6 +147,7 @@ impl BufferShape {
     pub(crate) fn len(self, items: usize) -> usize {
         match self.place {
             BufferPlace::Shared(len)
+            | BufferPlace::SharedPerSlot(len)
             | BufferPlace::SharedInPlace(_, len)
             | BufferPlace::SharedHost(_, len) => len,
             // An item of zero-sized elements may have any number of them.
@@ -189,7 +192,10 @@ impl BufferShape {
     pub(crate) fn is_shared(self) -> bool {
         matches!(
             self.place,
-            BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..) | BufferPlace::SharedHost(..)
+            BufferPlace::Shared(_)
+                | BufferPlace::SharedPerSlot(_)
+                | BufferPlace::SharedInPlace(..)
+                | BufferPlace::SharedHost(..)
         )
     }
 }
@@ -221,6 +227,7 @@ mod tests {
             (BufferPlace::Ring, false, false, 21),
             (BufferPlace::HostRing, false, false, 21),
             (BufferPlace::Shared(5), false, true, 5),
+            (BufferPlace::SharedPerSlot(5), false, true, 5),
             (BufferPlace::SharedInPlace(at, 5), true, true, 5),
             (BufferPlace::InPlace(at, 1 << 10, 0), true, false, 21),
         ] {

@@ -13,7 +13,7 @@ pub(crate) struct Shared<'a> {
     /// Its index among the plan's buffers.
     pub(crate) buffer: usize,
     pub(crate) data: Data<'a>,
-    /// Total size in bytes.
+    /// Total size in bytes, or that of each ring slot's part.
     pub(crate) bytes: usize,
     /// The bytes of the element it starts from; without them it starts from `data`.
     pub(crate) init: Option<Vec<u8>>,
@@ -40,7 +40,8 @@ impl AddAssign for Moved {
 pub(crate) enum Data<'a> {
     /// Copied to the ring, and back at the end if it is `carried`.
     Host { source: HostSource<'a>, carried: bool },
-    /// Copied to the ring, and back at the end into a partial result, which is combined with those of other devices.
+    /// Made in the ring, and copied at the end into partial results, one for the device or for each ring slot, which are
+    /// combined with those of other devices.
     Partial(Vec<u8>),
     /// Used where it lies.
     Device(DevicePtr),
@@ -51,7 +52,7 @@ type Add = dyn Fn(*mut u8, &[u8]) + Send + Sync;
 /// A result into which the carried data of a run's devices are combined.
 pub(crate) struct Combined<'a> {
     data: HostSource<'a>,
-    /// Combines the elements of a partial result with those at the address.
+    /// Combines the elements of partial results with those at the address, one result after another.
     add: Box<Add>,
 }
 
@@ -63,8 +64,10 @@ impl<'a> Combined<'a> {
             // SAFETY: `to` is the start of the argument, `len` elements of `T` that the run has borrowed mutably;
             // the run is over, so that no device uses them.
             let to = unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), len) };
-            for (to, partial) in to.iter_mut().zip(partial.chunks_exact(size_of::<T>().max(1))) {
-                *to = combine(*to, bytemuck::pod_read_unaligned(partial));
+            for partial in partial.chunks_exact((len * size_of::<T>()).max(1)) {
+                for (to, partial) in to.iter_mut().zip(partial.chunks_exact(size_of::<T>().max(1))) {
+                    *to = combine(*to, bytemuck::pod_read_unaligned(partial));
+                }
             }
         };
         Self { data, add: Box::new(add) }

@@ -156,7 +156,10 @@ impl<'a> Call<'_, 'a> {
         let plan = self.pipeline.plan;
         let BufferPlan { name, kind, .. } = plan.buffers[index];
         let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
-        let writes = matches!(kind, BufferKind::InPlace { writes: true, .. } | BufferKind::Carry);
+        let writes = matches!(
+            kind,
+            BufferKind::InPlace { writes: true, .. } | BufferKind::Carry | BufferKind::CarryPerSlot
+        );
         if writes && !data.writable {
             return Err(refused(Detail::Skipped));
         }

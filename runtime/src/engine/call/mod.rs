@@ -270,6 +270,7 @@ impl<'p, 'a> Call<'p, 'a> {
             BufferKind::HostScratch => BufferPlace::HostRing,
             // A run knows their length.
             BufferKind::Resident | BufferKind::Carry => BufferPlace::Shared(0),
+            BufferKind::CarryPerSlot => BufferPlace::SharedPerSlot(0),
             BufferKind::InPlace { .. } => BufferPlace::InPlace(DevicePtr(0), 0, 0),
         };
         let shape = Shape::new(name, size, edge)

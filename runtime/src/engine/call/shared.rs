@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use crate::base::error::{Detail, Error, IS_NEEDED_WHOLE, Result};
+use crate::base::plan::BufferKind;
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
@@ -46,8 +47,8 @@ impl<'a> Call<'_, 'a> {
         self.shared(data.source(), len, init, true)
     }
 
-    /// The next `carry` of `len` elements. Each device's part starts from `init`, and at the end `combine` adds the
-    /// parts to `data`, in the order of the devices.
+    /// The next `carry` of `len` elements. Each device's part, or each ring slot's, starts from `init`, and at the end
+    /// `combine` adds the parts to `data`, in the order of the devices and the slots.
     ///
     /// # Errors
     /// Those of [`carry`](Self::carry).
@@ -61,7 +62,11 @@ impl<'a> Call<'_, 'a> {
         let source = data.source();
         let index = self.arguments.buffers.len();
         self.check_shared(index, &source, true)?;
-        let buffer = self.shared_buffer(BufferPlace::Shared(len), source.len, len)?;
+        let place = match self.pipeline.plan.buffers[index].kind {
+            BufferKind::CarryPerSlot => BufferPlace::SharedPerSlot(len),
+            _ => BufferPlace::Shared(len),
+        };
+        let buffer = self.shared_buffer(place, source.len, len)?;
         self.starts(index, Data::Partial(Vec::new()), len, Some(init));
         self.arguments.combined.push(Combined::new(source, combine));
         Ok(buffer)

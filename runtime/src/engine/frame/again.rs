@@ -108,7 +108,7 @@ fn is_overwritten(plan: &Plan, (index, chunk): (usize, u64), depth: usize, chunk
         let Memory::Buffer(buffer) = memory else { return false };
         // The first chunk after this one that uses the same memory.
         let next = match plan.buffers[buffer].kind {
-            BufferKind::Ring | BufferKind::HostScratch => depth as u64,
+            BufferKind::Ring | BufferKind::HostScratch | BufferKind::CarryPerSlot => depth as u64,
             BufferKind::Resident | BufferKind::Carry | BufferKind::InPlace { .. } => 1,
         };
         let writes = |operation: &OperationPlan| {

@@ -45,18 +45,14 @@ impl Call<'_, '_> {
         let graph = pipeline.graphs.is_some() && slots > 0 && !pipeline.device.driver().is_synchronous();
         let cover = graph.then(|| Cover::new(pipeline.plan, stages));
         let (mut model, mut totals) = (self.model(slots, cover), Totals::default());
-        for shared in &self.arguments.shared {
-            shared.work_out(&mut model, &mut totals, Direction::In);
-        }
+        self.arguments.work_out_shared(slots, &mut model, &mut totals, Direction::In);
         let model = RefCell::new(model);
         totals.add(&self.enqueue_into(&model, chunking, graph, body, share)?);
         let mut model = model.into_inner();
         let mut report = self.report(chunking, graph, share.map(|share| &share.hand));
         report.enqueuing = nanos(model.clock());
         model.drain();
-        for shared in &self.arguments.shared {
-            shared.work_out(&mut model, &mut totals, Direction::Out);
-        }
+        self.arguments.work_out_shared(slots, &mut model, &mut totals, Direction::Out);
         report.time = nanos(model.clock());
         report.simulated = true;
         totals.tell(&mut report);

@@ -235,6 +235,10 @@ impl Call<'_, '_> {
             let shape = buffer.shape;
             match buffer.place {
                 BufferPlace::Shared(_) => fixed = fixed.saturating_add(buffer.bytes(0)).saturating_add(ALIGN),
+                BufferPlace::SharedPerSlot(_) => {
+                    let slot = buffer.bytes(0).saturating_add(ALIGN);
+                    fixed = fixed.saturating_add(slot.saturating_mul(depth));
+                }
                 BufferPlace::Ring | BufferPlace::HostWithin(..) => {
                     // The bytes for a chunk without items; and each slot is rounded up by less than the
                     // alignment.
@@ -413,6 +417,7 @@ fn room(buffer: &BufferShape, chunk: usize, slots: usize, shared: bool) -> Optio
             (slots > 0).then(|| (buffer.bytes(chunk), slots))
         }
         BufferPlace::Shared(_) => shared.then(|| (buffer.bytes(chunk), 1)),
+        BufferPlace::SharedPerSlot(_) => shared.then(|| (buffer.bytes(chunk), slots.max(1))),
         BufferPlace::InPlace(..)
         | BufferPlace::SharedInPlace(..)
         | BufferPlace::Host(..)

@@ -299,7 +299,8 @@ impl Call<'_, '_> {
     /// The order in which chunks are dealt. What devices add up must not depend on time; sources and sinks have their
     /// chunks in order; and a prediction has no time yet.
     fn dealing(&self) -> Dealing {
-        let carries = self.pipeline.plan.buffers.iter().any(|buffer| buffer.kind == BufferKind::Carry);
+        let is_carried = |kind| matches!(kind, BufferKind::Carry | BufferKind::CarryPerSlot);
+        let carries = self.pipeline.plan.buffers.iter().any(|buffer| is_carried(buffer.kind));
         match carries || self.arguments.has_feeds || self.purpose == Purpose::Predict {
             true => Dealing::InTurns,
             false => Dealing::Free,

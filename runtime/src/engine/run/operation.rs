@@ -149,6 +149,7 @@ impl<'r> Operation<'r> {
                 }
                 BufferPlace::Ring
                 | BufferPlace::Shared(_)
+                | BufferPlace::SharedPerSlot(_)
                 | BufferPlace::SharedInPlace(..)
                 | BufferPlace::Host(..)
                 | BufferPlace::HostWithin(..)
@@ -296,7 +297,9 @@ impl<'r> Operation<'r> {
         let shape = &self.run.arguments.buffers[buffer];
         match shape.place {
             BufferPlace::Shared(_) => self.run.resources.ring.slot(buffer, 0),
-            BufferPlace::Ring | BufferPlace::HostRing => self.run.resources.ring.slot(buffer, self.slot),
+            BufferPlace::Ring | BufferPlace::HostRing | BufferPlace::SharedPerSlot(_) => {
+                self.run.resources.ring.slot(buffer, self.slot)
+            }
             BufferPlace::SharedInPlace(ptr, _) | BufferPlace::SharedHost(ptr, _) => {
                 Some((ptr, shape.bytes(self.chunk.len)))
             }

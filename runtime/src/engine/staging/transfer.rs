@@ -25,19 +25,22 @@ impl Transfer<'_> {
                 moved += before;
                 continue;
             }
-            let Some(to) = self.place(shared) else { continue };
             match (&shared.init, &shared.data) {
                 (Some(pattern), _) => {
                     let count = shared.bytes.checked_div(pattern.len()).unwrap_or(0);
-                    // SAFETY: `to` has room for the bytes, is aligned to 256 bytes, and lives as long as the
-                    // run; the stream is waited for below, and by the run's drain if that fails.
-                    unsafe {
-                        let fill = Command::Fill { to, pattern, count };
-                        self.device.driver().enqueue(fill, self.stream.raw, NO_OPERATION)?;
+                    for to in self.places(shared) {
+                        // SAFETY: `to` has room for the bytes, is aligned to 256 bytes, and lives as long as the
+                        // run; the stream is waited for below, and by the run's drain if that fails.
+                        unsafe {
+                            let fill = Command::Fill { to, pattern, count };
+                            self.device.driver().enqueue(fill, self.stream.raw, NO_OPERATION)?;
+                        }
                     }
                 }
                 (None, Data::Host { source, .. }) => {
-                    self.move_all(to, source, shared.bytes, Direction::In, &mut moved)?;
+                    if let Some(to) = self.place(shared) {
+                        self.move_all(to, source, shared.bytes, Direction::In, &mut moved)?;
+                    }
                 }
                 // A partial result begins with an element.
                 (None, Data::Partial(_) | Data::Device(_)) => {}
@@ -51,14 +54,19 @@ impl Transfer<'_> {
     pub(crate) fn end(&self, shared: &mut [Shared<'_>]) -> DriverResult<Moved> {
         let mut moved = Moved::default();
         for shared in shared {
-            let (Some(from), bytes) = (self.place(shared), shared.bytes) else { continue };
+            let (places, bytes): (Vec<_>, _) = (self.places(shared).collect(), shared.bytes);
             match &mut shared.data {
                 Data::Host { source, carried: true } => {
-                    self.move_all(from, source, bytes, Direction::Out, &mut moved)?;
+                    for from in places {
+                        self.move_all(from, source, bytes, Direction::Out, &mut moved)?;
+                    }
                 }
                 Data::Partial(partial) => {
-                    partial.resize(bytes, 0);
-                    self.stage(from, partial.as_mut_ptr(), bytes, Direction::Out, &mut moved)?;
+                    // An element may be of no bytes.
+                    partial.resize(bytes.saturating_mul(places.len()), 0);
+                    for (from, part) in places.into_iter().zip(partial.chunks_exact_mut(bytes.max(1))) {
+                        self.stage(from, part.as_mut_ptr(), bytes, Direction::Out, &mut moved)?;
+                    }
                 }
                 Data::Host { carried: false, .. } | Data::Device(_) => {}
             }
@@ -66,15 +74,20 @@ impl Transfer<'_> {
         Ok(moved)
     }
 
-    /// Its location on the device, with room for all of it.
+    /// Its location on the device, with room for all of it; the first one, if each ring slot has a part.
     pub(crate) fn place(&self, shared: &Shared<'_>) -> Option<DevicePtr> {
-        match shared.data {
-            Data::Device(ptr) => Some(ptr),
-            Data::Host { .. } | Data::Partial(_) => {
-                let (ptr, room) = self.ring.slot(shared.buffer, 0)?;
-                (shared.bytes <= room).then_some(ptr)
-            }
-        }
+        self.places(shared).next()
+    }
+
+    /// Its locations: one, or one for each ring slot.
+    fn places(&self, shared: &Shared<'_>) -> impl Iterator<Item = DevicePtr> {
+        let (buffer, bytes) = (shared.buffer, shared.bytes);
+        let in_ring = move |slot| self.ring.slot(buffer, slot).filter(|(_, room)| bytes <= *room);
+        let (argument, slots) = match shared.data {
+            Data::Device(ptr) => (Some(ptr), 0),
+            Data::Host { .. } | Data::Partial(_) => (None, usize::MAX),
+        };
+        argument.into_iter().chain((0..slots).map_while(in_ring).map(|(ptr, _)| ptr))
     }
 
     /// Copies all of an argument, and waits for that.

@@ -9,7 +9,7 @@ use thalweg::Plan;
 use thalweg::plan::Distance;
 use thalweg::prelude::*;
 
-use super::program::{CARRIED, OPERATIONS, Program, STREAMS, Shape, Storage, What, work};
+use super::program::{CARRIED, OPERATIONS, Program, STREAMS, Shape, Storage, What, combined, work};
 
 thread_local!(static PLAN: Cell<Option<&'static Plan>> = const { Cell::new(None) });
 
@@ -84,7 +84,7 @@ pub fn run_on(
         Ok(match storage {
             Storage::Ring | Storage::Scratch => Given::Nothing,
             Storage::OnDevice => Given::Device(DeviceBuf::from_slice(device, &data)?),
-            Storage::Carry => Given::Pageable(data),
+            Storage::Carry | Storage::Combined => Given::Pageable(data),
             Storage::Host if shape.staged => Given::Pageable(data),
             Storage::Host | Storage::Mapped => Given::Pinned(PinnedBuf::from_slice(device, &data)?),
         })
@@ -100,6 +100,9 @@ pub fn run_on(
                 (Storage::Scratch, _) => buffers.push(call.host_scratch::<u32>(1)?),
                 (Storage::Carry, Given::Pageable(data)) => {
                     buffers.push(call.carry(CARRIED, None, &mut data[..])?);
+                }
+                (Storage::Combined, Given::Pageable(data)) => {
+                    buffers.push(call.carry_combined(CARRIED, 0, combined, &mut data[..])?);
                 }
                 (_, Given::Device(data)) => buffers.push(call.device_inout(1, data)?),
                 (Storage::Mapped, Given::Pinned(data)) => buffers.push(call.mapped_inout(1, data)?),

@@ -62,7 +62,7 @@ fn random_pipelines_are_loops_in_every_order() {
         let program = Program::any(&mut random);
         let shape = Shape::any(&mut random);
         let plan = program.plan(&schedule(&program.to_schedule()));
-        let expected = program.expected(shape);
+        let expected = program.expected(shape, 1);
         let explored = Explore::new(number, ORDERS).run(|device| {
             let found = interpreter::run(device, &program, plan, shape, None)?;
             assert_eq!(found, expected);
@@ -88,8 +88,8 @@ fn random_pipelines_on_several_devices_are_loops_in_every_order() {
         let program = Program::for_several(&mut random);
         let shape = Shape::any(&mut random);
         let plan = program.plan(&schedule(&program.to_schedule()));
-        let expected = program.expected(shape);
         for devices in 1..=4 {
+            let expected = program.expected(shape, devices);
             let run = |devices: &[Device]| {
                 let found = interpreter::run_on(devices, &program, plan, shape, None)?;
                 assert_eq!(found, expected);
@@ -136,7 +136,7 @@ fn every_wait_that_is_left_out_is_a_race() {
             interpreter::run(&Device::simulated(spec), &program, plan, Shape::bare(depth), without)
         };
         for depth in DEPTHS {
-            let expected = program.expected(Shape::bare(depth));
+            let expected = program.expected(Shape::bare(depth), 1);
             assert_eq!(run(depth, None).unwrap(), expected, "program {number}: {program:#?}");
             passed.fetch_add(1, Ordering::Relaxed);
         }

@@ -28,6 +28,8 @@ pub enum Storage {
     Scratch,
     /// `carry a: [u32; 3];`
     Carry,
+    /// `carry a: [u32; 3] = 0 combine combined;`
+    Combined,
     /// `inout x: device [u32];`
     OnDevice,
     /// `inout x: mapped [u32];`
@@ -39,14 +41,6 @@ pub enum Storage {
 impl Storage {
     fn is_slot(self) -> bool {
         matches!(self, Self::Ring | Self::Scratch)
-    }
-
-    fn kind(self) -> StorageKind {
-        match self {
-            Self::Ring | Self::Scratch => StorageKind::Ring,
-            Self::Carry => StorageKind::Shared,
-            Self::OnDevice | Self::Mapped | Self::Host => StorageKind::Host,
-        }
     }
 }
 
@@ -129,6 +123,7 @@ impl Program {
             Storage::Ring,
             Storage::Scratch,
             Storage::Carry,
+            Storage::Combined,
             Storage::OnDevice,
             Storage::Mapped,
             Storage::Host,
@@ -146,12 +141,13 @@ impl Program {
     }
 
     /// A program that several devices can share: nothing passes from chunk to chunk, on a device or in a slot, which each
-    /// chunk fills before it reads it.
+    /// chunk fills before it reads it, but for what is combined at the end.
     pub fn for_several(random: &mut Random) -> Self {
         loop {
             let mut program = Self::any(random);
-            let is_shared =
-                |storage: &Storage| matches!(storage, Storage::Ring | Storage::Host | Storage::Mapped);
+            let is_shared = |storage: &Storage| {
+                matches!(storage, Storage::Ring | Storage::Combined | Storage::Host | Storage::Mapped)
+            };
             if !program.storages.iter().all(is_shared) {
                 continue;
             }
@@ -216,6 +212,26 @@ impl Program {
         (reads.into_iter().take(random.below(3) as usize).collect(), all)
     }
 
+    /// Whether each slot has a part of a storage that is combined at the end: a stream for each slot uses it.
+    fn is_per_slot(&self, storage: usize) -> bool {
+        let is_spread = |stream: usize| self.streams[stream] == StreamKind::PerSlot;
+        let uses = |what: &What| match what {
+            What::Call { reads, writes } => reads.contains(&storage) || writes.contains(&storage),
+            _ => false,
+        };
+        self.storages[storage] == Storage::Combined
+            && self.ops.iter().any(|(stream, what)| is_spread(*stream) && uses(what))
+    }
+
+    fn storage_kind(&self, storage: usize) -> StorageKind {
+        match self.storages[storage] {
+            Storage::Ring | Storage::Scratch => StorageKind::Ring,
+            Storage::Combined if self.is_per_slot(storage) => StorageKind::Ring,
+            Storage::Carry | Storage::Combined => StorageKind::Shared,
+            Storage::OnDevice | Storage::Mapped | Storage::Host => StorageKind::Host,
+        }
+    }
+
     /// The program as the scheduler sees it.
     pub fn to_schedule(&self) -> schedule::Program {
         let access =
@@ -235,7 +251,7 @@ impl Program {
         };
         schedule::Program {
             streams: self.streams.clone(),
-            storages: self.storages.iter().map(|storage| storage.kind()).collect(),
+            storages: (0..self.storages.len()).map(|storage| self.storage_kind(storage)).collect(),
             ops: self.ops.iter().map(op).collect(),
         }
     }
@@ -272,7 +288,8 @@ impl Program {
             let kind = match storage {
                 Storage::Ring => BufferKind::Ring,
                 Storage::Scratch => BufferKind::HostScratch,
-                Storage::Carry => BufferKind::Carry,
+                Storage::Combined if self.is_per_slot(index) => BufferKind::CarryPerSlot,
+                Storage::Carry | Storage::Combined => BufferKind::Carry,
                 Storage::OnDevice => in_place(false),
                 Storage::Mapped => in_place(true),
                 Storage::Host => return None,
@@ -359,14 +376,20 @@ pub fn work(op: usize, reads: &[&[u32]], writes: &mut [&mut [u32]]) {
     }
 }
 
+/// How parts become one result: in another order it is another one, and parts without a chunk change nothing.
+pub fn combined(one: u32, other: u32) -> u32 {
+    if other == 0 { one } else { one.rotate_left(5).wrapping_mul(0x9e37_79b1) ^ other }
+}
+
 impl Program {
-    /// The content of each storage after a run, one chunk after another; empty for those that a run does not
-    /// give back.
-    pub fn expected(&self, shape: Shape) -> Vec<Vec<u32>> {
+    /// The content of each storage after a run on so many devices, one chunk after another; empty for those that a run
+    /// does not give back.
+    pub fn expected(&self, shape: Shape, devices: usize) -> Vec<Vec<u32>> {
         // New device memory is poisoned, new page-locked memory is zero.
         let slots = |storage: &Storage| match storage {
-            Storage::Ring => vec![vec![u32::MAX; shape.chunk]; shape.depth],
-            Storage::Scratch => vec![vec![0; shape.chunk]; shape.depth],
+            Storage::Ring => vec![vec![u32::MAX; shape.chunk]; devices * shape.depth],
+            Storage::Scratch => vec![vec![0; shape.chunk]; devices * shape.depth],
+            Storage::Combined => vec![vec![0; CARRIED]; devices * shape.depth],
             _ => Vec::new(),
         };
         let mut slots: Vec<Vec<Vec<u32>>> = self.storages.iter().map(slots).collect();
@@ -375,7 +398,7 @@ impl Program {
             let items = chunk * shape.chunk..((chunk + 1) * shape.chunk).min(shape.items);
             let range = |storage: usize| match self.storages[storage] {
                 Storage::Ring | Storage::Scratch => 0..items.len(),
-                Storage::Carry => 0..CARRIED,
+                Storage::Carry | Storage::Combined => 0..CARRIED,
                 _ => items.clone(),
             };
             for (op, (_, what)) in self.ops.iter().enumerate() {
@@ -388,12 +411,19 @@ impl Program {
                         (&reads[..], &writes[..])
                     }
                 };
-                let slot = chunk % shape.depth;
+                // Devices take turns where it matters.
+                let (device, turn) = (chunk % devices, chunk / devices);
+                let slot_of = |storage: usize| match self.storages[storage] {
+                    Storage::Combined if !self.is_per_slot(storage) => Some(device * shape.depth),
+                    Storage::Ring | Storage::Scratch | Storage::Combined => {
+                        Some(device * shape.depth + turn % shape.depth)
+                    }
+                    _ => None,
+                };
                 let get = |storage: &usize| -> Vec<u32> {
-                    let all = if self.storages[*storage].is_slot() {
-                        &slots[*storage][slot]
-                    } else {
-                        &whole[*storage]
+                    let all = match slot_of(*storage) {
+                        Some(slot) => &slots[*storage][slot],
+                        None => &whole[*storage],
                     };
                     all[range(*storage)].to_vec()
                 };
@@ -410,13 +440,20 @@ impl Program {
                     _ => written[0].copy_from_slice(&read[0]),
                 }
                 for (storage, data) in writes.iter().zip(written) {
-                    let all = if self.storages[*storage].is_slot() {
-                        &mut slots[*storage][slot]
-                    } else {
-                        &mut whole[*storage]
+                    let all = match slot_of(*storage) {
+                        Some(slot) => &mut slots[*storage][slot],
+                        None => &mut whole[*storage],
                     };
                     all[range(*storage)].copy_from_slice(&data);
                 }
+            }
+        }
+        for (storage, parts) in slots.iter().enumerate() {
+            if self.storages[storage] == Storage::Combined {
+                let results = whole[storage].iter_mut().enumerate();
+                results.for_each(|(at, result)| {
+                    *result = parts.iter().fold(*result, |one, part| combined(one, part[at]))
+                });
             }
         }
         whole
@@ -426,7 +463,7 @@ impl Program {
     pub fn start(&self, shape: Shape) -> Vec<Vec<u32>> {
         let len = |storage: &Storage| match storage {
             Storage::Ring | Storage::Scratch => 0,
-            Storage::Carry => CARRIED,
+            Storage::Carry | Storage::Combined => CARRIED,
             _ => shape.items,
         };
         self.storages.iter().enumerate().map(|(index, storage)| initial(index, len(storage))).collect()

@@ -2,13 +2,33 @@
 
 use super::Model;
 use crate::device::memory::Direction;
-use crate::engine::arguments::HostMemory;
+use crate::engine::arguments::shape::BufferPlace;
 use crate::engine::arguments::shared::{Data, Shared};
+use crate::engine::arguments::{Arguments, HostMemory};
 use crate::engine::totals::Totals;
+
+impl Arguments<'_> {
+    /// Predicts copying or filling the data at the beginning of a run with so many slots, or copying them back.
+    pub(crate) fn work_out_shared(
+        &self,
+        slots: usize,
+        model: &mut Model,
+        totals: &mut Totals,
+        direction: Direction,
+    ) {
+        for shared in &self.shared {
+            let parts = match self.buffers[shared.buffer].place {
+                BufferPlace::SharedPerSlot(_) => slots.max(1),
+                _ => 1,
+            };
+            (0..parts).for_each(|_| shared.work_out(model, totals, direction));
+        }
+    }
+}
 
 impl Shared<'_> {
     /// Predicts copying or filling it at the beginning, or copying it back if it is carried.
-    pub(crate) fn work_out(&self, model: &mut Model, totals: &mut Totals, direction: Direction) {
+    fn work_out(&self, model: &mut Model, totals: &mut Totals, direction: Direction) {
         let is_in = direction == Direction::In;
         if is_in && self.moved.is_some() {
             return;
