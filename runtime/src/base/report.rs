@@ -54,7 +54,7 @@ pub struct Report {
     /// Whether the operations were launched as CUDA graphs.
     pub graph: bool,
     /// Whether these were the graphs of the run before, launched again. This happens on GPUs only, if the run
-    /// was given the same arguments, so that nothing had to be recorded.
+    /// was given the same arguments, so that nothing had to be recorded. On several GPUs it is said of each in `parts`.
     pub repeated: bool,
     /// Whether stages of kernels that name no stream had one stream for each slot, as earlier runs had
     /// suggested.
@@ -83,7 +83,8 @@ pub struct Report {
     pub awaited: Vec<Awaited>,
     /// What each device had, by its number, if the pipeline was built on several; empty if it was built on one. The
     /// figures above are then of all devices together: items, chunks and bytes are sums, `chunk` and `depth` are the
-    /// largest, and the times those of the device that was last. A device that had no chunk is listed, too.
+    /// largest, the times those of the device that was last, and `repeated` says that all of them were. A device that
+    /// had no chunk is listed, too.
     pub parts: Vec<Report>,
     /// What several devices share, if it has made the run longer. It is known of simulated machines, and of GPUs after
     /// [`MachineModel::calibrate`](crate::sim::MachineModel::calibrate).
@@ -139,6 +140,7 @@ impl Report {
             chunks: parts.iter().map(|part| part.chunks).sum(),
             chunk: parts.iter().map(|part| part.chunk).max().unwrap_or(1),
             depth: parts.iter().map(|part| part.depth).max().unwrap_or(1),
+            repeated: parts.iter().all(|part| part.repeated),
             bytes_to_device: sum(|part| part.bytes_to_device),
             bytes_to_host: sum(|part| part.bytes_to_host),
             bytes_staged: sum(|part| part.bytes_staged),
@@ -317,6 +319,14 @@ mod tests {
             ),
         ] {
             assert_eq!(report.to_string(), format!("{said}\n  0.0 us (virtual time), nothing copied"));
+        }
+    }
+
+    #[test]
+    fn a_run_on_several_devices_is_repeated_if_all_parts_are() {
+        let part = |repeated| Report { graph: true, repeated, ..Report::of_nothing() };
+        for (parts, repeated) in [([true, true], true), ([true, false], false), ([false, true], false)] {
+            assert_eq!(Report::of_parts(parts.map(part).to_vec()).repeated, repeated, "{parts:?}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! [`Totals`]: the amount of data that a run has moved, and how far each output is complete.
 
 use crate::base::error::Complete;
-use crate::base::plan::{OperationKind, Plan};
+use crate::base::plan::{HostPlan, OperationKind, Plan};
 use crate::base::report::Report;
 use crate::engine::arguments::HostArgument;
 
@@ -62,9 +62,8 @@ impl Totals {
         start: impl Fn(usize) -> usize,
         accepted: impl Fn(usize) -> Option<usize>,
     ) -> Vec<Complete> {
-        let outputs = plan.hosts.iter().enumerate().filter(|(_, host)| host.writes);
-        outputs
-            .map(|(index, host)| {
+        outputs(plan)
+            .map(|index| {
                 // An output that several operations write is complete as far as the slowest of them; an
                 // operation that chunks may leave out does not show how far the output got.
                 let arrived = |operation: usize| {
@@ -81,16 +80,22 @@ impl Totals {
                 let shape = hosts[index].shape;
                 let items = if shape.per_chunk { chunks } else { start(chunks) };
                 let elements = items.saturating_mul(shape.per_item);
-                Complete { host: host.name, chunks: chunks as u64, items, elements }
+                Complete { host: plan.hosts[index].name, chunks: chunks as u64, items, elements }
             })
             .collect()
     }
 }
 
+/// The hosts that a run writes, in the order in which it says how far each is [complete](Totals::complete).
+pub(crate) fn outputs(plan: &Plan) -> impl Iterator<Item = usize> {
+    let writes = |(index, host): (usize, &HostPlan)| host.writes.then_some(index);
+    plan.hosts.iter().enumerate().filter_map(writes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::plan::{HostPlan, OperationPlan};
+    use crate::base::plan::OperationPlan;
     use crate::engine::arguments::HostSource;
     use crate::engine::arguments::shape::{Edge, Shape, Size};
 

@@ -178,7 +178,8 @@ impl RunWatch {
     pub(crate) fn end(self, outcome: Result<&Report, &Error>) {
         #[cfg(feature = "tracing")]
         if let (Some(span), Ok(report)) = (&self.span, outcome) {
-            if report.repeated {
+            // Of a run on several devices this was known before.
+            if report.repeated && report.parts.is_empty() {
                 self.is_cut(report.chunks, report.depth);
             }
             span.record("nanoseconds", report.time.as_nanos() as u64)

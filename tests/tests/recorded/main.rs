@@ -7,6 +7,7 @@ mod libraries;
 mod peers;
 mod pipelines;
 mod repeated_names;
+mod repeated_on_several;
 mod repeated_runs;
 mod replays;
 mod rust_kernels;

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -50,8 +51,7 @@ impl Dealer {
     // Note 74: a chunk is on the device that has its part.
     /// Deals these chunks to the devices that have their parts, which begin at these items. A part has whole chunks.
     pub(crate) fn by_owner(chunks: Chunking, borders: &[usize]) -> Self {
-        let chunk = chunks.largest().max(1);
-        let firsts = borders.iter().map(|border| border.div_ceil(chunk).min(chunks.chunks()));
+        let firsts = (0..borders.len()).map(|device| owned(chunks, borders, device).start);
         let firsts = firsts.chain([chunks.chunks()]).collect();
         Self { firsts, ..Self::new(chunks, borders.len(), 1, Dealing::ByOwner) }
     }
@@ -102,6 +102,14 @@ impl Dealer {
         }
         turn.saturating_mul(self.devices).saturating_add(device)
     }
+}
+
+/// The chunks in a device's part, if parts begin at these items.
+pub(crate) fn owned(chunks: Chunking, borders: &[usize], device: usize) -> Range<usize> {
+    let chunk = chunks.largest().max(1);
+    let first = |border: &usize| border.div_ceil(chunk).min(chunks.chunks());
+    let end = || chunks.chunks();
+    borders.get(device).map_or_else(end, first)..borders.get(device + 1).map_or_else(end, first)
 }
 
 /// The chunks that one device has been dealt, of which it knows them by their *turns*: its first chunk has turn 0.

@@ -117,8 +117,9 @@ impl Over<'_, '_> {
             self.sinks = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
             return;
         }
-        if let (true, true, Some(graphs)) = (may_repeat, is_enqueued, &mut pipeline.graphs) {
-            graphs.has_done(&RunKey { arguments, chunking }, totals);
+        let key = RunKey::new(arguments, chunking, (pipeline.number, *devices));
+        if let (true, true, Some(graphs), Some(key)) = (may_repeat, is_enqueued, &mut pipeline.graphs, key) {
+            graphs.has_done(&key, totals);
         }
         totals.all_arrived();
         self.sinks = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));

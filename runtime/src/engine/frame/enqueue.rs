@@ -24,7 +24,6 @@ use crate::engine::run::functions::Functions;
 use crate::engine::run::resources::{Resources, Taken};
 use crate::engine::targets::graph::cached::Graphs;
 use crate::engine::targets::graph::recorder::Cover;
-use crate::engine::targets::graph::repeat::RunKey;
 use crate::engine::targets::timed::{Profiler, Sampling};
 use crate::engine::targets::{GraphTarget, StreamsTarget, Target, TimedTarget};
 use crate::engine::totals::Totals;
@@ -101,33 +100,6 @@ impl Mode {
 }
 
 impl Call<'_, '_> {
-    /// Launches the graphs of the run before, if this run is the same.
-    pub(super) fn repeat(&mut self, chunking: Chunking) -> Option<Enqueued> {
-        if !self.arguments.repeats || !self.arguments.shared.is_empty() || self.purpose != Purpose::Run {
-            return None;
-        }
-        let Call { pipeline, arguments, .. } = self;
-        let key = RunKey { arguments, chunking };
-        let start = pipeline.device.driver().clock();
-        // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it
-        // cannot.
-        let (launched, totals) =
-            unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, pipeline.plan, &key) }?;
-        Some(Enqueued {
-            // Created first, because the device is at work.
-            must_drain: MustDrain,
-            chunking,
-            log: ChunkLog::default(),
-            start,
-            outcome: Ok(launched.map_err(|error| explain(pipeline.plan, error))),
-            totals,
-            functions: Functions::default(),
-            // It is known already that the next run may repeat them, too.
-            graphs: Launches { any: true, only: true, repeated: true, may_repeat: false },
-            profiler: None,
-        })
-    }
-
     /// Lets `body` enqueue every chunk. `stages`: whether any data go through the staging memory.
     pub(super) fn enqueue(
         &mut self,
@@ -158,7 +130,8 @@ impl Call<'_, '_> {
         }
         // Until the device was waited for, nothing may unwind past this.
         let must_drain = MustDrain;
-        graphs.may_repeat &= !run.order.has_asked();
+        // A run that another device's failure has stopped lacks chunks.
+        graphs.may_repeat &= !run.order.has_asked() && !run.order.has_stopped();
         let (functions, log, target) = run.into_parts();
         let (kept, profiler) = match target {
             Target::Graph(target) => (Some(target.into_graphs()), None),
@@ -232,11 +205,7 @@ impl Call<'_, '_> {
         let only = any && self.arguments.shared.is_empty();
         let is_whole = matches!(mode, Mode::Graph(_, Cover::Run));
         // On the host, a launch contains its work, and can run once.
-        let may_repeat = self.arguments.repeats
-            && self.devices == 1
-            && only
-            && is_whole
-            && !self.pipeline.device.is_on_host();
+        let may_repeat = self.arguments.repeats && only && is_whole && !self.pipeline.device.is_on_host();
         Launches { any, only, repeated: false, may_repeat }
     }
 }

@@ -63,7 +63,8 @@ impl Call<'_, '_> {
         let mut chunking = self.choose(declared)?;
         let basis = self.basis(declared);
         watch.begin();
-        let mut timeline = match self.repeat(chunking) {
+        let repeated = if self.may_repeat(chunking) { self.repeat(chunking, None) } else { None };
+        let mut timeline = match repeated {
             Some(enqueued) => self.drain(enqueued, None, None).report(watch, None)?,
             None => {
                 let stages = self.make_room(declared, &mut chunking)?;

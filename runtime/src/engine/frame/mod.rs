@@ -2,12 +2,14 @@
 //! is reported once nothing is in flight.
 
 mod again;
+mod agree;
 mod drain;
 mod ending;
 mod enqueue;
 pub(crate) mod execute;
 mod predict;
 mod profile;
+mod repeat;
 pub(crate) mod replicate;
 mod report;
 mod room;

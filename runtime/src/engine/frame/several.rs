@@ -18,6 +18,7 @@ use crate::engine::chunks::dealer::{Dealer, Dealing, Hand, Share};
 use crate::engine::chunks::log::ChunkLog;
 use crate::engine::feeds::exchange::{Closes, Exchange};
 use crate::engine::feeds::streamed::{self, EndWork, explain_trouble};
+use crate::engine::frame::agree::{Room, common_chunking, make_room};
 use crate::engine::frame::ending::{end_of, is_of_no_device};
 use crate::engine::frame::enqueue::Beside;
 use crate::engine::frame::replicate::replicate;
@@ -25,7 +26,7 @@ use crate::engine::frame::report::{Ended, Partials};
 use crate::engine::place::place_of_pipeline;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::Run;
-use crate::engine::totals::Totals;
+use crate::engine::totals::{Totals, outputs};
 use crate::engine::{ChunkSize, Pipeline};
 use crate::job::Cancels;
 use crate::observe::timeline::{Basis, Timeline};
@@ -58,8 +59,7 @@ impl Drop for Turn {
 /// What a device's thread works on.
 struct Part<'p, 'a> {
     call: Call<'p, 'a>,
-    /// Whether any data go through its staging memory.
-    stages: bool,
+    room: Room,
     began: Duration,
     /// Absent from a prediction.
     turn: Option<Turn>,
@@ -134,7 +134,7 @@ impl Together {
     /// Lets a device enqueue its chunks, and waits for it.
     fn carry_out(
         &self,
-        Part { call, stages, began, turn }: Part<'_, '_>,
+        Part { call, room, began, turn }: Part<'_, '_>,
         body: &(impl Fn(&Run<'_>) -> Result<()> + Sync),
         watch: &RunWatch,
     ) -> Outcome {
@@ -142,7 +142,7 @@ impl Together {
         let hand = Hand::new(&self.dealer, call.pipeline.number);
         let share = Share { hand, began, cancels: self.cancels.clone() };
         let beside = Beside { exchange: self.exchange.as_ref(), share: Some(&share) };
-        let part = AssertUnwindSafe(|| call.carry_out_part(self.chunking, stages, body, watch, beside));
+        let part = AssertUnwindSafe(|| call.carry_out_part(self.chunking, room, body, watch, beside));
         let outcome = catch_unwind(part);
         if let Some(end) = end_of(&outcome, |ended| ended.outcome.as_ref()) {
             self.dealer.stop_before(end);
@@ -169,8 +169,7 @@ impl Together {
             Ok(Done { complete, .. }) => Failed { error: None, complete, missing: usize::MAX },
             Err(failed) => failed,
         };
-        for complete in &mut complete {
-            let Some(host) = plan.hosts.iter().position(|host| host.name == complete.host) else { continue };
+        for (host, complete) in outputs(plan).zip(&mut complete) {
             let accepted = self.exchange.as_ref().and_then(|exchange| exchange.accepted(host));
             let chunks = accepted.unwrap_or(missing.min(complete.chunks as usize));
             if chunks as u64 != complete.chunks {
@@ -212,7 +211,7 @@ impl Call<'_, '_> {
         let basis = calls[0].basis(declared);
         let chunking = common_chunking(&mut calls, declared)?;
         watch.begin();
-        let (chunking, stages) = make_room(&mut calls, declared, chunking)?;
+        let (chunking, rooms) = make_room(&mut calls, declared, chunking)?;
         let slots = calls.iter().map(|call| call.pipeline.depth);
         let (least, most) = (slots.clone().min().unwrap_or(1), slots.max().unwrap_or(1));
         if !endless {
@@ -242,7 +241,7 @@ impl Call<'_, '_> {
             together.done(plan, &given, Err(failed))?;
             return Err(Detail::Skipped.into());
         }
-        let parts = parts(calls, stages, began, is_run);
+        let parts = parts(calls, rooms, began, is_run);
         let outcomes = match (is_run, &together.exchange) {
             // Nothing is waited for.
             (false, _) => parts.into_iter().map(|part| carry_out(part, watch)).collect(),
@@ -276,21 +275,25 @@ impl Call<'_, '_> {
         Ok(timeline)
     }
 
-    /// Carries out what a device has of a run. `stages`: whether any data go through its staging memory.
+    /// Carries out what a device has of a run.
     fn carry_out_part(
         mut self,
         chunking: Chunking,
-        stages: bool,
+        room: Room,
         body: &(impl Fn(&Run<'_>) -> Result<()> + Sync),
         watch: &RunWatch,
         beside: Beside<'_>,
     ) -> Ended {
         let Beside { exchange, share } = beside;
-        if self.purpose == Purpose::Predict {
-            return Ended::of(self.predict(chunking, stages, body, share));
-        }
+        let enqueued = match room {
+            Room::Kept => self.repeat(chunking, share).ok_or_else(|| Detail::Skipped.into()),
+            Room::Made { stages } if self.purpose == Purpose::Predict => {
+                return Ended::of(self.predict(chunking, stages, body, share));
+            }
+            Room::Made { stages } => self.enqueue(chunking, stages, body, watch, beside),
+        };
         let (exchange, hand) = (exchange.map(|exchange| &**exchange), share.map(|share| &share.hand));
-        match self.enqueue(chunking, stages, body, watch, beside) {
+        match enqueued {
             Ok(enqueued) => self.drain(enqueued, exchange, hand).end(watch, exchange, hand),
             Err(error) => Ended::of(Err(error)),
         }
@@ -304,38 +307,6 @@ impl Call<'_, '_> {
         match carries || self.arguments.has_feeds || self.purpose == Purpose::Predict {
             true => Dealing::InTurns,
             false => Dealing::Free,
-        }
-    }
-}
-
-/// The chunks of a run: as large as the slowest device wants them.
-fn common_chunking(calls: &mut [Call<'_, '_>], declared: ChunkSize) -> Result<Chunking> {
-    let mut common: Option<Chunking> = None;
-    for call in calls {
-        let own = call.choose(declared).map_err(|error| call.pipeline.named(error))?;
-        let is_smaller = common.is_none_or(|common| own.largest() < common.largest());
-        common = if is_smaller { Some(own) } else { common };
-    }
-    common.ok_or_else(|| Detail::NoDevices.into())
-}
-
-/// Prepares the memory of each device. Returns the chunks for which all have room, and for each device whether
-/// anything is staged.
-fn make_room(
-    calls: &mut [Call<'_, '_>],
-    declared: ChunkSize,
-    mut chunking: Chunking,
-) -> Result<(Chunking, Vec<bool>)> {
-    loop {
-        let mut stages = Vec::with_capacity(calls.len());
-        let before = chunking;
-        for call in &mut *calls {
-            let staged = call.make_room(declared, &mut chunking);
-            stages.push(staged.map_err(|error| call.pipeline.named(error))?);
-        }
-        // A device without room for chunks of this size makes them smaller, and so more, for all.
-        if chunking == before {
-            return Ok((chunking, stages));
         }
     }
 }
@@ -374,17 +345,17 @@ fn begin_together(calls: &[Call<'_, '_>], is_run: bool) -> Vec<Duration> {
 /// What the threads of all devices work on, and when each has begun. `is_run`: it is not only predicted.
 fn parts<'p, 'a>(
     calls: Vec<Call<'p, 'a>>,
-    stages: Vec<bool>,
+    rooms: Vec<Room>,
     began: Vec<Duration>,
     is_run: bool,
 ) -> Vec<Part<'p, 'a>> {
     // One thread has copied what the run shares.
     begin_together(&calls, is_run);
-    let part = |((call, stages), began): ((Call<'p, 'a>, bool), Duration)| {
+    let part = |((call, room), began): ((Call<'p, 'a>, Room), Duration)| {
         let turn = is_run.then(|| Turn::expect(&call.pipeline.device));
-        Part { call, stages, began, turn }
+        Part { call, room, began, turn }
     };
-    calls.into_iter().zip(stages).zip(began).map(part).collect()
+    calls.into_iter().zip(rooms).zip(began).map(part).collect()
 }
 
 /// Carries out the part of each device, the first on this thread and each other one on its own.

@@ -14,7 +14,7 @@ pub(crate) struct Order {
     in_order: Cell<bool>,
     /// Why nothing more is enqueued, if that is to be reported by the next operations.
     refused: RefCell<Option<Error>>,
-    /// Whether a function has failed, so that nothing more is begun.
+    /// Whether a function or another device has failed, so that nothing more is begun.
     stopped: Cell<bool>,
     /// Whether a kernel's requirement was checked whose result may differ the next time.
     asked: Cell<bool>,
@@ -83,9 +83,14 @@ impl Order {
         self.refused.into_inner()
     }
 
-    /// Notes that a function has failed: nothing more is begun.
+    /// Notes that a function or another device has failed: nothing more is begun.
     pub(crate) fn stop(&self) {
         self.stopped.set(true);
+    }
+
+    /// Whether it has stopped, so that chunks may be missing.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stopped.get()
     }
 
     /// Notes that a kernel's requirement was checked whose result may differ the next time.
