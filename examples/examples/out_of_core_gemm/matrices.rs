@@ -13,6 +13,13 @@ pub struct Shape {
     pub k: usize,
 }
 
+impl Shape {
+    /// Whether a matrix has no entries. A pipeline refuses items without elements.
+    pub fn is_empty(self) -> bool {
+        self.m == 0 || self.n == 0 || self.k == 0
+    }
+}
+
 /// Compares entries of C, here and there, with their definition; the first one that is off, if any.
 pub fn check(Shape { m, n, k }: Shape, a: &[f32], b: &[f32], c: &[f32], entries: usize) -> String {
     // A matrix without entries has none that are off.

@@ -141,8 +141,7 @@ impl OutOfCore {
         c: &mut PinnedBuf<f32>,
     ) -> thalweg::Result<usize> {
         let Shape { m, n, k } = shape;
-        if m == 0 || n == 0 || k == 0 {
-            // There are no items, or no elements in one; a pipeline refuses the latter.
+        if shape.is_empty() {
             c.fill(0.0);
             return Ok(0);
         }

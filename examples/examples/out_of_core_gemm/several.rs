@@ -55,8 +55,8 @@ impl OnSeveral {
         b: &PinnedBuf<f32>,
         c: &mut PinnedBuf<f32>,
     ) -> thalweg::Result<usize> {
-        let Shape { m, n, k } = shape;
-        if m == 0 || n == 0 || k == 0 {
+        let Shape { n, k, .. } = shape;
+        if shape.is_empty() {
             c.fill(0.0);
             return Ok(0);
         }
