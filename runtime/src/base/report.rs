@@ -87,7 +87,8 @@ pub struct Report {
     /// had no chunk is listed, too.
     pub parts: Vec<Report>,
     /// What several devices share, if it has made the run longer. It is known of simulated machines, and of GPUs after
-    /// [`MachineModel::calibrate`](crate::sim::MachineModel::calibrate).
+    /// [`MachineModel::calibrate`](crate::sim::MachineModel::calibrate), or a profile or a prediction on them, in this
+    /// process.
     pub shared: Option<SharedLimit>,
     /// Whether `time` is virtual.
     pub simulated: bool,

@@ -1,18 +1,20 @@
 //! Calibration files.
 
 use std::cell::OnceCell;
+use std::fmt::Debug;
 use std::fs;
+use std::path::Path;
 
 use tempfile::TempDir;
 use thalweg::prelude::*;
-use thalweg::sim::DeviceModel;
+use thalweg::sim::{DeviceModel, MachineModel};
 
 thread_local! {
     static FOLDER: OnceCell<TempDir> = const { OnceCell::new() };
 }
 
-/// A file that is accepted is text of at most 64 KiB. Its device model is saved as a file of the same
-/// meaning. A simulated device of that model computes, or says why not.
+/// A file that is accepted, as the calibration of a device or of a machine, is text of at most 64 KiB or 1 MiB. Its
+/// model is saved as a file of the same meaning. A simulated device of that model computes, or says why not.
 ///
 /// # Panics
 ///
@@ -22,21 +24,12 @@ pub fn calibration(bytes: &[u8]) {
         let folder = folder.get_or_init(|| tempfile::tempdir().expect("a folder"));
         folder.path().join("calibration")
     });
-    fs::write(&path, bytes).expect("the file can be written");
-    let model = match DeviceModel::load(&path) {
-        Ok(model) => model,
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            return;
-        }
-    };
-    assert!(bytes.len() <= 1 << 16 && std::str::from_utf8(bytes).is_ok(), "it is no calibration");
-    model.save(&path).expect("what was loaded can be saved");
-    let saved = fs::read(&path).expect("it is there");
-    let again = DeviceModel::load(&path).expect("what was saved is loaded");
-    assert_eq!(again, model);
-    again.save(&path).expect("it is saved again");
-    assert_eq!(fs::read(&path).expect("it is there"), saved, "the same model is saved as another text");
+    let load = |path: &Path| MachineModel::load(path);
+    if let Some(machine) = loaded(bytes, &path, 1 << 20, load, |model, path| model.save(path)) {
+        assert!(!machine.devices.is_empty(), "a machine has devices");
+    }
+    let load = |path: &Path| DeviceModel::load(path);
+    let Some(model) = loaded(bytes, &path, 1 << 16, load, |model, path| model.save(path)) else { return };
 
     let device = Device::simulated(model);
     // It may have no memory for it.
@@ -51,4 +44,34 @@ pub fn calibration(bytes: &[u8]) {
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
+}
+
+/// The model in a file of these bytes, if it is accepted.
+fn loaded<M: Debug + PartialEq>(
+    bytes: &[u8],
+    path: &Path,
+    longest: usize,
+    load: impl Fn(&Path) -> Result<M>,
+    save: impl Fn(&M, &Path) -> Result<()>,
+) -> Option<M> {
+    fs::write(path, bytes).expect("the file can be written");
+    let model = match load(path) {
+        Ok(model) => model,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return None;
+        }
+    };
+    assert!(bytes.len() <= longest && std::str::from_utf8(bytes).is_ok(), "it is no calibration");
+    if bytes.len() > longest / 8 {
+        // What was written by hand may have no room as Thalweg writes it.
+        return Some(model);
+    }
+    save(&model, path).expect("what was loaded can be saved");
+    let saved = fs::read(path).expect("it is there");
+    let again = load(path).expect("what was saved is loaded");
+    assert_eq!(again, model);
+    save(&again, path).expect("it is saved again");
+    assert_eq!(fs::read(path).expect("it is there"), saved, "the same model is saved as another text");
+    Some(model)
 }

@@ -1,12 +1,12 @@
 //! When a GPU is measured, without a GPU: a stub of CUDA's driver writes down the calls.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
-use thalweg::sim::DeviceModel;
+use thalweg::sim::{DeviceModel, MachineModel};
 use thalweg_tests::by_hand::saxpy;
 use thalweg_tests::stubs::{Stubs, is_child};
 
@@ -60,7 +60,7 @@ fn a_device_is_measured_once_for_all_processes() {
     assert!(once > 0);
     assert_eq!(measured(&kept), 0);
     // A file that is not a calibration is measured and written anew.
-    let file = calibration_in(&cache);
+    let file = kept_in(&cache, "calibration");
     let good = fs::read_to_string(&file).unwrap();
     fs::write(&file, &good[..good.len() / 2]).unwrap();
     assert_eq!([measured(&kept), measured(&kept)], [once, 0]);
@@ -71,10 +71,10 @@ fn a_device_is_measured_once_for_all_processes() {
     assert_eq!([measured(&unkept), measured(&unkept)], [once, once]);
 }
 
-fn calibration_in(folder: &Path) -> std::path::PathBuf {
+fn kept_in(folder: &Path, kind: &str) -> PathBuf {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files = files.filter(|path| path.extension().is_some_and(|extension| extension == "calibration"));
-    files.next().expect("a calibration")
+    let mut files = files.filter(|path| path.extension().is_some_and(|extension| extension == kind));
+    files.next().expect("a file of this kind")
 }
 
 #[test]
@@ -139,6 +139,130 @@ fn a_calibration_that_cannot_be_used_is_an_error_when_a_gpu_is_opened() {
     };
     assert_eq!(refused(file.to_str().unwrap(), "it has no `duplex`"), 0);
     assert_eq!(refused("/none", "No such file or directory (os error 2)"), 0);
+}
+
+const TWO: [(&str, &str); 4] = [
+    ("THALWEG_GPUS", "2"),
+    ("THALWEG_DEVICE", "cuda:all"),
+    // What is measured is copied in earnest, so it has little memory for that.
+    ("THALWEG_MEMORY", "12582912"),
+    ("THALWEG_CALIBRATION", ""),
+];
+
+/// Does something with two GPUs in a process of its own, and counts its copies from one of them to the other: no
+/// run here makes one.
+fn peer_copies(test: &str, variables: &[(&str, &str)]) -> usize {
+    let calls = STUBS.run_again(test, &[&TWO[..], variables].concat());
+    calls.lines().filter(|line| line.starts_with("cuMemcpyPeerAsync")).count()
+}
+
+/// Predicts a run on two GPUs. The names of the machine's devices are those that the variable says, if it is known.
+fn predicts_as_expected() {
+    let devices = Device::all().unwrap();
+    let x = PinnedBuf::<f32>::zeroed(&devices[0], 1000).unwrap();
+    let mut y = PinnedBuf::<f32>::zeroed(&devices[0], 1000).unwrap();
+    let mut pipeline = Auto::options(&devices).chunk(100).build().unwrap();
+    let machine = pipeline.predict(2.0, &x, &mut y).unwrap().machine;
+    // A run measures nothing. It knows what the process knows.
+    pipeline.run(2.0, &x, &mut y).unwrap();
+    assert_eq!(pipeline.predict(2.0, &x, &mut y).unwrap().machine, machine);
+    let models: Vec<_> = devices.iter().map(|device| device.calibration().clone()).collect();
+    let names = machine.map(|machine| {
+        assert_eq!(machine.devices, models);
+        assert_eq!(machine.links.len(), 1);
+        models.iter().map(|model| &*model.name).collect::<Vec<_>>().join(", ")
+    });
+    assert_eq!(names.unwrap_or_default(), std::env::var("EXPECTED").unwrap());
+}
+
+const MEASURED: (&str, &str) = ("EXPECTED", "simulated recording stub, simulated recording stub");
+
+#[test]
+fn a_machine_is_measured_once_for_all_processes() {
+    let test = "a_machine_is_measured_once_for_all_processes";
+    if is_child() {
+        return predicts_as_expected();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let kept = [("THALWEG_CACHE", cache.to_str().unwrap()), MEASURED];
+    let copies = |variables: &[(&str, &str)]| peer_copies(test, variables);
+    let once = copies(&kept);
+    assert!(once > 0);
+    assert_eq!(copies(&kept), 0);
+    let file = kept_in(&cache, "machine");
+    assert_eq!(MachineModel::load(&file).unwrap().devices.len(), 2);
+    // A file that is cut off, one of another version, and one of other devices are measured and written anew.
+    let good = fs::read_to_string(&file).unwrap();
+    MachineModel::h200(3).save(&file).unwrap();
+    let of_three = fs::read_to_string(&file).unwrap();
+    let of_another_version = good.replace("# thalweg machine 1:", "# thalweg machine 0:");
+    for content in [&good[..good.len() / 2], &of_another_version, &of_three] {
+        assert_ne!(content, good);
+        fs::write(&file, content).unwrap();
+        assert_eq!([copies(&kept), copies(&kept)], [once, 0]);
+    }
+    // These are other devices.
+    let one_more = ("THALWEG_MEMORY", "13631488");
+    assert_eq!([copies(&[kept[0], kept[1], one_more]), copies(&[kept[0], kept[1], one_more])], [once, 0]);
+    // If nothing is kept, or cannot be, each process measures.
+    for unkept in ["off", "/proc/thalweg"] {
+        let unkept = [("THALWEG_CACHE", unkept), MEASURED];
+        assert_eq!([copies(&unkept), copies(&unkept)], [once, once]);
+    }
+}
+
+/// What devices share does not follow from the file of one of them.
+#[test]
+fn a_given_calibration_is_that_of_each_device_of_a_machine() {
+    let test = "a_given_calibration_is_that_of_each_device_of_a_machine";
+    if is_child() {
+        return predicts_as_expected();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, file) = (folder.path().join("cache"), folder.path().join("spec"));
+    DeviceModel::t4().save(&file).unwrap();
+    let cache = ("THALWEG_CACHE", cache.to_str().unwrap());
+    let given = ("THALWEG_CALIBRATION", file.to_str().unwrap());
+    let of_file = [cache, given, ("EXPECTED", "simulated T4, simulated T4")];
+    assert!(peer_copies(test, &of_file) > 0);
+    assert_eq!(peer_copies(test, &of_file), 0);
+    // Another process knows what they share, and what each of them is by itself.
+    assert_eq!(peer_copies(test, &[cache, MEASURED]), 0);
+    // With `off` nothing is measured, and nothing read.
+    let nothing = ("EXPECTED", "");
+    assert_eq!(peer_copies(test, &[cache, ("THALWEG_CALIBRATION", "off"), nothing]), 0);
+    let empty = [("THALWEG_CACHE", folder.path().to_str().unwrap()), nothing];
+    assert_eq!(peer_copies(test, &[&empty[..], &[("THALWEG_CALIBRATION", "off")]].concat()), 0);
+    // Where each operation is waited for, nothing is measured. What was kept is read.
+    let waits = ("THALWEG_SYNC", "1");
+    assert_eq!(peer_copies(test, &[&empty[..], &[waits]].concat()), 0);
+    assert_eq!(peer_copies(test, &[cache, waits, MEASURED]), 0);
+}
+
+/// It measures whatever the variables say, as `Device::calibrate` does. What it measures of devices that are waited
+/// for is of no use to others.
+#[test]
+fn calibrating_a_machine_measures_and_keeps() {
+    let test = "calibrating_a_machine_measures_and_keeps";
+    if is_child() {
+        let machine = MachineModel::calibrate(&Device::all().unwrap()).unwrap();
+        assert_eq!(machine.links.len(), 1);
+        return predicts_as_expected();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cache = ("THALWEG_CACHE", folder.path().to_str().unwrap());
+    let machines = || {
+        let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "machine")).count()
+    };
+    let assumed = ("EXPECTED", "simulated H200, simulated H200");
+    assert!(peer_copies(test, &[cache, ("THALWEG_SYNC", "1"), assumed]) > 0);
+    assert_eq!(machines(), 0);
+    assert!(peer_copies(test, &[cache, ("THALWEG_CALIBRATION", "off"), assumed]) > 0);
+    assert_eq!(machines(), 1);
+    assert!(peer_copies(test, &[cache, MEASURED]) > 0);
+    assert_eq!(machines(), 1);
 }
 
 /// Wherever measuring fails, the run goes on with other figures, and no memory is freed that may be in use.

@@ -1,10 +1,12 @@
 //! Measuring what the devices of a machine share: all links at once, those behind one port, and the links between
 //! devices.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use super::measure::{COPIES, Direction, LARGE, LEAST, MANY, On, Rig, SMALL, TAG, quickest, seconds};
+use super::{OFF, file, given, kept_file, refused};
 use crate::base::error::Result;
 use crate::base::machine::{LinkModel, MachineModel, PortModel};
 use crate::base::model::DeviceModel;
@@ -20,14 +22,21 @@ const SHARED: f64 = 0.95;
 /// Two directions.
 const BOTH: [Direction; 2] = [Direction::ToDevice, Direction::ToHost];
 
-/// The machines that this process has measured: their devices in order, and the models.
-static MEASURED: Mutex<Vec<(Vec<Weak<Shared>>, MachineModel)>> = Mutex::new(Vec::new());
+/// The machines that this process has measured, or of which it has read what an earlier one measured: their devices in
+/// order, and the models.
+static KNOWN: Mutex<Vec<(Vec<Weak<Shared>>, MachineModel)>> = Mutex::new(Vec::new());
 
 impl MachineModel {
-    /// Measures several GPUs, in some tenths of a second: each link, all links at once, the pairs that share a port, and
-    /// the links between GPUs. Nothing else should use the machine meanwhile. Later
-    /// [reports](crate::Report::shared), predictions and findings of this process know the result. The model of simulated
-    /// devices of one machine is not measured, since it is known.
+    /// Measures several GPUs now, in some tenths of a second: each link, all links at once, the pairs that share a port,
+    /// and the links between GPUs. Nothing else should use the machine meanwhile. Later
+    /// [reports](crate::Report::shared), predictions and findings of this process know the result. The model of
+    /// simulated devices of one machine is not measured, since it is known.
+    ///
+    /// `THALWEG_CACHE` keeps what was measured of GPUs, for these GPUs in this order and their driver. The first profile
+    /// or prediction of a later process reads it; if it cannot be read or has another format, that profile or prediction
+    /// measures, as the first one of all does. With `THALWEG_CALIBRATION=off` they neither read nor measure anything, and
+    /// only this function measures. A file that the variable names is of one device: each of these devices is what it
+    /// says, and what they share is measured, and kept, all the same.
     ///
     /// A simulated machine made of the result behaves like the real one, as far as it can. Of one GPU, it answers what
     /// several would give before one has them: `MachineModel::from(vec![gpu.calibration().clone(); 4])`, with
@@ -50,27 +59,101 @@ impl MachineModel {
         let devices = devices.list();
         crate::device::devices::check(&devices)?;
         devices.iter().try_for_each(|device| device.driver().may_wait())?;
-        let model = of_simulated(&devices).map_or_else(|| measured(&devices), Ok)?;
-        let mut known = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|(of, _)| of.iter().all(|device| device.strong_count() > 0) && !are(of, &devices));
-        known.push((devices.iter().map(|device| Arc::downgrade(&device.shared)).collect(), model.clone()));
-        Ok(model)
+        let model = match of_simulated(&devices) {
+            Some(model) => model,
+            None => {
+                let model = measured(&devices)?;
+                // If each operation is waited for, the measurement tells nothing to other processes.
+                if let Some(path) = file_of(&devices).filter(|_| !is_synchronous(&devices)) {
+                    // If the file cannot be written, the next process measures again.
+                    let _ = file::save(&model, &path);
+                }
+                model
+            }
+        };
+        Ok(model.known_of(&devices))
     }
 
-    /// The model of these devices, if it is known without measuring them.
+    /// Loads a model from a file that [`save`](Self::save) has written.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Environment`](crate::ErrorKind::Environment) if the file cannot be read, is no calibration of a
+    /// machine or has another format, or if a field is missing, unknown or out of its range. A port or a link of a
+    /// device that the machine does not have is out of its range, too.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        file::load(path).map_err(|message| refused(path, message))
+    }
+
+    /// Saves the model as TOML, a line for each field, in the units of [`DeviceModel::save`]: first the
+    /// [`host_memory`](Self::host_memory), then a table for each device, port and link.
+    ///
+    /// ```
+    /// use thalweg::sim::MachineModel;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("machine.toml");
+    /// let model = MachineModel::l40s(); // or `MachineModel::calibrate(&Device::all()?)?`
+    /// model.save(&path)?;
+    /// assert_eq!(MachineModel::load(&path)?, model);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Environment`](crate::ErrorKind::Environment) if the file cannot be written, or would be one that
+    /// [`load`](Self::load) refuses: the machine has no devices or too many for a file of 1 MiB, or a field is out of
+    /// its range.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        file::save(self, path).map_err(|message| refused(path, message))
+    }
+
+    /// The model of these devices, if this process knows it: they are simulated, or were measured or looked for before.
     pub(crate) fn known(devices: &[Device]) -> Option<Self> {
         of_simulated(devices).or_else(|| {
-            let known = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
             known.iter().find(|(of, _)| are(of, devices)).map(|(_, model)| model.clone())
         })
     }
 
-    /// The model of these devices. GPUs are measured if that was not done yet.
+    /// The model of these devices. That of GPUs is read if an earlier process has kept it, and otherwise measured.
     pub(crate) fn find(devices: &[Device]) -> Option<Self> {
-        let is_gpu =
-            devices.iter().all(Device::is_gpu) && !devices.iter().any(|it| it.driver().is_synchronous());
-        Self::known(devices).or_else(|| is_gpu.then(|| Self::calibrate(devices).ok()).flatten())
+        let known = Self::known(devices);
+        let is_off = || given().is_some_and(|value| value == OFF);
+        if known.is_some() || !devices.iter().all(Device::is_gpu) || is_off() {
+            return known;
+        }
+        let kept = kept(devices).map(|model| model.known_of(devices));
+        kept.or_else(|| (!is_synchronous(devices)).then(|| Self::calibrate(devices).ok()).flatten())
     }
+
+    /// Notes that this is the model of these devices, for later reports of this process.
+    fn known_of(self, devices: &[Device]) -> Self {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(of, _)| of.iter().all(|device| device.strong_count() > 0) && !are(of, devices));
+        known.push((devices.iter().map(|device| Arc::downgrade(&device.shared)).collect(), self.clone()));
+        self
+    }
+}
+
+/// Whether each operation of some of these devices is waited for.
+fn is_synchronous(devices: &[Device]) -> bool {
+    devices.iter().any(|device| device.driver().is_synchronous())
+}
+
+/// The file of these GPUs' calibration, if it is kept.
+fn file_of(devices: &[Device]) -> Option<PathBuf> {
+    let identity = |device: &Device| device.driver().identity().filter(|_| device.is_gpu());
+    let identities: Vec<_> = devices.iter().map(identity).collect::<Option<_>>()?;
+    kept_file(&format!("{identities:?}"), "machine")
+}
+
+/// What an earlier process has measured of these GPUs.
+fn kept(devices: &[Device]) -> Option<MachineModel> {
+    let kept: MachineModel = file::load(&file_of(devices)?).ok()?;
+    // What they share was measured apart from what each is alone, which has a file of its own or is given.
+    let models: Vec<_> = devices.iter().map(|device| device.calibration().clone()).collect();
+    (kept.devices.len() == models.len()).then_some(MachineModel { devices: models, ..kept })
 }
 
 /// Whether these are the devices, in this order.

@@ -3,7 +3,8 @@
 //! A simulated device has a [`DeviceModel`]. A GPU is measured ([`measure`]) when a run first has a choice to
 //! make that depends on it, which takes a few tenths of a second, and so is the CPU. The result is kept in a
 //! file ([`mod@file`]) beside the compiled kernels, one for each GPU and driver. If that cannot be done, the
-//! figures of [`DeviceModel::h200`] are used. Nothing but speed depends on them.
+//! figures of [`DeviceModel::h200`] are used. Nothing but speed depends on them. What several GPUs share is
+//! measured ([`machine`]) when a profile or a prediction asks for it, and kept in the same way.
 
 mod file;
 mod machine;
@@ -22,7 +23,8 @@ use crate::base::host_copy::Workers;
 use crate::base::model::DeviceModel;
 use crate::device::Device;
 
-/// The version of the fields and of how they are measured. The figures of another version are not used.
+/// The version of the fields and of how they are measured, those of machines too. The figures of another version
+/// are not used.
 const VERSION: u32 = 2;
 
 /// The model of a device about which nothing is known.
@@ -130,10 +132,7 @@ impl Device {
 
     /// The file of this GPU's calibration, if it is kept.
     fn calibration_file(&self) -> Option<PathBuf> {
-        let identity = self.driver().identity()?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let key = blake3::hash(format!("{VERSION}\n{identity}\n{threads}").as_bytes()).to_hex();
-        Some(cuda::cache_folder()?.join(format!("{}.calibration", &key[..32])))
+        kept_file(&self.driver().identity()?, "calibration")
     }
 }
 
@@ -182,6 +181,13 @@ fn of_cpu(identity: Option<String>, find: impl FnOnce() -> Option<DeviceModel>) 
     let model = find().unwrap_or_else(DeviceModel::h200);
     known.push((identity, model.clone()));
     model
+}
+
+/// The file for a calibration of what has this identity, if one is kept.
+fn kept_file(identity: &str, extension: &str) -> Option<PathBuf> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let key = blake3::hash(format!("{VERSION}\n{identity}\n{threads}").as_bytes()).to_hex();
+    Some(cuda::cache_folder()?.join(format!("{}.{extension}", &key[..32])))
 }
 
 /// The value of `THALWEG_CALIBRATION`, if it has one.

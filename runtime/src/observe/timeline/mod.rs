@@ -97,7 +97,7 @@ pub struct Timeline {
     /// The device's calibration; that of the first one, if the run has several.
     pub spec: DeviceModel,
     /// The model of the machine, if the run has several devices and it is known: in a prediction and a profile it is
-    /// that of the simulated machine, or measured.
+    /// that of the simulated machine, or measured, perhaps by an earlier process.
     pub machine: Option<MachineModel>,
     /// The streams of the run.
     pub rows: Vec<Row>,
