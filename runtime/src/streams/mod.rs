@@ -78,6 +78,7 @@
 //! [`Device::synchronize`]: crate::Device::synchronize
 
 mod callbacks;
+mod copies;
 mod device;
 mod event;
 mod graph;

@@ -3,6 +3,7 @@
 
 mod again;
 mod agree;
+mod cut;
 mod drain;
 mod ending;
 mod enqueue;

@@ -1,5 +1,6 @@
 //! [`Run`]: the run into which the generated code enqueues, chunk by chunk.
 
+mod ahead;
 pub(crate) mod arrival;
 pub(crate) mod chunks;
 mod copies;
