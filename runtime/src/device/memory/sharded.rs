@@ -206,6 +206,17 @@ impl<T: Pod> Sharded<T> {
             Ok(())
         })
     }
+
+    /// Length of all parts together, in elements.
+    pub fn len(&self) -> usize {
+        // Only elements without bytes could be so many.
+        self.parts.iter().map(DeviceBuf::len).fold(0, usize::saturating_add)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 impl<T> Sharded<T> {
@@ -222,19 +233,6 @@ impl<T> Sharded<T> {
     /// The parts, one for each device.
     pub fn into_parts(self) -> Vec<DeviceBuf<T>> {
         self.parts
-    }
-}
-
-impl<T: Pod> Sharded<T> {
-    /// Length of all parts together, in elements.
-    pub fn len(&self) -> usize {
-        // Only elements without bytes could be so many.
-        self.parts.iter().map(DeviceBuf::len).fold(0, usize::saturating_add)
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

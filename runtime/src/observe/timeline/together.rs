@@ -113,9 +113,10 @@ impl Timeline {
             before = at;
         }
         let time = self.time().as_secs_f64();
-        let enough = (place.devices.len() as f64 * bound / wanted.max(f64::MIN_POSITIVE)).ceil() as usize;
-        let is_most = bound > MOST * time && enough.max(1) < place.devices.len();
-        (Duration::try_from_secs_f64(lost).unwrap_or_default(), is_most.then_some(enough.max(1)))
+        let enough = place.devices.len() as f64 * bound / wanted.max(f64::MIN_POSITIVE);
+        let enough = (enough.ceil() as usize).max(1);
+        let is_most = bound > MOST * time && enough < place.devices.len();
+        (Duration::try_from_secs_f64(lost).unwrap_or_default(), is_most.then_some(enough))
     }
 
     /// The beginnings and ends of the copies that go through a place, in order.
