@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg::session::{self, Session};
+use thalweg::sim::MachineModel;
 use thalweg::streams::Stream;
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::numbers;
@@ -169,6 +170,31 @@ fn a_child_has_no_sessions_and_no_jobs() {
         assert_eq!(session.close().unwrap().chunks, 2);
         go.send(()).unwrap();
         assert!(job.unwrap().wait().unwrap());
+    });
+}
+
+/// Whether the device is asked about itself, about one whose link is known, or about one that it has not met.
+#[test]
+fn a_child_cannot_ask_about_peers() {
+    alone("a_child_cannot_ask_about_peers", || {
+        let machine = Device::simulated_machine(MachineModel::h200(3));
+        let single = Device::simulated(Simulation::default());
+        let [one, other, third] = &machine[..] else { panic!("there are three") };
+        assert!(one.can_access_peer(other).unwrap() && !one.can_access_peer(&single).unwrap());
+        let table = DeviceBuf::from_slice(one, &numbers(100)).unwrap();
+        let mut copy = DeviceBuf::<f32>::zeroed(other, 100).unwrap();
+
+        in_a_child(|| {
+            for asked in [one, other, third, &single] {
+                assert_forked(one.can_access_peer(asked));
+                assert_forked(asked.can_access_peer(one));
+            }
+            assert_forked(table.copy_to(&mut copy));
+        });
+
+        assert!(one.can_access_peer(third).unwrap());
+        table.copy_to(&mut copy).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), numbers(100));
     });
 }
 
