@@ -4,3 +4,4 @@ mod graph;
 mod pipelines;
 mod several;
 mod two;
+mod visible;

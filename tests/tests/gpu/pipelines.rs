@@ -287,7 +287,10 @@ fn two_threads_share_a_gpu() {
 fn a_gpu_that_does_not_exist_is_named() {
     let count = Device::all().expect("the GPUs").len();
     let error = Device::cuda(99).expect_err("no such GPU");
-    assert!(matches!(error.detail(), Detail::NoSuchDevice { index: 99, count: n } if *n == count), "{error}");
+    assert!(
+        matches!(error.detail(), Detail::NoSuchDevice { index: 99, count: n, .. } if *n == count),
+        "{error}"
+    );
 }
 
 #[test]

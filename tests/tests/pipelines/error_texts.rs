@@ -220,7 +220,8 @@ fn a_run_whose_arguments_do_not_fit_says_where_it_was_called() {
 fn no_gpu_is_no_reason_to_set_a_variable_that_is_not_read() {
     let missing = [
         Detail::NoCudaDriver { looked_for: vec!["libcuda.so".to_owned()] },
-        Detail::NoSuchDevice { index: 0, count: 0 },
+        Detail::NoSuchDevice { index: 0, count: 0, visible: None },
+        Detail::NoSuchDevice { index: 0, count: 0, visible: Some(String::new()) },
     ];
     for kind in missing {
         let text = kind.to_string();
@@ -228,8 +229,14 @@ fn no_gpu_is_no_reason_to_set_a_variable_that_is_not_read() {
                     help: `Device::cpu()` and `Device::simulated(Simulation::default())` need no GPU";
         assert!(text.ends_with(help), "{text}");
     }
-    let text = Detail::NoSuchDevice { index: 2, count: 2 }.to_string();
+    let text = Detail::NoSuchDevice { index: 2, count: 2, visible: None }.to_string();
     assert_eq!(text, "there is no CUDA device 2: this machine has 2");
+    let text = Detail::NoSuchDevice { index: 1, count: 1, visible: Some("3".to_owned()) }.to_string();
+    assert_eq!(
+        text,
+        "there is no CUDA device 1: this machine has 1\n  help: `CUDA_VISIBLE_DEVICES=3`\n    \
+         hides all other devices, and counts these from 0"
+    );
 }
 
 /// The error about a mistyped name of an operation lists the names that exist.

@@ -12,3 +12,4 @@ mod repeated_runs;
 mod replays;
 mod rust_kernels;
 mod shared_slices;
+mod visible;

@@ -90,7 +90,9 @@ impl Cuda {
     pub(super) fn new(index: usize) -> Result<Self> {
         let count = device_count()?;
         if index >= count {
-            return Err(Detail::NoSuchDevice { index, count }.into());
+            let visible = std::env::var_os("CUDA_VISIBLE_DEVICES");
+            let visible = visible.map(|devices| devices.to_string_lossy().into_owned());
+            return Err(Detail::NoSuchDevice { index, count, visible }.into());
         }
         let api = Api::get()?;
         let mut device = 0;

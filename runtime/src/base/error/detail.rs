@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::text::{
     OWN_LENGTH, WITHOUT_A_GPU, after_newline, cause, closest, counted, dimensions_of_blocks, extent,
-    from_first_on, list, list_of, meant, of_them_shared, other_way_round, smaller_ring, threads,
+    from_first_on, hidden, list, list_of, meant, of_them_shared, other_way_round, smaller_ring, threads,
     threads_and_elements, to_be_in_memory, to_cover, to_write_all, with,
 };
 use super::touch::{Touch, users};
@@ -33,12 +33,18 @@ pub enum Detail {
         symbol: &'static str,
     },
     /// There is no GPU of this index.
-    #[error("there is no CUDA device {index}: this machine has {count}{}", if *count == 0 { WITHOUT_A_GPU } else { "" })]
+    #[error(
+        "there is no CUDA device {index}: this machine has {count}{}{}",
+        hidden(visible.as_deref()),
+        if *count == 0 { WITHOUT_A_GPU } else { "" }
+    )]
     NoSuchDevice {
         /// The index asked for, from 0.
         index: usize,
         /// The number of GPUs.
         count: usize,
+        /// `CUDA_VISIBLE_DEVICES`, if it is set: the driver has hidden all others.
+        visible: Option<String>,
     },
     /// `THALWEG_DEVICE` names no device.
     #[error(

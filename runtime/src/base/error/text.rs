@@ -62,6 +62,15 @@ pub(super) fn list_of(names: &[String], each: usize) -> String {
 /// The ways to work on a machine without a GPU.
 pub(super) const WITHOUT_A_GPU: &str = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `cpu` or `sim`\n  help: `Device::cpu()` and `Device::simulated(Simulation::default())` need no GPU";
 
+/// The help for a GPU that is not there, perhaps since the driver hides it.
+pub(super) fn hidden(visible: Option<&str>) -> String {
+    visible.map_or(String::new(), |visible| {
+        format!(
+            "\n  help: `CUDA_VISIBLE_DEVICES={visible}`\n    hides all other devices, and counts these from 0"
+        )
+    })
+}
+
 /// Why an argument whose chunks see more than their own part cannot be streamed.
 pub(crate) const SEES_NEIGHBOURS: &str = "its chunks see items of their neighbours (`halo`)";
 /// Why an argument that chunks need whole cannot be streamed.
@@ -302,7 +311,11 @@ mod tests {
             Detail::Length { host: "y", items: 9, other: "x", other_items: 10 },
             Detail::SourcesDiffer { host: "y", items: 9, other: "x", given: 10 },
             Detail::NoKernels,
-            Detail::NoSuchDevice { index: 0, count: 0 },
+            Detail::NoSuchDevice {
+                index: 0,
+                count: 0,
+                visible: Some("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6".to_owned()),
+            },
             Detail::NoCudaDriver { looked_for: names(&["libcuda.so", "libcuda.so.13", "libcuda.so.12"]) },
             Detail::NoNvrtc { file: "k.cu", looked_for: names(&["libnvrtc.so", "libnvrtc.so.13"]) },
         ];

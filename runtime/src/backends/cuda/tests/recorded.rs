@@ -190,7 +190,7 @@ fn an_index_is_one_device_while_it_is_held() {
         drop(devices);
         Device::cuda(1).expect("a device again");
         let error = Device::cuda(2).expect_err("there are two");
-        assert!(matches!(error.detail(), Detail::NoSuchDevice { index: 2, count: 2 }), "{error}");
+        assert!(matches!(error.detail(), Detail::NoSuchDevice { index: 2, count: 2, .. }), "{error}");
     });
     let Some(calls) = calls else { return };
     let expected = "\
@@ -229,7 +229,7 @@ fn no_gpu_is_none_and_no_error() {
     recorded("no_gpu_is_none_and_no_error", &[], &variables, || {
         assert_eq!(device_count().expect("a driver"), 0);
         let error = Cuda::open(0).expect_err("there is none");
-        assert!(matches!(error.detail(), Detail::NoSuchDevice { index: 0, count: 0 }), "{error}");
+        assert!(matches!(error.detail(), Detail::NoSuchDevice { index: 0, count: 0, .. }), "{error}");
     });
 }
 
