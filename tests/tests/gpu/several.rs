@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use thalweg::Sharded;
 use thalweg::io::{sink, source};
 use thalweg::prelude::*;
 use thalweg::sim::MachineModel;
@@ -129,6 +130,84 @@ fn a_combined_sum_has_the_same_bits_each_time() {
         let mut of_run = [2.0];
         sum.run(&x, &mut of_run).expect("a run");
         assert_eq!(of_run, [expected]);
+    }
+}
+
+stream_pipeline! {
+    /// Each slot has a part of the sum.
+    pipeline InSlots {
+        input x: [f32];
+        carry sum: [f32; 1] = 0.0 combine plus;
+        chunk c = 1000;
+        depth = 3;
+        stream each per slot;
+        stage up { copy x -> dx; }
+        stage math on each { sum_chunk<<<1, 32>>>(&dx, &mut sum); }
+    }
+}
+
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn what_slots_have_of_a_sum_is_combined() {
+    let all = gpus();
+    let x: Vec<f32> = (0..100_000).map(|i| 1.0 / (1 + i * 7919 % 1009) as f32).collect();
+    for devices in [&all[..1], &all] {
+        let mut parts = vec![0.0_f32; 3 * devices.len()];
+        for (chunk, items) in x.chunks(1000).enumerate() {
+            let part = &mut parts[chunk % devices.len() * 3 + chunk / devices.len() % 3];
+            items.iter().for_each(|x| *part += x);
+        }
+        let expected = parts.into_iter().fold(2.0, plus);
+        for graph in [false, true] {
+            let options = InSlots::options(devices);
+            let mut sum = if graph { options.graph() } else { options }.build().expect("a pipeline");
+            for _ in 0..20 {
+                let mut of_run = [2.0];
+                sum.run(&x, &mut of_run).expect("a run");
+                assert_eq!(of_run, [expected], "on {}, graph: {graph}", devices.len());
+            }
+        }
+    }
+}
+
+stream_pipeline! {
+    /// `y += a`, where it is.
+    pipeline InParts {
+        param a: f32;
+        inout y: device [f32];
+        chunk c = 1000;
+        mode = graph;
+        stage math { add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut y); }
+    }
+}
+
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn each_device_launches_its_graphs_again() {
+    let devices = gpus();
+    let part = |device: &Device, len: usize| DeviceBuf::from_slice(device, &numbers(len)).expect("memory");
+    let parts = |len: usize| Sharded::from_parts(devices.iter().map(|device| part(device, len)).collect());
+    let mut buffers = [20_000, 20_000, 7_000].map(|len| parts(len).expect("parts"));
+    let mut in_parts = InParts::new(&devices).expect("a pipeline");
+    let mut added = [0.0; 3];
+    // Only a run with the buffer and the parameter of the one before repeats it.
+    for (which, a, repeats) in [
+        (0, 1.0, false),
+        (0, 1.0, true),
+        (0, 1.0, true),
+        (0, 2.0, false),
+        (1, 2.0, false),
+        (1, 2.0, true),
+        (2, 2.0, false),
+        (0, 2.0, false),
+    ] {
+        let report = in_parts.run(a, &mut buffers[which]).expect("a run");
+        assert_eq!(report.repeated, repeats, "{which}, {a}");
+        added[which] += a;
+    }
+    for (buffer, (added, len)) in buffers.iter().zip(added.into_iter().zip([20_000, 20_000, 7_000])) {
+        let expected: Vec<f32> = numbers(len).iter().map(|y| y + added).collect();
+        assert!(buffer.to_vec().expect("a copy").chunks(len).all(|part| part == expected));
     }
 }
 
