@@ -51,8 +51,8 @@ fn loaded<M: Debug + PartialEq>(
     bytes: &[u8],
     path: &Path,
     longest: usize,
-    load: impl Fn(&Path) -> Result<M>,
-    save: impl Fn(&M, &Path) -> Result<()>,
+    load: impl Fn(&Path) -> thalweg::Result<M>,
+    save: impl Fn(&M, &Path) -> thalweg::Result<()>,
 ) -> Option<M> {
     fs::write(path, bytes).expect("the file can be written");
     let model = match load(path) {

@@ -287,7 +287,11 @@ fn what_is_no_calibration_of_a_machine_says_so() {
         ),
         ("host_memory = 8e10\n", "host_memory = 8e10\nhost_memory = 8e10\n", "it has `host_memory` twice"),
         ("host_memory = 8e10\n", "host_memory = 8e10\n[port]\n", "`[port]` is no field with a value"),
-        ("[[ports]]", "[[port]]", "it has `[[port]]`, which is no table of a calibration"),
+        (
+            "[[ports]]\ndevices = []",
+            "[[port]]\ndevices = []",
+            "it has `[[port]]`, which is no table of a calibration",
+        ),
         ("name = \"simulated T4\"\n", "", "device 1 has no `name`"),
         ("name = \"simulated T4\"", "name = simulated", "`name` of device 1 cannot be simulated"),
         ("name = \"simulated T4\"\n", "name = \"simulated T4\"\nduplex = 2\n", "device 1 has `duplex` twice"),
@@ -326,8 +330,8 @@ fn what_is_no_calibration_of_a_machine_says_so() {
         ),
         ("rate = 3.96e11\n", "", "link 0 has no `rate`"),
         ("rate = 3.96e11", "rate = NaN", "`rate` of link 0 cannot be NaN: it must be at least 0"),
-        ("latency = 2.4e-6", "latency = 1e20", "`latency` of link 0 cannot be 1e20"),
-        ("latency = 2.4e-6", "latency = 1\nlatency = 1", "link 0 has `latency` twice"),
+        ("\nlatency = 2.4e-6", "\nlatency = 1e20", "`latency` of link 0 cannot be 1e20"),
+        ("\nlatency = 2.4e-6", "\nlatency = 1\nlatency = 1", "link 0 has `latency` twice"),
         ("devices = [1, 2]", "devices = [1]", "`devices` of link 1 cannot be [1]"),
         ("devices = [1, 2]", "devices = [1, 2, 0]", "`devices` of link 1 cannot be [1, 2, 0]"),
         (
@@ -349,7 +353,7 @@ fn what_is_no_calibration_of_a_machine_says_so() {
     }
     let (top, _) = good.split_at(good.find("[[devices]]").unwrap());
     assert!(refused(top).ends_with("it has no `[[devices]]`"));
-    let (_, links) = good.split_at(good.find("[[links]]").unwrap());
+    let (_, links) = good.split_at(good.find("\n[[links]]").unwrap());
     assert!(refused(&format!("{top}{links}")).ends_with("it has no `[[devices]]`"));
     MachineModel::h200(1).save(&path).unwrap();
     let one = std::fs::read_to_string(&path).unwrap();
