@@ -101,6 +101,9 @@ impl Info {
 /// The first compute capability that has clusters.
 pub(crate) const CLUSTERS: (u32, u32) = (9, 0);
 
+/// Says whether a wait is over.
+pub(crate) type IsOver = Box<dyn Fn() -> bool + Send>;
+
 pub(crate) type DriverResult<T> = Result<T, DriverError>;
 
 /// A device.
@@ -377,9 +380,9 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     fn begin_thread(&self, _ticket: u64) {}
     /// Ends the thread with a ticket, whether it has begun or not.
     fn end_thread(&self, _ticket: u64) {}
-    /// Lets other threads go on, since the calling one is about to wait for something other than a device. Returns
-    /// its ticket, if it takes turns.
-    fn step_aside(&self) -> Option<u64> {
+    /// Lets other threads go on, since the calling one is about to wait for something other than a device, until
+    /// `is_over`. Returns its ticket, if it takes turns.
+    fn step_aside(&self, _is_over: IsOver) -> Option<u64> {
         None
     }
     /// Goes on after [`step_aside`](Self::step_aside).

@@ -2,6 +2,7 @@
 //! threads.
 
 mod arguments;
+mod at_any_speed;
 mod attacks;
 mod attacks_functions;
 mod attacks_runtime;

@@ -13,7 +13,7 @@ use crate::base::crews;
 use crate::base::host_copy::Workers;
 use crate::base::machine::MachineModel;
 use crate::base::model::DeviceModel;
-use crate::driver::{Info, Kind, Tag, occupancy};
+use crate::driver::{Info, IsOver, Kind, Tag, occupancy};
 
 /// Threads that copy. The memory of one socket can hardly feed more.
 const COPY_THREADS: usize = 12;
@@ -120,11 +120,12 @@ impl Sim {
         self.await_turn(machine, ticket);
     }
 
-    /// Lets the others go on while the calling thread waits for something else; `false` if it takes no turns.
-    pub(super) fn leave_turns(&self) -> Option<u64> {
+    /// Lets the others go on while the calling thread waits for something else, until `is_over`. Returns its ticket, if
+    /// it takes turns.
+    pub(super) fn leave_turns(&self, is_over: IsOver) -> Option<u64> {
         let mut machine = self.machine();
         let ticket = machine.turns.ticket(thread::current().id())?;
-        machine.turns.step_aside(ticket);
+        machine.turns.step_aside(ticket, is_over);
         self.pass_on(machine);
         Some(ticket)
     }

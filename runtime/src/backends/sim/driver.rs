@@ -21,8 +21,8 @@ use crate::base::threads::Grid;
 use crate::driver::command::recording::Recording;
 use crate::driver::occupancy;
 use crate::driver::{
-    Cluster, Command, DevicePtr, Driver, DriverResult, HostBody, Info, Link, Loaded, Nanos, Peer, RawEvent,
-    RawFunction, RawGraph, RawModule, RawStream, Tag,
+    Cluster, Command, DevicePtr, Driver, DriverResult, HostBody, Info, IsOver, Link, Loaded, Nanos, Peer,
+    RawEvent, RawFunction, RawGraph, RawModule, RawStream, Tag,
 };
 
 impl Sim {
@@ -411,8 +411,8 @@ impl Driver for Sim {
         self.end_turns(ticket);
     }
 
-    fn step_aside(&self) -> Option<u64> {
-        self.leave_turns()
+    fn step_aside(&self, is_over: IsOver) -> Option<u64> {
+        self.leave_turns(is_over)
     }
 
     fn come_back(&self, ticket: u64) {

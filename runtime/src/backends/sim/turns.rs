@@ -6,7 +6,8 @@
 //! the simulation go on, until one of the waits is over. So nothing is enqueued later than its thread could have
 //! done, and the order of everything follows from the program.
 //!
-//! A thread that waits for something else, such as a source, is *aside*: the others go on without it. One that is
+//! A thread that waits for something else, such as what another device is to do first, is *aside*: the others go on
+//! without it, until what it waits for has happened. Then the simulation waits for the thread to come back. One that is
 //! busy for long without calling its device is left aside, too.
 
 use std::sync::Arc;
@@ -15,10 +16,11 @@ use std::thread::ThreadId;
 use super::machine::{Machine, Schedule};
 use super::model::Nanos;
 use super::queue::Record;
+use crate::driver::IsOver;
 
 // Note 72: virtual time does not depend on how the threads run.
 /// The threads that take turns.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Turns {
     threads: Vec<Turn>,
     /// The ticket of the thread that runs.
@@ -29,7 +31,6 @@ pub(super) struct Turns {
 }
 
 /// One thread.
-#[derive(Debug)]
 struct Turn {
     ticket: u64,
     device: usize,
@@ -37,15 +38,25 @@ struct Turn {
     state: State,
 }
 
-#[derive(Debug)]
 enum State {
     /// It was announced, and has not begun.
     Expected,
     /// It runs, or could.
     Ready,
     Waiting(Wait),
-    /// It waits for something outside of the simulation.
-    Aside,
+    /// It waits for something outside of the simulation, and will come back when that is over. `None`: nobody knows when.
+    Aside(Option<IsOver>),
+}
+
+impl State {
+    /// Whether the thread is about to do something that the others wait for.
+    fn is_about_to_run(&self) -> bool {
+        match self {
+            Self::Expected => true,
+            Self::Aside(is_over) => is_over.as_ref().is_some_and(|is_over| is_over()),
+            Self::Ready | Self::Waiting(_) => false,
+        }
+    }
 }
 
 /// What the host waits for.
@@ -98,9 +109,9 @@ impl Turns {
         self.running = self.running.filter(|&running| running != ticket);
     }
 
-    /// Lets the others go on without the thread.
-    pub(crate) fn step_aside(&mut self, ticket: u64) {
-        self.set(ticket, State::Aside);
+    /// Lets the others go on without the thread, until `is_over`.
+    pub(crate) fn step_aside(&mut self, ticket: u64, is_over: IsOver) {
+        self.set(ticket, State::Aside(Some(is_over)));
         self.running = self.running.filter(|&running| running != ticket);
     }
 
@@ -111,7 +122,7 @@ impl Turns {
 
     /// Lets the thread run again if it was left aside.
     pub(crate) fn wake(&mut self, ticket: u64) {
-        let aside = |turn: &&mut Turn| turn.ticket == ticket && matches!(turn.state, State::Aside);
+        let aside = |turn: &&mut Turn| turn.ticket == ticket && matches!(turn.state, State::Aside(_));
         if let Some(turn) = self.threads.iter_mut().find(aside) {
             turn.state = State::Ready;
         }
@@ -128,9 +139,9 @@ impl Turns {
         self.running == Some(ticket)
     }
 
-    /// Whether some thread runs, or has been announced and is about to.
+    /// Whether some thread runs, or is about to: it has been announced, or what it waited for aside is over.
     pub(crate) fn is_any_busy(&self) -> bool {
-        self.running.is_some() || self.threads.iter().any(|turn| matches!(turn.state, State::Expected))
+        self.running.is_some() || self.threads.iter().any(|turn| turn.state.is_about_to_run())
     }
 
     /// A number that changes whenever a thread is given its turn.
@@ -142,8 +153,8 @@ impl Turns {
     pub(crate) fn give_up_on_busy(&mut self) {
         let running = self.running.take();
         for turn in &mut self.threads {
-            if matches!(turn.state, State::Expected) || Some(turn.ticket) == running {
-                turn.state = State::Aside;
+            if turn.state.is_about_to_run() || Some(turn.ticket) == running {
+                turn.state = State::Aside(None);
             }
         }
     }
@@ -190,7 +201,7 @@ impl Machine {
                     None if part.faults.alive().is_err() => part.host,
                     None => return None,
                 },
-                State::Expected | State::Aside => return None,
+                State::Expected | State::Aside(_) => return None,
             };
             Some((time, turn.ticket))
         };

@@ -114,7 +114,8 @@ impl Exchange {
     /// Does the same as [`wait`](Self::wait), and lets the other devices of a run go on meanwhile where their threads
     /// take turns.
     pub(crate) fn wait_aside(&self, device: &Device, version: u64, longest: Duration) {
-        let ticket = device.driver().step_aside();
+        let wakeup = Arc::clone(&self.wakeup);
+        let ticket = device.driver().step_aside(Box::new(move || wakeup.version() != version));
         self.wait(version, longest);
         if let Some(ticket) = ticket {
             device.driver().come_back(ticket);

@@ -35,10 +35,21 @@ const IDLE: Duration = Duration::from_millis(20);
 /// How often the host polls a device while it waits for threads too.
 const PAUSE: Duration = Duration::from_micros(50);
 
+/// What a device's thread waits for, other than its own device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum For {
+    /// Sources or sinks, which have everything that they need.
+    Threads,
+    /// What another device of the run is to do first.
+    OtherDevices,
+}
+
 /// A wait for anything other than the device.
 #[derive(Default)]
 pub(crate) struct Waited {
     since: Option<Instant>,
+    /// The version seen last by a wait for other devices.
+    seen: Option<u64>,
     /// Whether a simulated device has carried out all that was enqueued, while nothing else happened.
     is_through: bool,
     /// The version seen last and the number of results due from the device, and when they last changed.
@@ -190,7 +201,7 @@ impl Run<'_> {
                 return Err(Halt::Elsewhere);
             }
             let mut staging = self.taken.staging.borrow_mut();
-            self.wait_for_threads(&mut staging, exchange, version, &mut waited)
+            self.wait_for_threads(&mut staging, exchange, (For::OtherDevices, version), &mut waited)
                 .map_err(|error| explain(self.resources.plan, error))?;
         }
     }
@@ -233,7 +244,10 @@ impl Run<'_> {
             }
             if !self.ask_ahead(&mut staging, streaming, chunk.index).map_err(explained)? {
                 wait.goes_on(|number, end| !end.is_sink && !exchange.has_filled(number, chunk.index));
-                self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
+                let are_asked = exchange.sources().all(|(number, _)| exchange.next(number) > chunk.index);
+                let what = if are_asked { For::Threads } else { For::OtherDevices };
+                self.wait_for_threads(&mut staging, exchange, (what, version), &mut waited)
+                    .map_err(explained)?;
             }
         }
     }
@@ -271,7 +285,7 @@ impl Run<'_> {
         &self,
         staging: &mut Staging,
         exchange: &Exchange,
-        version: u64,
+        (what, version): (For, u64),
         waited: &mut Waited,
     ) -> DriverResult<()> {
         let nothing_left = self.chunks.streaming.is_some_and(|streaming| {
@@ -292,11 +306,19 @@ impl Run<'_> {
             // Data that were pushed before a caller began to wait for their results come first.
             return Ok(());
         }
+        // Another device is slow only if nothing happens at all: it may be waiting for threads itself.
+        if what == For::OtherDevices && waited.seen.replace(version) != Some(version) {
+            waited.since = None;
+        }
         // The progress of a simulated device does not depend on the threads, unless they are slow.
         let patience = if device.is_simulated() && !is_wanted { PATIENCE } else { Duration::ZERO };
         let left = patience.saturating_sub(waited.since.get_or_insert_with(Instant::now).elapsed());
         if !left.is_zero() {
-            exchange.wait_aside(device, version, left);
+            match what {
+                // The simulation does not go on meanwhile, as with one device.
+                For::Threads => exchange.wait(version, left),
+                For::OtherDevices => exchange.wait_aside(device, version, left),
+            }
         } else if !staging.deliver_first(|slot, done| self.target.wait_for(slot, done))? {
             exchange.wait_aside(device, version, PATIENCE);
             let nothing_new = exchange.version() == version;

@@ -4,7 +4,7 @@ use crate::driver::DriverResult;
 use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::feeds::awaited::Wait;
 use crate::engine::run::Run;
-use crate::engine::run::arrival::Waited;
+use crate::engine::run::arrival::{For, Waited};
 use crate::engine::staging::Staging;
 
 impl Run<'_> {
@@ -26,7 +26,8 @@ impl Run<'_> {
                         if let Some(wait) = &mut wait {
                             wait.goes_on(|_, end| end.operations.contains(&operation));
                         }
-                        self.wait_for_threads(staging, streaming.exchange, version, &mut waited)?;
+                        let what = (For::Threads, version);
+                        self.wait_for_threads(staging, streaming.exchange, what, &mut waited)?;
                     }
                     _ => self.attend(staging)?,
                 }
@@ -36,7 +37,8 @@ impl Run<'_> {
             if complete && !pinned.may_deliver() {
                 // Another device has the chunk that a sink is to be given next.
                 if let (Some(streaming), Some(version)) = (&self.chunks.streaming, version) {
-                    self.wait_for_threads(staging, streaming.exchange, version, &mut waited)?;
+                    let what = (For::OtherDevices, version);
+                    self.wait_for_threads(staging, streaming.exchange, what, &mut waited)?;
                 }
             } else if complete {
                 // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has
