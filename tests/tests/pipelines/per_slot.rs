@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use thalweg::explore::Explore;
-use thalweg::plan::{BufferKind, Distance};
+use thalweg::plan::{BufferKind, Distance, Plan};
 use thalweg::prelude::*;
-use thalweg::sim::{Effect, Fault, MachineModel, SimulatedMachine};
+use thalweg::sim::{DeviceModel, Effect, Fault, MachineModel, SimulatedMachine};
 
 /// Adds a chunk, one element after another, so that the order shows in the bits. `sums[1]` counts chunks.
 #[kernel]
@@ -135,12 +135,12 @@ fn the_parts_of_slots_on_the_cpu() {
 #[test]
 fn no_chunk_waits_for_the_one_before() {
     let kind =
-        |plan: &thalweg::plan::Plan| plan.buffers.iter().find(|buffer| buffer.name == "sums").unwrap().kind;
+        |plan: &Plan| plan.buffers.iter().find(|buffer| buffer.name == "sums").unwrap().kind;
     assert_eq!((kind(&InSlots::PLAN), kind(&InOrder::PLAN)), (BufferKind::CarryPerSlot, BufferKind::Carry));
     assert!(InSlots::PLAN.waits.iter().all(|wait| wait.distance != Distance::Previous));
     // Of two chunks that do not wait for each other, the kernels run at the same time.
     let slow = |plan, chunk| Fault::at(plan, "math", chunk, Effect::Slow(Duration::from_millis(2))).unwrap();
-    let time = |plan: &'static thalweg::plan::Plan, run: &dyn Fn(&[Device], &[f32]) -> Report| {
+    let time = |plan: &'static Plan, run: &dyn Fn(&[Device], &[f32]) -> Report| {
         let machine = (0..30).fold(SimulatedMachine::from(MachineModel::h200(1)), |machine, chunk| {
             machine.with_fault(0, slow(plan, chunk))
         });
@@ -186,7 +186,7 @@ fn every_order_of_slots_has_the_same_result() {
 
 #[test]
 fn a_prediction_and_a_report_count_all_parts() {
-    let device = Device::simulated(thalweg::sim::DeviceModel::h200());
+    let device = Device::simulated(DeviceModel::h200());
     let (x, mut sums) = (uneven(100), [0.0; 2]);
     let mut pipeline = InSlots::new(&device).unwrap();
     let report = pipeline.run(&x, &mut sums).unwrap();
