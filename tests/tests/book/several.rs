@@ -2,13 +2,13 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels go through slices by index")]
 
-use thalweg::sim::MachineModel;
 use thalweg_tests::book::recorded;
 
 // ANCHOR: pipeline
 use thalweg::prelude::*;
-use thalweg::streams::Stream;
-use thalweg::{Sharded, Timeline};
+use thalweg::sim::MachineModel;
+use thalweg::streams::{Event, Stream};
+use thalweg::{Replicated, Sharded, Timeline};
 
 /// `y[i] += a * x[i]`.
 #[kernel]
@@ -97,12 +97,41 @@ fn many_times(devices: &[Device], x: &[f32]) -> thalweg::Result<Vec<f32>> {
 }
 // ANCHOR_END: sharded
 
+// ANCHOR: replicated
+/// `sums[i] = x[i] + table[x[i] % table.len()]`.
+#[kernel]
+fn look_up(i: Index, x: &[u32], table: &[u32], sums: &mut Out<[u32]>) {
+    let Some(sum) = sums.get_mut(i) else { return };
+    *sum = x[i] + table[x[i] as usize % table.len()];
+}
+
+stream_pipeline! {
+    pipeline LookUp {
+        input x: device [u32];
+        resident table: device [u32];
+        output sums: device [u32];
+        chunk c = auto;
+        stage all { look_up<<<blocks(c.len, 256), 256>>>(&x, &table, out sums); }
+    }
+}
+
+fn looked_up(devices: &[Device], x: &[u32], table: &[u32]) -> thalweg::Result<Vec<u32>> {
+    let x = Sharded::from_slice(devices, x)?;
+    let table = Replicated::from_slice(devices, table)?; // all of it on each device
+    let mut sums = Sharded::zeroed(devices, x.len())?;
+    LookUp::new(devices)?.run(&x, &table, &mut sums)?;
+    sums.to_vec()
+}
+// ANCHOR_END: replicated
+
 // ANCHOR: peers
 fn doubled_elsewhere(devices: &[Device; 2], x: &DeviceBuf<f32>) -> thalweg::Result<Vec<f32>> {
     let (here, there) = (Stream::new(&devices[0])?, Stream::new(&devices[1])?);
+    let copied = Event::new(&devices[0])?; // on the device of the stream that records it
     let mut copy = DeviceBuf::zeroed(&devices[1], x.len())?;
     here.copy(x, &mut copy)?; // `x` is on the first device
-    there.wait_stream(&here)?;
+    here.record(&copied)?;
+    there.wait(&copied)?; // in one call: `there.wait_stream(&here)?`
     let double = double_each::load(&devices[1])?;
     double.launch(there.config(blocks(copy.len(), 256), 256, 0), &mut copy)?;
     copy.to_vec() // waits
@@ -169,12 +198,55 @@ fn data_that_stay_on_several_devices() {
 }
 
 #[test]
+fn a_table_on_each_device() {
+    let devices = Device::simulated_machine(MachineModel::h200(3));
+    let (x, table) = ((0..10_000).collect::<Vec<_>>(), [5, 6, 7]);
+    let expected: Vec<_> = x.iter().map(|x| x + table[*x as usize % 3]).collect();
+    assert_eq!(looked_up(&devices, &x, &table).expect("a run"), expected);
+}
+
+#[test]
 fn what_four_would_give() {
     let device = Device::simulated(Simulation::h200());
     let (x, mut y) = (vec![1.0; 1 << 22], vec![2.0; 1 << 22]);
     let four = of_four(&device, &x, &mut y).expect("a prediction").time();
     let one = Saxpy::new(&device).expect("a pipeline").predict(3.0, &x, &mut y).expect("a prediction").time();
     assert!(four < one, "{four:?} and {one:?}");
+}
+
+/// `least[i]` is the least of itself and of every 64th element from `x[i]` on.
+#[kernel]
+fn lower(i: Index, x: &[f32], least: &mut Own<[f32]>) {
+    let Some(least) = least.get_mut(i) else { return };
+    for row in 0..x.len() / 64 {
+        *least = least.min(x[64 * row + i.get()]);
+    }
+}
+
+stream_pipeline! {
+    pipeline Least {
+        input x: [f32];
+        carry least: [f32; 64] = f32::INFINITY combine f32::min;
+        carry again: [f32; 64] = f32::INFINITY combine |a, b| if a < b { a } else { b };
+        chunk c = 1 << 10;
+        stage load { copy x -> dx; }
+        stage math {
+            lower<<<1, 64>>>(&dx, &mut least);
+            lower<<<1, 64>>>(&dx, &mut again);
+        }
+    }
+}
+
+/// What the page says of a minimum: each thread has its own, and what the argument has before counts.
+#[test]
+fn each_thread_keeps_its_least() {
+    let x: Vec<f32> = (0..1 << 14).map(|i| (1 + i * 7919 % 10_007) as f32).collect();
+    let expected: Vec<_> =
+        (0..64).map(|i| x.iter().skip(i).step_by(64).copied().fold(f32::INFINITY, f32::min)).collect();
+    let mut pipeline = Least::new(&four_of_them()).expect("a pipeline");
+    let (mut least, mut again) = ([f32::INFINITY; 64], [0.0; 64]);
+    pipeline.run(&x, &mut least, &mut again).expect("a run");
+    assert_eq!((&least[..], again), (&expected[..], [0.0; 64]));
 }
 
 #[test]
