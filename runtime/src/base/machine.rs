@@ -121,7 +121,7 @@ impl MachineModel {
     pub(crate) fn rate_of_copy(&self, device: usize, way: usize, bytes: u64) -> f64 {
         let Some(model) = self.devices.get(device) else { return 0.0 };
         let alone = time(bytes, [model.to_device, model.to_host][way]);
-        let seconds = (alone + model.copy_latency).as_secs_f64();
+        let seconds = alone.as_secs_f64() + model.copy_latency.as_secs_f64();
         if alone.is_zero() || seconds <= 0.0 { 0.0 } else { bytes as f64 / seconds }
     }
 
@@ -136,7 +136,9 @@ impl MachineModel {
         let Some(model) = self.devices.get(device) else { return Duration::ZERO };
         let (up, down) = (time(to_device, model.to_device), time(to_host, model.to_host));
         let both = up.min(down);
-        both.div_f64(self.duplex(device)) + up.max(down) - both
+        // Any rate may be given, and so any time.
+        let slowed = Duration::try_from_secs_f64(both.as_secs_f64() / self.duplex(device));
+        slowed.unwrap_or(Duration::MAX).saturating_add(up.max(down) - both)
     }
 
     /// A machine with so many H200s, each on a PCIe 5 x16 link of its own, and with NVLink between all of them. The

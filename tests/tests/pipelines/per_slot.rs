@@ -134,8 +134,7 @@ fn the_parts_of_slots_on_the_cpu() {
 
 #[test]
 fn no_chunk_waits_for_the_one_before() {
-    let kind =
-        |plan: &Plan| plan.buffers.iter().find(|buffer| buffer.name == "sums").unwrap().kind;
+    let kind = |plan: &Plan| plan.buffers.iter().find(|buffer| buffer.name == "sums").unwrap().kind;
     assert_eq!((kind(&InSlots::PLAN), kind(&InOrder::PLAN)), (BufferKind::CarryPerSlot, BufferKind::Carry));
     assert!(InSlots::PLAN.waits.iter().all(|wait| wait.distance != Distance::Previous));
     // Of two chunks that do not wait for each other, the kernels run at the same time.

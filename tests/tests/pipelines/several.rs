@@ -372,6 +372,32 @@ fn a_device_that_fails_ends_the_run_on_all() {
     }
 }
 
+/// A model may have any figures: a file that somebody wrote, or a guess.
+#[test]
+fn a_prediction_for_links_that_move_nothing() {
+    let least = 1e-300;
+    let changes: [fn(&mut MachineModel, f64); 7] = [
+        |machine, least| machine.devices[1].to_device = least,
+        |machine, least| machine.devices[1].to_host = least,
+        |machine, least| machine.devices[0].memory_rate = least,
+        |machine, least| machine.devices[0].duplex = least,
+        |machine, least| machine.host_memory = least,
+        |machine, least| machine.ports.push(PortModel::new(vec![0, 1], least, least)),
+        |machine, _| machine.devices[1].copy_latency = Duration::MAX,
+    ];
+    let predicted = |machine| {
+        let mut add = Add::new(&Device::simulated_machine(machine)).unwrap();
+        add.predict(1.0, &mut numbers(1_000_000)).unwrap().report
+    };
+    let usual = predicted(MachineModel::h200(2)).time;
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut machine = MachineModel::h200(2);
+        change(&mut machine, least);
+        let report = predicted(machine);
+        assert!(report.time >= usual, "{number}: {report}");
+    }
+}
+
 #[test]
 fn a_device_that_is_lost_is_named_and_the_others_are_drained() {
     /// They are kept for good, so that a leak checker finds their memory.

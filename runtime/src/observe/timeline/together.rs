@@ -80,7 +80,7 @@ impl Timeline {
     fn lost_by_bytes(&self, machine: &MachineModel, bytes: &[[u64; 2]], shared: Duration) -> Duration {
         let links = bytes.iter().enumerate().map(|(device, bytes)| machine.own_link(device, *bytes));
         let alone = links.max().unwrap_or_default();
-        let is_bound = self.time() <= shared.mul_f64(BOUND);
+        let is_bound = self.time().as_secs_f64() <= shared.as_secs_f64() * BOUND;
         if is_bound { shared.min(self.time()).saturating_sub(alone) } else { Duration::ZERO }
     }
 
@@ -172,7 +172,9 @@ impl Timeline {
             return;
         }
         let factor = 1.0 + more.as_secs_f64() / before.as_secs_f64();
-        let slower = |time: &mut Duration| *time = time.mul_f64(factor);
+        let slower = |time: &mut Duration| {
+            *time = Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX);
+        };
         for span in &mut self.spans {
             [&mut span.enqueued, &mut span.start, &mut span.end].into_iter().for_each(slower);
         }

@@ -121,6 +121,7 @@ impl Program {
         let others = [
             Storage::Ring,
             Storage::Ring,
+            Storage::Ring,
             Storage::Scratch,
             Storage::Carry,
             Storage::Combined,
