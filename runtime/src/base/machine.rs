@@ -37,7 +37,7 @@ pub struct MachineModel {
 pub struct LinkModel {
     /// The two devices, as indices of [`MachineModel::devices`].
     pub devices: [usize; 2],
-    /// Rate in each direction, in bytes a second.
+    /// Rate in each direction, in bytes a second. As in a [`MachineModel`], one that is zero is no limit.
     pub rate: f64,
     /// Time until the first byte of a copy moves.
     pub latency: Duration,
@@ -60,7 +60,8 @@ impl LinkModel {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PortModel {
-    /// The devices, as indices of [`MachineModel::devices`]. Others are ignored.
+    /// The devices, as indices of [`MachineModel::devices`]. Others are ignored. A device's own link limits its copies,
+    /// too.
     pub devices: Vec<usize>,
     /// Rate of all copies to these devices together, in bytes a second.
     pub to_device: f64,

@@ -16,7 +16,9 @@ use std::time::Duration;
 /// assert_eq!(Device::simulated(small).memory(), 64 << 20);
 /// ```
 ///
-/// A rate that is zero, negative or not a number means that the work takes no time.
+/// A rate that is zero, negative or not a number means that the work takes no time, and a latency or a call of zero takes
+/// none either. In a [file](Self::save) every field stands under its name: sizes in bytes, rates in bytes a second, times
+/// in seconds.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeviceModel {
@@ -45,7 +47,8 @@ pub struct DeviceModel {
     /// Rate of a copy from the device to page-locked host memory while nothing is copied the other way, in
     /// bytes a second.
     pub to_host: f64,
-    /// Share of its rate that each direction keeps while both are copying, above 0 and at most 1.
+    /// Share of its rate that each direction keeps while both are copying, above 0 and at most 1. With 1 the directions
+    /// do not slow each other down; so it is with any number that is not above 0.
     pub duplex: f64,
     /// Rate at which all kernels and copies on the device together access device memory, in bytes a second. A
     /// kernel with fewer blocks than there are multiprocessors gets only the share of the multiprocessors
@@ -55,7 +58,7 @@ pub struct DeviceModel {
     /// a second.
     pub host_memcpy: f64,
     /// Rate at which one thread of the host does so with data that are not in its caches, in bytes a second.
-    /// It decides how many threads copy; the simulation does not use it.
+    /// It decides how many threads copy, as few as possible if it is zero; the simulation does not use it.
     pub thread_memcpy: f64,
     /// The time from the start of a copy until its first byte moves.
     pub copy_latency: Duration,
@@ -66,10 +69,10 @@ pub struct DeviceModel {
     /// The time from the completion of an event on one stream until another stream that waits for it
     /// continues.
     pub event_latency: Duration,
-    /// The time that a host function costs its stream besides its work: to hand it to a thread, and to tell
-    /// the stream that it has ended.
+    /// The time that a host function, such as `host` in a stage, costs its stream besides its work: to hand it to a
+    /// thread, and to tell the stream that it has ended.
     pub host_latency: Duration,
-    /// The time that a signal to the host costs its stream.
+    /// The time that a signal to the host costs its stream: that of `then`, for which the stream does not wait.
     pub signal_latency: Duration,
     /// The host time of a call that enqueues a copy, or anything else but a kernel.
     pub host_call: Duration,
