@@ -176,17 +176,18 @@ fn what_does_not_fit_the_devices_is_refused() {
     let mut in_place = InPlace::options(&devices).chunk(1024).build().expect("a pipeline");
 
     let of_one = DeviceBuf::from_slice(&devices[0], &x).expect("memory");
-    refused(in_place.run(&of_one, &mut y, &table), &["`x` is in the memory of", "`Sharded`"]);
-    refused(in_place.run(&sharded, &mut y, &of_one), &["`w` is in the memory of", "`Replicated`"]);
+    refused(in_place.run(&of_one, &mut y, &table), &["`x` is in the memory of", "use a `Sharded` in"]);
+    refused(in_place.run(&sharded, &mut y, &of_one), &["`w` is in the memory of", "use a `Replicated` in"]);
     refused(in_place.run(&sharded, &mut y, &sharded), &["`w` is on several devices", "`Replicated`"]);
     refused(in_place.run(&table, &mut y, &table), &["`x` is on several devices", "`resident`"]);
     let alone = Sharded::from_slice(&devices[0], &x).expect("memory");
-    refused(in_place.run(&alone, &mut y, &table), &["`x` is in the memory of"]);
+    refused(in_place.run(&alone, &mut y, &table), &["`x` is a `Sharded` of 1 part, but", "built on 2 devices"]);
     let three = Sharded::from_slice(&machine(3), &x).expect("memory");
-    refused(in_place.run(&three, &mut y, &table), &["`x` is on 3 devices, but the pipeline is built on 2"]);
+    let three = in_place.run(&three, &mut y, &table);
+    refused(three, &["`x` is a `Sharded` of 3 parts, but the pipeline is built on 2 devices"]);
     let swapped: Vec<_> = devices.iter().rev().cloned().collect();
     let swapped = Sharded::from_slice(&swapped, &x).expect("memory");
-    refused(in_place.run(&swapped, &mut y, &table), &["`x` belongs to"]);
+    refused(in_place.run(&swapped, &mut y, &table), &["part 0 of `x` is on device 1 of the pipeline"]);
 
     let shorter = Sharded::from_slice(&devices, &x[..8000]).expect("memory");
     refused(in_place.run(&shorter, &mut y, &table), &["8000"]);

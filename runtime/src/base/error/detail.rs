@@ -812,15 +812,46 @@ pub enum Detail {
         /// The first of another kind.
         other: String,
     },
-    /// An argument has a part on each device, but the pipeline is built on another number of devices.
-    #[error("`{buffer}` is on {parts} devices, but the pipeline is built on {devices}")]
+    /// An argument has a part or a copy on each device, but the pipeline is built on another number of devices.
+    #[error(
+        "`{buffer}` is a {}, but the pipeline is built on {}\n  help: make it for the list of devices that the pipeline is built on",
+        if *is_copied {
+            format!("`Replicated` of {parts} {}", if *parts == 1 { "copy" } else { "copies" })
+        } else {
+            format!("`Sharded` of {}", counted(*parts, "part"))
+        },
+        counted(*devices, "device")
+    )]
     Parts {
         /// The argument.
         buffer: &'static str,
-        /// The number of its parts.
+        /// The number of its parts, or of its copies.
         parts: usize,
         /// The number of devices.
         devices: usize,
+        /// Whether it has copies.
+        is_copied: bool,
+    },
+    /// A part or a copy of an argument is on another device than the one of its number.
+    #[error(
+        "{} {part} of `{buffer}` is on {}, and belongs on device {part}\n  help: make `{buffer}` for the list of devices that the pipeline is built on, in the same order",
+        if *is_copied { "copy" } else { "part" },
+        match found {
+            Some(number) => format!("device {number} of the pipeline"),
+            None => format!("{its}, which is no device of the pipeline"),
+        }
+    )]
+    PartElsewhere {
+        /// The argument.
+        buffer: &'static str,
+        /// The number of the part, from 0.
+        part: usize,
+        /// Whether it has copies.
+        is_copied: bool,
+        /// The part's device, such as `` `NVIDIA H200` (`cuda:1`) ``.
+        its: String,
+        /// The number of that device in the pipeline's list, if it has one.
+        found: Option<usize>,
     },
     /// Two arguments are in parts that begin at different items.
     #[error(
@@ -876,7 +907,8 @@ pub enum Detail {
     },
     /// An argument is in the memory of one device, but the run has several.
     #[error(
-        "`{buffer}` is in the memory of {its}, but the run has {devices} devices\n  help: chunks go to all of them: take `{buffer}` from the host, use a `Sharded` or a `Replicated` in place of the `DeviceBuf`, or run on that device alone"
+        "`{buffer}` is in the memory of {its}, but the run has {devices} devices\n  help: chunks go to all of them: take `{buffer}` from the host, {}or run on that device alone",
+        of_several.map_or(String::new(), |of_several| format!("use a `{of_several}` in place of the `DeviceBuf`, "))
     )]
     OnOneDevice {
         /// The argument.
@@ -885,6 +917,8 @@ pub enum Detail {
         its: String,
         /// The number of devices.
         devices: usize,
+        /// The type that it has on several devices, if there is one.
+        of_several: Option<&'static str>,
     },
     /// Each device of a run would carry data of its own.
     #[error(

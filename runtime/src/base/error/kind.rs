@@ -230,6 +230,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::DevicesDiffer { .. }
         | D::OnOneDevice { .. }
         | D::Parts { .. }
+        | D::PartElsewhere { .. }
         | D::PartsStreamed { .. }
         | D::CarriedBySeveral { .. }
         | D::Skipped

@@ -69,9 +69,21 @@ pub struct DeviceSource<'a> {
     pub(crate) held: Held,
     /// The parts of other devices, or their copies.
     pub(crate) others: Vec<DeviceSource<'a>>,
-    /// Whether those are copies.
-    pub(crate) is_copied: bool,
+    /// Whether those are parts or copies.
+    pub(crate) spread: Spread,
     borrow: PhantomData<&'a mut [u8]>,
+}
+
+/// How an argument lies on devices. One part or one copy is not the same as all of it: a run on several devices lacks
+/// the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// All of it on one device.
+    Whole,
+    /// A part on each.
+    Parts,
+    /// A copy on each.
+    Copies,
 }
 
 impl fmt::Debug for DeviceSource<'_> {
@@ -92,14 +104,14 @@ impl<'a> DeviceSource<'a> {
         core.settled(writable);
         let bytes = len * size_of::<T>();
         let (core, others) = (Arc::clone(core), Vec::new());
-        Self { core, ptr, bytes, len, writable, held, others, is_copied: false, borrow: PhantomData }
+        Self { core, ptr, bytes, len, writable, held, others, spread: Spread::Whole, borrow: PhantomData }
     }
 
     /// One buffer for each device: parts, or copies.
-    fn of_each<T: Pod>(buffers: &[DeviceBuf<T>], writable: bool, is_copied: bool) -> Result<Self> {
+    fn of_each<T: Pod>(buffers: &[DeviceBuf<T>], writable: bool, spread: Spread) -> Result<Self> {
         let mut all = buffers.iter().map(|buffer| Self::whole(buffer, writable));
         let first = all.next().ok_or(Detail::NoDevices)?;
-        Ok(Self { others: all.collect(), is_copied, ..first })
+        Ok(Self { others: all.collect(), spread, ..first })
     }
 
     fn part_to_write<T: Pod>(slice: &DeviceSliceMut<'a, T>) -> Result<Self> {
@@ -129,26 +141,26 @@ impl<'a, T: Pod> DeviceOutput<'a, T> for &'a mut DeviceBuf<T> {
 impl<T: Pod> sealed::Sealed for &Sharded<T> {}
 impl<'a, T: Pod> DeviceInput<'a, T> for &'a Sharded<T> {
     fn source(self) -> Result<DeviceSource<'a>> {
-        DeviceSource::of_each(self.parts(), false, false)
+        DeviceSource::of_each(self.parts(), false, Spread::Parts)
     }
 }
 
 impl<T: Pod> sealed::Sealed for &mut Sharded<T> {}
 impl<'a, T: Pod> DeviceInOut<'a, T> for &'a mut Sharded<T> {
     fn source(self) -> Result<DeviceSource<'a>> {
-        DeviceSource::of_each(self.parts(), true, false)
+        DeviceSource::of_each(self.parts(), true, Spread::Parts)
     }
 }
 impl<'a, T: Pod> DeviceOutput<'a, T> for &'a mut Sharded<T> {
     fn source(self) -> Result<DeviceSource<'a>> {
-        DeviceSource::of_each(self.parts(), true, false)
+        DeviceSource::of_each(self.parts(), true, Spread::Parts)
     }
 }
 
 impl<T: Pod> sealed::Sealed for &Replicated<T> {}
 impl<'a, T: Pod> DeviceInput<'a, T> for &'a Replicated<T> {
     fn source(self) -> Result<DeviceSource<'a>> {
-        DeviceSource::of_each(self.copies(), false, true)
+        DeviceSource::of_each(self.copies(), false, Spread::Copies)
     }
 }
 

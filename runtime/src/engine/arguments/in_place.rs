@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::device::memory::{DeviceCore, PinnedRange};
 use crate::device::pending::Held;
 use crate::driver::{Access, DevicePtr};
-use crate::engine::arguments::{DeviceSource, HostMemory, HostSource};
+use crate::engine::arguments::{DeviceSource, HostMemory, HostSource, Spread};
 
 /// Holds the memory for as long as the run may use it. [`Call`] holds the borrow.
 pub(crate) struct InPlace {
@@ -27,8 +27,8 @@ pub(crate) struct InPlace {
     pub(crate) before: usize,
     /// The parts of other devices in their order, or their copies.
     others: Vec<InPlace>,
-    /// Whether those are copies.
-    is_copied: bool,
+    /// Whether those are parts or copies.
+    spread: Spread,
 }
 
 enum Core {
@@ -38,7 +38,7 @@ enum Core {
 
 impl InPlace {
     pub(crate) fn on_device(source: DeviceSource<'_>) -> Self {
-        let DeviceSource { core, ptr, bytes, len, writable, held, others, is_copied, .. } = source;
+        let DeviceSource { core, ptr, bytes, len, writable, held, others, spread, .. } = source;
         let mut all = Self {
             core: Core::Device(core, held),
             range: (ptr, bytes),
@@ -48,11 +48,11 @@ impl InPlace {
             first: 0,
             before: 0,
             others: Vec::new(),
-            is_copied,
+            spread,
         };
         let mut end = bytes;
         for other in others.into_iter().map(Self::on_device) {
-            if is_copied {
+            if spread == Spread::Copies {
                 all.others.push(other);
                 continue;
             }
@@ -70,9 +70,9 @@ impl InPlace {
         match memory {
             HostMemory::Pinned(pinned) => {
                 let range = (pinned.device_ptr(), pinned.bytes());
-                let (others, is_copied) = (Vec::new(), false);
+                let (others, spread) = (Vec::new(), Spread::Whole);
                 let core = Core::Pinned(pinned);
-                Some(Self { core, range, len, writable, reads: true, first: 0, before: 0, others, is_copied })
+                Some(Self { core, range, len, writable, reads: true, first: 0, before: 0, others, spread })
             }
             HostMemory::Pageable(_) | HostMemory::Streamed => None,
         }
@@ -89,14 +89,19 @@ impl InPlace {
         std::iter::once(self).chain(&self.others)
     }
 
-    /// Whether it has a part for each device.
+    /// How it lies on devices.
+    pub(crate) fn spread(&self) -> Spread {
+        self.spread
+    }
+
+    /// Whether it has parts on several devices.
     pub(crate) fn is_in_parts(&self) -> bool {
-        !self.others.is_empty() && !self.is_copied
+        !self.others.is_empty() && self.spread == Spread::Parts
     }
 
     /// Whether it has a copy on each device.
     pub(crate) fn is_copied(&self) -> bool {
-        self.is_copied
+        self.spread == Spread::Copies
     }
 
     /// The bytes of this part.
@@ -168,12 +173,12 @@ impl InPlace {
 
     /// This part alone.
     fn part(&self) -> Self {
-        let &Self { ref core, range, len, writable, reads, first, before, is_copied, .. } = self;
+        let &Self { ref core, range, len, writable, reads, first, before, spread, .. } = self;
         let core = match core {
             Core::Device(core, _) => Core::Device(Arc::clone(core), Held::new(Arc::clone(core) as _)),
             Core::Pinned(pinned) => Core::Pinned(pinned.clone()),
         };
-        Self { core, range, len, writable, reads, first, before, others: Vec::new(), is_copied }
+        Self { core, range, len, writable, reads, first, before, others: Vec::new(), spread }
     }
 
     /// Leaves the memory to the device for good.

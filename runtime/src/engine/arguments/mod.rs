@@ -17,8 +17,8 @@ use lent::Lent;
 use shape::{BufferPlace, BufferShape, Shape};
 use shared::{Combined, Shared};
 
-pub(crate) use device_source::DeviceSource;
 pub use device_source::{DeviceInOut, DeviceInput, DeviceOutput};
+pub(crate) use device_source::{DeviceSource, Spread};
 pub(crate) use host::{HostMemory, HostSource};
 pub use host::{
     InOut, Input, MappedInOut, MappedInput, MappedOutput, Output, PinnedInOut, PinnedInput, PinnedOutput,

@@ -10,10 +10,9 @@ use crate::engine::arguments::handles::Buffer;
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::{BufferPlace, BufferShape, Shape};
 use crate::engine::arguments::{
-    DeviceInOut, DeviceInput, DeviceOutput, DeviceSource, MappedInOut, MappedInput, MappedOutput,
+    DeviceInOut, DeviceInput, DeviceOutput, DeviceSource, MappedInOut, MappedInput, MappedOutput, Spread,
 };
 use crate::engine::call::Call;
-use crate::engine::place::place_of_buffer;
 
 /// Why an argument cannot be in parts.
 const PER_CHUNK: &str = "but it has elements for each chunk: take it from the host, or to the host";
@@ -101,20 +100,19 @@ impl<'a> Call<'_, 'a> {
 
     /// The argument for the next buffer.
     pub(crate) fn on_device(&self, source: Result<DeviceSource<'a>>) -> Result<InPlace> {
-        let at_buffer =
-            |error: Error| error.at(place_of_buffer(self.pipeline.plan, self.arguments.buffers.len()));
+        let at_buffer = |error: Error| error.at(self.pipeline.place_of_buffer(self.arguments.buffers.len()));
         source.map(InPlace::on_device).map_err(at_buffer)
     }
 
     fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace>) -> Result<Buffer<T>> {
         let index = self.arguments.buffers.len();
         let (size, edge) = self.size::<T>(per_item);
-        let plan = self.pipeline.plan;
-        let name = plan.buffers[index].name;
-        let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
+        let name = self.pipeline.plan.buffers[index].name;
+        let place = self.pipeline.place_of_buffer(index);
+        let refused = |kind| Error::new(kind).at(place);
         let shape = Shape::new(name, size, edge).map_err(refused)?;
         let data = data.ok_or_else(|| refused(Detail::Skipped))?;
-        self.check_in_place(&data)?;
+        self.check_in_place(&data, (!shape.per_chunk).then_some("Sharded"))?;
         self.count(name, shape, data.len).map_err(refused)?;
         if data.is_copied() {
             return Err(refused(Detail::PartShape { buffer: name, reason: IS_A_COPY }));
@@ -150,46 +148,55 @@ impl<'a> Call<'_, 'a> {
         }
     }
 
-    /// Checks that this device may use the argument for the next buffer as the plan says.
-    pub(crate) fn check_in_place(&self, data: &InPlace) -> Result<()> {
+    /// Checks that each device may use the argument for the next buffer as the plan says. `of_several`: the type that it
+    /// has on several devices, if there is one.
+    pub(crate) fn check_in_place(&self, data: &InPlace, of_several: Option<&'static str>) -> Result<()> {
         let index = self.arguments.buffers.len();
-        let plan = self.pipeline.plan;
-        let BufferPlan { name, kind, .. } = plan.buffers[index];
-        let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
+        let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
+        let place = self.pipeline.place_of_buffer(index);
         let writes = matches!(
             kind,
             BufferKind::InPlace { writes: true, .. } | BufferKind::Carry | BufferKind::CarryPerSlot
         );
         if writes && !data.writable {
-            return Err(refused(Detail::Skipped));
+            return Err(Error::new(Detail::Skipped).at(place));
         }
-        self.usable(name, data).map_err(|error| error.at(place_of_buffer(plan, index)))?;
-        data.failure().map_or(Ok(()), |error| Err(error.at(place_of_buffer(plan, index))))
+        self.usable(name, data, of_several).map_err(|error| error.at(place))?;
+        data.failure().map_or(Ok(()), |error| Err(error.at(place)))
     }
 
     /// Checks that each device may use the argument where it lies.
-    fn usable(&self, name: &'static str, data: &InPlace) -> Result<()> {
+    fn usable(&self, name: &'static str, data: &InPlace, of_several: Option<&'static str>) -> Result<()> {
         if data.is_poisoned() {
             return Err(Detail::Poisoned { host: name }.into());
         }
         let is_one = self.devices == 1;
-        if data.is_in_parts() || data.is_copied() {
-            let (parts, devices) = (data.all().count(), self.devices);
-            if parts != devices {
-                return Err(Detail::Parts { buffer: name, parts, devices }.into());
-            }
-            for (device, part) in self.all_devices().zip(data.all()) {
-                device.check_own(name, part.device())?;
-            }
-            return Ok(());
+        if data.spread() != Spread::Whole {
+            return Ok(self.check_parts(name, data)?);
         }
         if !is_one && !data.is_on_host() {
             let its = data.device().label();
-            return Err(Detail::OnOneDevice { buffer: name, its, devices: self.devices }.into());
+            return Err(Detail::OnOneDevice { buffer: name, its, devices: self.devices, of_several }.into());
         }
         for device in self.all_devices() {
             if is_one || !data.is_reached_by(device)? {
                 device.check_own(name, data.device())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that an argument has one part, or one copy, on each device, in their order.
+    fn check_parts(&self, buffer: &'static str, data: &InPlace) -> Result<(), Detail> {
+        let (parts, devices, is_copied) = (data.all().count(), self.devices, data.is_copied());
+        if parts != devices {
+            return Err(Detail::Parts { buffer, parts, devices, is_copied });
+        }
+        for (part, (device, data)) in self.all_devices().zip(data.all()).enumerate() {
+            let its = data.device();
+            if !device.same(its) {
+                let found = self.all_devices().position(|device| device.same(its));
+                return Err(Detail::PartElsewhere { buffer, part, is_copied, its: its.label(), found });
             }
         }
         Ok(())

@@ -132,7 +132,7 @@ impl<'a> Call<'_, 'a> {
         init: Option<T>,
     ) -> Result<Buffer<T>> {
         let index = self.arguments.buffers.len();
-        self.check_in_place(&data)?;
+        self.check_in_place(&data, Some("Replicated"))?;
         if data.is_in_parts() {
             let buffer = self.pipeline.plan.buffers[index].name;
             let error = Error::new(Detail::PartShape { buffer, reason: IS_NO_COPY });

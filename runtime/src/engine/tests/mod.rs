@@ -4,6 +4,7 @@ mod depth;
 mod device_buf;
 mod faulty;
 mod mixed;
+mod several;
 mod state;
 mod streamed;
 mod symbols;
