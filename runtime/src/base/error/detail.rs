@@ -869,7 +869,7 @@ pub enum Detail {
     },
     /// A part of an argument would begin within a chunk.
     #[error(
-        "a part of `{buffer}` begins at item {border}, within a chunk of {chunk} items\n  help: a chunk is on one device: take chunks, or parts, so that each part but the last has whole chunks"
+        "a part of `{buffer}` begins at item {border}, within a chunk of {chunk} items\n  help: a chunk is on one device, so that each part but the last has whole chunks: write `auto`, or a divisor of {common}"
     )]
     PartInChunk {
         /// The argument.
@@ -878,6 +878,8 @@ pub enum Detail {
         border: usize,
         /// Items of a chunk.
         chunk: usize,
+        /// The largest number of items of which each part but the last has a multiple.
+        common: usize,
     },
     /// An `auto` chunk finds no size for the parts of an argument.
     #[error(

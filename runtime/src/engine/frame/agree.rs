@@ -4,6 +4,7 @@ use crate::base::error::{Detail, Result};
 use crate::engine::ChunkSize;
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
+use crate::engine::frame::ending::named;
 
 /// The memory of a device for a run.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +19,8 @@ pub(super) enum Room {
 pub(super) fn common_chunking(calls: &mut [Call<'_, '_>], declared: ChunkSize) -> Result<Chunking> {
     let mut common: Option<Chunking> = None;
     for call in calls {
-        let own = call.choose(declared).map_err(|error| call.pipeline.named(error))?;
+        let own = call.choose(declared);
+        let own = own.map_err(|error| named(error, |error| call.pipeline.named(error)))?;
         let is_smaller = common.is_none_or(|common| own.largest() < common.largest());
         common = if is_smaller { Some(own) } else { common };
     }

@@ -103,7 +103,10 @@ impl Call<'_, '_> {
             |border| {
                 let detail = match is_auto {
                     true => Detail::NoChunkOfParts { buffer, borders: borders.to_vec() },
-                    false => Detail::PartInChunk { buffer, border, chunk },
+                    false => {
+                        let (chunk, common) = (chunk.min(items.max(1)), common(borders, items));
+                        Detail::PartInChunk { buffer, border, chunk, common }
+                    }
                 };
                 Error::new(detail).at(self.pipeline.place())
             },
@@ -271,13 +274,22 @@ fn is_pageable(host: &HostArgument<'_>) -> bool {
 /// # Errors
 /// The first item of a part that would begin within a chunk.
 fn whole_in_parts(borders: &[usize], items: usize, chunk: usize, is_auto: bool) -> Result<usize, usize> {
-    let inner = || borders.iter().copied().filter(|border| (1..items).contains(border));
     let chunk = chunk.min(items.max(1));
-    let whole = if is_auto { divisor(inner().fold(0, gcd), chunk) } else { chunk };
+    let whole = if is_auto { divisor(common(borders, items), chunk) } else { chunk };
     // Many small chunks cost more than they give.
     let most = items.div_ceil(chunk).saturating_mul(4).saturating_add(2 * borders.len());
     let is_too_small = is_auto && items / whole > most;
-    inner().find(|border| border % whole != 0 || is_too_small).map_or(Ok(whole), Err)
+    inner(borders, items).find(|border| border % whole != 0 || is_too_small).map_or(Ok(whole), Err)
+}
+
+/// The first items of parts within the run.
+fn inner(borders: &[usize], items: usize) -> impl Iterator<Item = usize> {
+    borders.iter().copied().filter(move |border| (1..items).contains(border))
+}
+
+/// The largest number of items of which each part but the last has a multiple; 0 if no part begins within the run.
+fn common(borders: &[usize], items: usize) -> usize {
+    inner(borders, items).fold(0, gcd)
 }
 
 fn gcd(one: usize, other: usize) -> usize {

@@ -20,8 +20,13 @@ pub(super) fn end_of<T, R>(
     Some(error.filter(of_source).and_then(|error| error.place().chunk).map_or(0, |chunk| chunk as usize))
 }
 
-/// Whether whichever device notices it first reports it.
-pub(super) fn is_of_no_device(detail: &Detail) -> bool {
+/// The error with its device, if it is of one.
+pub(super) fn named(error: Error, name: impl FnOnce(Error) -> Error) -> Error {
+    if is_of_no_device(error.detail()) { error } else { name(error) }
+}
+
+/// Whether whichever device notices it first reports it, although it is of no device or of all of them.
+fn is_of_no_device(detail: &Detail) -> bool {
     matches!(
         detail,
         Detail::Cancelled
@@ -29,5 +34,7 @@ pub(super) fn is_of_no_device(detail: &Detail) -> bool {
             | Detail::Sink { .. }
             | Detail::SourceEnded { .. }
             | Detail::SourcesDiffer { .. }
+            | Detail::PartInChunk { .. }
+            | Detail::NoChunkOfParts { .. }
     )
 }

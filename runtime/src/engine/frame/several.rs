@@ -19,7 +19,7 @@ use crate::engine::chunks::log::ChunkLog;
 use crate::engine::feeds::exchange::{Closes, Exchange};
 use crate::engine::feeds::streamed::{self, EndWork, explain_trouble};
 use crate::engine::frame::agree::{Room, common_chunking, make_room};
-use crate::engine::frame::ending::{end_of, is_of_no_device};
+use crate::engine::frame::ending::{end_of, named};
 use crate::engine::frame::enqueue::Beside;
 use crate::engine::frame::replicate::replicate;
 use crate::engine::frame::report::{Ended, Partials};
@@ -428,10 +428,7 @@ fn all_of(
             Err(error) => {
                 // Errors without a chunk came before all of them.
                 let is_first = first.as_ref().is_none_or(|first| error.place().chunk < first.place().chunk);
-                let named = |error: Error| match is_of_no_device(error.detail()) {
-                    true => error,
-                    false => error.on_device(number, name.clone()),
-                };
+                let named = |error| named(error, |error| error.on_device(number, name.clone()));
                 first = if is_first { Some(named(error)) } else { first };
             }
         }

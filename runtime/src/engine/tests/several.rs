@@ -141,3 +141,29 @@ fn the_run_is_named_whatever_is_wrong() {
     let said = refused(alone.run(&other, &mut y, &other));
     assert_eq!(said, "`x` belongs to `simulated H200`, but the pipeline to another `simulated H200`");
 }
+
+/// Where parts begin concerns all devices alike.
+#[test]
+fn a_part_within_a_chunk_is_of_no_device() {
+    let devices = machine(2);
+    let of = || Sharded::from_slice(&devices, &[1.0; LEN]).expect("memory");
+    let table = Replicated::from_slice(&devices, &[1.0; LEN]).expect("memory");
+    let mut whole = InPlace::options(&devices).chunk(usize::MAX).build().expect("a pipeline");
+    let said = refused(whole.run(&of(), &mut of(), &table));
+    assert_eq!(
+        said,
+        "a part of `x` begins at item 4096, within a chunk of 8192 items\n  \
+         help: a chunk is on one device, so that each part but the last has whole chunks: \
+         write `auto`, or a divisor of 4096"
+    );
+    let mut auto = InPlace::new(&devices).expect("a pipeline");
+    let uneven = || {
+        let part = |number: usize, len| DeviceBuf::zeroed(&devices[number], len).expect("memory");
+        Sharded::<f32>::from_parts(vec![part(0, 1), part(1, LEN - 1)]).expect("parts")
+    };
+    let said = refused(auto.run(&uneven(), &mut uneven(), &table));
+    assert!(
+        said.starts_with("the parts of `x` begin at the items [0, 1], and `auto` finds no chunk"),
+        "{said}"
+    );
+}
