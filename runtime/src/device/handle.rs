@@ -144,7 +144,7 @@ impl Device {
         self.shared.note_link(&peer.shared, link);
     }
 
-    fn both_labels(&self, its: &Self) -> (String, String) {
+    pub(crate) fn both_labels(&self, its: &Self) -> (String, String) {
         let (its, mut own) = (its.label(), self.label());
         if its == own {
             own = format!("another {own}");

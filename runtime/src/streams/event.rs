@@ -159,7 +159,10 @@ impl Event {
             if !(self.timing && later.timing) {
                 return Err(Detail::NoTiming.into());
             }
-            self.device.check_stream("Event", &later.device)?;
+            if !self.device.same(&later.device) {
+                let (one, other) = later.device.both_labels(&self.device);
+                return Err(Detail::EventsOfTwoDevices { one, other }.into());
+            }
             self.device.may_wait(None)?;
             for event in [self, later] {
                 let recorded = event.recorded();
@@ -245,5 +248,26 @@ impl Event {
                 Ok(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::MachineModel;
+
+    #[test]
+    fn times_of_two_devices_are_not_compared() {
+        let devices = Device::simulated_machine(MachineModel::h200(2));
+        let [first, second] =
+            [0, 1].map(|number: usize| Event::with_timing(&devices[number]).expect("an event"));
+        let error = first.elapsed(&second).unwrap_err();
+        assert_eq!(
+            error.kind().to_string(),
+            "the events belong to `simulated H200` and to another `simulated H200`: \
+             times of two devices cannot be compared\n  \
+             help: record both on streams of one device, or take the times on the host"
+        );
+        assert_eq!(error.place().operation, Some("elapsed"));
     }
 }

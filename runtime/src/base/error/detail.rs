@@ -998,6 +998,16 @@ pub enum Detail {
         /// The stream's device.
         own: String,
     },
+    /// The time between events of two devices was asked for.
+    #[error(
+        "the events belong to {one} and to {other}: times of two devices cannot be compared\n  help: record both on streams of one device, or take the times on the host"
+    )]
+    EventsOfTwoDevices {
+        /// The device of the first event, such as `` `NVIDIA H200` (`cuda:1`) ``.
+        one: String,
+        /// That of the later one.
+        other: String,
+    },
     /// What is copied from one GPU to another does not arrive as it was.
     #[error(
         "copies between {one} and {other} arrive changed, and so do those through the host's memory\nhelp: NVIDIA's `p2pBandwidthLatencyTest` tests the machine; an IOMMU that is on can be the cause"

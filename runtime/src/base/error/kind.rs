@@ -235,6 +235,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::CarriedBySeveral { .. }
         | D::Skipped
         | D::StreamOfOtherDevice { .. }
+        | D::EventsOfTwoDevices { .. }
         | D::StreamOfAnotherThread
         | D::UnknownMemory
         | D::OfARun

@@ -148,8 +148,8 @@ impl<'a> Call<'_, 'a> {
         }
     }
 
-    /// Checks that each device may use the argument for the next buffer as the plan says. `of_several`: the type that it
-    /// has on several devices, if there is one.
+    /// Checks that each device may use the argument for the next buffer as the plan says. `of_several`: the
+    /// type that it has on several devices, if there is one.
     pub(crate) fn check_in_place(&self, data: &InPlace, of_several: Option<&'static str>) -> Result<()> {
         let index = self.arguments.buffers.len();
         let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
