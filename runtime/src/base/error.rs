@@ -18,7 +18,7 @@ pub use kind::{
     Limit, Misuse, OutOfMemory, Race, Shape, Sink, Source,
 };
 pub(crate) use text::counted;
-pub(crate) use text::{IS_NEEDED_WHOLE, SEES_NEIGHBOURS};
+pub(crate) use text::{IS_NEEDED_WHOLE, RACE_OF_PEERS, RACE_OF_STRANGERS, SEES_NEIGHBOURS};
 pub use touch::Touch;
 pub(crate) use unwritten::Unwritten;
 

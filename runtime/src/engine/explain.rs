@@ -26,6 +26,7 @@ pub(crate) fn explain(plan: &'static Plan, error: DriverError) -> Error {
         (Some(&DriverDetail::Race { writes, earlier, earlier_writes }), _) => Detail::Race {
             earlier: Box::new(Touch { place: place_of_tag(plan, earlier), writes: earlier_writes }),
             later: Box::new(Touch { place, writes }),
+            help: "",
         },
         (Some(DriverDetail::Users(users)), _) => {
             let operations = users.iter().map(|&tag| place_of_tag(plan, tag)).collect();

@@ -345,3 +345,42 @@ impl fmt::Debug for Stream {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PinnedBuf;
+    use crate::sim::{MachineModel, Simulation};
+
+    /// The race of two devices that fill the same page-locked memory.
+    fn race_of(devices: [&Device; 2]) -> String {
+        let [first, second] = devices.map(|device| Stream::new(device).expect("a stream"));
+        let [mut x, y] = devices.map(|device| DeviceBuf::<f32>::zeroed(device, 100).expect("memory"));
+        let mut host = PinnedBuf::<f32>::zeroed(devices[0], 100).expect("memory");
+        first.upload(&host, &mut x).expect("a copy");
+        let error = second.download(&y, &mut host).unwrap_err();
+        assert!(error.to_string().contains("\n  in operation `download`"), "{error}");
+        let text = error.kind().to_string();
+        let mut lines = text.splitn(3, '\n');
+        let first = "a race: `download` writes memory that `upload` reads, and nothing orders them";
+        assert_eq!(lines.next(), Some(first));
+        assert!(lines.next().is_some_and(|line| line.starts_with("  the earlier one is at ")), "{text}");
+        lines.next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn a_race_of_two_devices_says_how_to_order_them() {
+        let devices = Device::simulated_machine(MachineModel::h200(2));
+        assert_eq!(race_of([&devices[0]; 2]), "");
+        assert_eq!(
+            race_of([&devices[0], &devices[1]]),
+            "  help: they are on two devices: let the later one's stream wait for the earlier one's before,\n    \
+             `later.wait_stream(&earlier)?`"
+        );
+        assert_eq!(
+            race_of([&devices[0], &Device::simulated(Simulation::h200())]),
+            "  help: they are on two devices, whose streams cannot wait for each other:\n    \
+             wait on the host before, `earlier.synchronize()?`"
+        );
+    }
+}

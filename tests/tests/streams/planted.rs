@@ -324,7 +324,7 @@ fn races(outcome: &Result<()>) -> bool {
                 Detail::Schedule { cause, .. } => cause,
                 kind => kind,
             };
-            let Detail::Race { earlier, later } = kind else { panic!("{error}") };
+            let Detail::Race { earlier, later, .. } = kind else { panic!("{error}") };
             for touch in [earlier, later] {
                 let site = touch.place.site.expect("both lines are known");
                 assert!(site.file.ends_with("planted.rs") && site.line > 1, "{error}");

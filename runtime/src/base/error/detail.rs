@@ -943,7 +943,7 @@ pub enum Detail {
     ///
     /// The error's own place is that of the later operation.
     #[error(
-        "a race: {} memory that {}, and nothing orders them{}",
+        "a race: {} memory that {}, and nothing orders them{}{help}",
         later.named(),
         earlier.named(),
         earlier.located("the earlier one")
@@ -953,6 +953,8 @@ pub enum Detail {
         earlier: Box<Touch>,
         /// The operation that was enqueued second. It is not carried out.
         later: Box<Touch>,
+        /// How to order the two, on a line of its own; empty if they are on one device.
+        help: &'static str,
     },
     /// Memory was freed while operations still used it: the host has not waited for them. The simulated
     /// device finds this and does not free the memory.

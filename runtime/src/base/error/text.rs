@@ -71,6 +71,11 @@ pub(super) fn hidden(visible: Option<&str>) -> String {
     })
 }
 
+/// The help for a race between two devices, of which streams can wait for each other.
+pub(crate) const RACE_OF_PEERS: &str = "\n  help: they are on two devices: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`";
+/// The help for a race between two devices, of which streams cannot wait for each other.
+pub(crate) const RACE_OF_STRANGERS: &str = "\n  help: they are on two devices, whose streams cannot wait for each other:\n    wait on the host before, `earlier.synchronize()?`";
+
 /// Why an argument whose chunks see more than their own part cannot be streamed.
 pub(crate) const SEES_NEIGHBOURS: &str = "its chunks see items of their neighbours (`halo`)";
 /// Why an argument that chunks need whole cannot be streamed.

@@ -114,7 +114,7 @@ impl Capturing {
         }
         let before = captured.before(&self.after);
         if checked && let Some((earlier, wrote, writes)) = captured.conflict(used, &before) {
-            return Err(raced((earlier, wrote), (caller, writes)));
+            return Err(raced((earlier, wrote), (caller, writes), ""));
         }
         let not_in_graph = || Detail::NotInGraph { operation: caller.what };
         // A host body that can be made only once could not be made for each launch of the graph.

@@ -10,7 +10,7 @@ use std::thread;
 pub(crate) use self::waits::reach;
 use super::Outstanding;
 use super::capture::Capturing;
-use crate::base::error::{Detail, DriverError, Error, Result};
+use crate::base::error::{Detail, DriverError, Error, RACE_OF_PEERS, RACE_OF_STRANGERS, Result};
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::pending::progress::{Clock, Progress};
@@ -163,7 +163,7 @@ impl StreamCore {
         // All memory is checked before any use is noted, since a refused command is no use.
         for Used { memory, bytes, write, .. } in memory.iter().filter(|_| checked) {
             if let Some(earlier) = memory.uses().conflict(bytes.clone(), *write, (&self.progress, clock)) {
-                return Err(race(&earlier, (caller, *write)));
+                return Err(self.race(&earlier, (caller, *write)));
             }
         }
         // The number is taken even if the command is refused after all: uses that are noted by then have a
@@ -176,7 +176,7 @@ impl StreamCore {
             if let Err(refused) = its.uses().note(bytes, &new, clock, checked) {
                 memory[..index].iter().for_each(|used| used.memory.uses().has_refused(&used.bytes, &new));
                 return Err(match refused {
-                    Refused::Race(earlier) => race(&earlier, (caller, *write)),
+                    Refused::Race(earlier) => self.race(&earlier, (caller, *write)),
                     Refused::Held => Error::new(Detail::HeldByRun).at(caller.place()),
                 });
             }
@@ -274,7 +274,7 @@ impl StreamCore {
             self.drain(true)?;
             return Err(Error::new(Detail::HeldByRun).at(caller.place()));
         }
-        earlier.filter(|_| checked).map_or(Ok(()), |earlier| Err(race(&earlier, (caller, used.write))))
+        earlier.filter(|_| checked).map_or(Ok(()), |earlier| Err(self.race(&earlier, (caller, used.write))))
     }
 
     /// Notes that the operation that was enqueued last uses something that is not memory.
@@ -290,6 +290,18 @@ impl StreamCore {
     fn use_of(self: &Arc<Self>, number: u64, caller: Caller) -> Use {
         let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self) as _);
         Use { progress, number, stream, caller, write: false, refused: false }
+    }
+
+    /// The error of an operation here that nothing orders with an earlier one, perhaps of another device.
+    #[cold]
+    fn race(&self, earlier: &Use, later: (Caller, bool)) -> Error {
+        let owner: &dyn Any = earlier.progress.owner();
+        let help = match owner.downcast_ref::<Device>() {
+            Some(its) if its.same(&self.device) => "",
+            Some(its) if self.device.is_peer_of(its) => RACE_OF_PEERS,
+            _ => RACE_OF_STRANGERS,
+        };
+        raced((earlier.caller, earlier.write), later, help)
     }
 
     /// The error for a driver's error, with the operation that is known to be at fault.
@@ -332,8 +344,4 @@ impl Stream for StreamCore {
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
-}
-
-fn race(earlier: &Use, later: (Caller, bool)) -> Error {
-    raced((earlier.caller, earlier.write), later)
 }

@@ -37,9 +37,9 @@ pub(crate) fn caller(what: &'static str) -> Caller {
     Caller { what, at: Location::caller() }
 }
 
-/// The error of two operations that nothing orders.
-pub(crate) fn raced(earlier: (Caller, bool), later: (Caller, bool)) -> Error {
+/// The error of two operations that nothing orders. `help`: how to order them, if that is not known to all.
+pub(crate) fn raced(earlier: (Caller, bool), later: (Caller, bool), help: &'static str) -> Error {
     let [earlier_touch, later_touch] =
         [earlier, later].map(|(caller, writes)| Box::new(caller.touch(writes)));
-    Error::new(Detail::Race { earlier: earlier_touch, later: later_touch }).at(later.0.place())
+    Error::new(Detail::Race { earlier: earlier_touch, later: later_touch, help }).at(later.0.place())
 }

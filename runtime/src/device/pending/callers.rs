@@ -74,6 +74,7 @@ impl Callers {
             (Some(&DriverDetail::Race { writes, earlier, earlier_writes }), _) => Detail::Race {
                 earlier: Box::new(touch(earlier, earlier_writes)),
                 later: Box::new(Touch { place, writes }),
+                help: "",
             },
             (Some(DriverDetail::Users(users)), _) => {
                 let operations = users.iter().map(|&tag| touch(tag, false).place).collect();

@@ -74,6 +74,11 @@ impl Progress {
         })
     }
 
+    /// The stream's device.
+    pub(crate) fn owner(&self) -> &dyn Owner {
+        &*self.device
+    }
+
     // Note 52: one thread waits at a time, and notes what has failed.
     /// The right to wait for the stream, and to note the outcome.
     pub(crate) fn stream(&self) -> MutexGuard<'_, Option<Last>> {

@@ -144,7 +144,7 @@ fn every_wait_that_is_left_out_is_a_race() {
             planted.fetch_add(1, Ordering::Relaxed);
             let races = DEPTHS.filter(|&depth| {
                 let Err(error) = run(depth, Some(wait)) else { return false };
-                let Detail::Race { earlier, later } = error.detail() else {
+                let Detail::Race { earlier, later, .. } = error.detail() else {
                     panic!("program {number} without wait {wait}: {error}\n{program:#?}")
                 };
                 assert_eq!(*error.place(), later.place);
@@ -187,7 +187,7 @@ fn a_race_names_both_operations() {
          nothing of `host0` has arrived"
     );
     let error = run(Some(1)).unwrap_err();
-    let Detail::Race { earlier, later } = error.detail() else { panic!("{error}") };
+    let Detail::Race { earlier, later, .. } = error.detail() else { panic!("{error}") };
     assert_eq!([instance(&earlier.place), instance(&later.place)], [(1, 0), (0, 2)]);
     assert_eq!((earlier.place.site.unwrap().line, later.place.site.unwrap().line), (11, 10));
     // The device works as before.
