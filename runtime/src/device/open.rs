@@ -13,7 +13,7 @@ use crate::backends::cuda::{self, Context, Cuda, OfContext};
 use crate::backends::sim::{Fault, Injected, Sim, SimulatedMachine, Simulation};
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
-use crate::base::error::{Detail, Result};
+use crate::base::error::{Detail, Error, Result};
 use crate::base::fork;
 use crate::base::machine::MachineModel;
 use crate::driver::Driver;
@@ -45,8 +45,8 @@ impl Device {
             Choice::Best => Self::first(),
             Choice::Simulated(_) => Ok(Self::simulated(Simulation::default())),
             Choice::Cpu => Self::cpu(),
-            Choice::Cuda(indices) => Self::cuda(indices[0]),
-            Choice::AllOfCuda => Self::cuda(0),
+            Choice::Cuda(indices) => Self::cuda(indices[0]).map_err(asked_for),
+            Choice::AllOfCuda => Self::cuda(0).map_err(asked_for),
         }
     }
 
@@ -71,10 +71,13 @@ impl Device {
     pub fn all() -> Result<Vec<Self>> {
         match Choice::of_environment()? {
             Choice::Best if gpus()? == 0 => Ok(vec![Self::cpu()?]),
-            Choice::Best | Choice::AllOfCuda => Self::all_gpus(),
+            Choice::Best => Self::all_gpus(),
+            Choice::AllOfCuda => Self::all_gpus().map_err(asked_for),
             Choice::Simulated(count) => Ok(Self::simulated_machine(MachineModel::h200(count))),
             Choice::Cpu => Ok(vec![Self::cpu()?]),
-            Choice::Cuda(indices) => indices.into_iter().map(Self::cuda).collect(),
+            Choice::Cuda(indices) => {
+                indices.into_iter().map(Self::cuda).collect::<Result<_>>().map_err(asked_for)
+            }
         }
     }
 
@@ -274,6 +277,17 @@ impl Choice {
     }
 }
 
+/// The error of a GPU that `THALWEG_DEVICE` asks for: where there is no driver, it says so.
+fn asked_for(error: Error) -> Error {
+    let asked = std::env::var("THALWEG_DEVICE").ok().map(|value| value.trim().to_owned());
+    match error.detail() {
+        Detail::NoCudaDriver { looked_for, .. } => {
+            Detail::NoCudaDriver { looked_for: looked_for.clone(), asked }.into()
+        }
+        _ => error,
+    }
+}
+
 /// The number of GPUs, 0 if there is no driver. A driver that is there but cannot be used is an error: to
 /// continue without it would hide the problem.
 fn gpus() -> Result<usize> {
@@ -329,4 +343,47 @@ fn of_context(context: Context) -> Result<Device> {
     }
     contexts.insert(address, Arc::downgrade(&device.shared));
     Ok(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The errors of `Device::open` and `Device::all`, in a process of its own.
+    #[test]
+    #[ignore = "others run it, with a variable set"]
+    fn child() {
+        for error in [Device::open().map(drop), Device::all().map(drop)].into_iter().filter_map(Result::err) {
+            println!("said: {}", error.to_string().replace('\n', "|"));
+        }
+    }
+
+    #[test]
+    fn without_a_driver_the_variable_that_asks_for_a_gpu_is_named() {
+        let no_driver = |error: &Error| matches!(error.detail(), Detail::NoCudaDriver { .. });
+        if !Device::cuda(0).is_err_and(|error| no_driver(&error)) {
+            return;
+        }
+        for asked in ["cuda:5", "cuda", "cuda:0,5", "cuda:all", " cuda:5 "] {
+            let this = std::env::current_exe().expect("a path");
+            let output = Command::new(this)
+                .args(["--exact", "device::open::tests::child", "--include-ignored", "--nocapture"])
+                .env("THALWEG_DEVICE", asked)
+                .output()
+                .expect("a process");
+            let text = String::from_utf8(output.stdout).expect("text");
+            let said: Vec<_> = text.lines().filter_map(|line| line.split_once("said: ")).collect();
+            assert_eq!(said.len(), 2, "{text}");
+            let start = format!(
+                "no CUDA driver: none of its libraries could be loaded|  \
+                 note: `THALWEG_DEVICE={}` asks for a GPU|  looked for ",
+                asked.trim()
+            );
+            assert!(said.iter().all(|(_, error)| error.starts_with(&start)), "{text}");
+        }
+        // Nothing but the program asks for this one.
+        assert!(!Device::cuda(5).unwrap_err().to_string().contains("THALWEG_DEVICE="));
+    }
 }

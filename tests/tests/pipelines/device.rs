@@ -119,7 +119,7 @@ fn a_gpu_that_is_not_there() {
 fn a_missing_driver_is_named() {
     let error = Device::cuda(99).unwrap_err();
     match error.detail() {
-        Detail::NoCudaDriver { looked_for } if !has_gpu() => {
+        Detail::NoCudaDriver { looked_for, .. } if !has_gpu() => {
             assert!(looked_for.iter().any(|name| name.contains("cuda")), "{looked_for:?}");
             let text = error.to_string();
             assert!(looked_for.iter().all(|name| text.contains(name)), "{text}");

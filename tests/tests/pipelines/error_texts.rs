@@ -219,7 +219,7 @@ fn a_run_whose_arguments_do_not_fit_says_where_it_was_called() {
 #[test]
 fn no_gpu_is_no_reason_to_set_a_variable_that_is_not_read() {
     let missing = [
-        Detail::NoCudaDriver { looked_for: vec!["libcuda.so".to_owned()] },
+        Detail::NoCudaDriver { looked_for: vec!["libcuda.so".to_owned()], asked: None },
         Detail::NoSuchDevice { index: 0, count: 0, visible: None },
         Detail::NoSuchDevice { index: 0, count: 0, visible: Some(String::new()) },
     ];

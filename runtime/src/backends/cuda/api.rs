@@ -210,7 +210,8 @@ impl Api {
     }
 
     fn load() -> Result<Self, Error> {
-        let library = probe::cuda_driver().map_err(|looked_for| Detail::NoCudaDriver { looked_for })?;
+        let not_there = |looked_for| Detail::NoCudaDriver { looked_for, asked: None };
+        let library = probe::cuda_driver().map_err(not_there)?;
         let api = Self::find(library).map_err(|symbol| Detail::CudaDriverTooOld { symbol })?;
         // SAFETY: `cuInit` may be called at any time; it takes no flags yet.
         unsafe { api.cuInit(0) }?;

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::text::{
-    OWN_LENGTH, WITHOUT_A_GPU, after_newline, cause, closest, counted, dimensions_of_blocks, extent,
-    from_first_on, hidden, list, list_of, meant, of_them_shared, other_way_round, smaller_ring, threads,
-    threads_and_elements, to_be_in_memory, to_cover, to_write_all, with,
+    OWN_LENGTH, WITHOUT_A_GPU, after_newline, asked_for, cause, closest, counted, dimensions_of_blocks,
+    extent, from_first_on, hidden, list, list_of, meant, of_them_shared, other_way_round, smaller_ring,
+    threads, threads_and_elements, to_be_in_memory, to_cover, to_write_all, with,
 };
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
@@ -19,12 +19,15 @@ use crate::base::in_rust::KernelFault;
 pub enum Detail {
     /// CUDA's driver library is not there.
     #[error(
-        "no CUDA driver: none of its libraries could be loaded\n  looked for {}{WITHOUT_A_GPU}",
+        "no CUDA driver: none of its libraries could be loaded{}\n  looked for {}{WITHOUT_A_GPU}",
+        asked_for(asked.as_deref()),
         list(looked_for)
     )]
     NoCudaDriver {
         /// Library names, in the order they were tried.
         looked_for: Vec<String>,
+        /// `THALWEG_DEVICE`, if it is what asked for a GPU.
+        asked: Option<String>,
     },
     /// The CUDA driver is there but lacks a function that is needed.
     #[error("the CUDA driver is too old: it has no `{symbol}`")]

@@ -62,6 +62,11 @@ pub(super) fn list_of(names: &[String], each: usize) -> String {
 /// The ways to work on a machine without a GPU.
 pub(super) const WITHOUT_A_GPU: &str = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `cpu` or `sim`\n  help: `Device::cpu()` and `Device::simulated(Simulation::default())` need no GPU";
 
+/// The note that a variable asks for a GPU.
+pub(super) fn asked_for(value: Option<&str>) -> String {
+    value.map_or(String::new(), |value| format!("\n  note: `THALWEG_DEVICE={value}` asks for a GPU"))
+}
+
 /// The help for a GPU that is not there, perhaps since the driver hides it.
 pub(super) fn hidden(visible: Option<&str>) -> String {
     visible.map_or(String::new(), |visible| {
@@ -321,7 +326,10 @@ mod tests {
                 count: 0,
                 visible: Some("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6".to_owned()),
             },
-            Detail::NoCudaDriver { looked_for: names(&["libcuda.so", "libcuda.so.13", "libcuda.so.12"]) },
+            Detail::NoCudaDriver {
+                looked_for: names(&["libcuda.so", "libcuda.so.13", "libcuda.so.12"]),
+                asked: Some("cuda:0,1,2,3,4,5,6,7".to_owned()),
+            },
             Detail::NoNvrtc { file: "k.cu", looked_for: names(&["libnvrtc.so", "libnvrtc.so.13"]) },
         ];
         for text in kinds.map(|kind| kind.to_string()) {
