@@ -349,8 +349,8 @@ impl fmt::Debug for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PinnedBuf;
     use crate::sim::{MachineModel, Simulation};
+    use crate::{DeviceBuf, PinnedBuf};
 
     /// The race of two devices that fill the same page-locked memory.
     fn race_of(devices: [&Device; 2]) -> String {
