@@ -181,7 +181,10 @@ fn what_does_not_fit_the_devices_is_refused() {
     refused(in_place.run(&sharded, &mut y, &sharded), &["`w` is on several devices", "`Replicated`"]);
     refused(in_place.run(&table, &mut y, &table), &["`x` is on several devices", "`resident`"]);
     let alone = Sharded::from_slice(&devices[0], &x).expect("memory");
-    refused(in_place.run(&alone, &mut y, &table), &["`x` is a `Sharded` of 1 part, but", "built on 2 devices"]);
+    refused(
+        in_place.run(&alone, &mut y, &table),
+        &["`x` is a `Sharded` of 1 part, but", "built on 2 devices"],
+    );
     let three = Sharded::from_slice(&machine(3), &x).expect("memory");
     let three = in_place.run(&three, &mut y, &table);
     refused(three, &["`x` is a `Sharded` of 3 parts, but the pipeline is built on 2 devices"]);
