@@ -146,28 +146,35 @@ stream_pipeline! {
     }
 }
 
-#[test]
-#[ignore = "needs two CUDA devices"]
-fn what_slots_have_of_a_sum_is_combined() {
-    let all = gpus();
+fn sums_in_slots(devices: &[Device]) {
     let x: Vec<f32> = (0..100_000).map(|i| 1.0 / (1 + i * 7919 % 1009) as f32).collect();
-    for devices in [&all[..1], &all] {
-        let mut parts = vec![0.0_f32; 3 * devices.len()];
-        for (chunk, items) in x.chunks(1000).enumerate() {
-            let part = &mut parts[chunk % devices.len() * 3 + chunk / devices.len() % 3];
-            items.iter().for_each(|x| *part += x);
-        }
-        let expected = parts.into_iter().fold(2.0, plus);
-        for graph in [false, true] {
-            let options = InSlots::options(devices);
-            let mut sum = if graph { options.graph() } else { options }.build().expect("a pipeline");
-            for _ in 0..20 {
-                let mut of_run = [2.0];
-                sum.run(&x, &mut of_run).expect("a run");
-                assert_eq!(of_run, [expected], "on {}, graph: {graph}", devices.len());
-            }
+    let mut parts = vec![0.0_f32; 3 * devices.len()];
+    for (chunk, items) in x.chunks(1000).enumerate() {
+        let part = &mut parts[chunk % devices.len() * 3 + chunk / devices.len() % 3];
+        items.iter().for_each(|x| *part += x);
+    }
+    let expected = parts.into_iter().fold(2.0, plus);
+    for graph in [false, true] {
+        let options = InSlots::options(devices);
+        let mut sum = if graph { options.graph() } else { options }.build().expect("a pipeline");
+        for _ in 0..20 {
+            let mut of_run = [2.0];
+            sum.run(&x, &mut of_run).expect("a run");
+            assert_eq!(of_run, [expected], "on {}, graph: {graph}", devices.len());
         }
     }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn what_slots_have_of_a_sum_is_combined() {
+    sums_in_slots(&[Device::cuda(0).expect("a GPU")]);
+}
+
+#[test]
+#[ignore = "needs two CUDA devices"]
+fn what_slots_of_several_have_of_a_sum_is_combined() {
+    sums_in_slots(&gpus());
 }
 
 stream_pipeline! {
