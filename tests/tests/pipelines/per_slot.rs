@@ -205,3 +205,42 @@ fn a_run_that_fails_leaves_what_the_caller_has() {
     let failed = InSlots::new(&Device::simulated_machine(machine)).unwrap().run(&uneven(100), &mut sums);
     assert_eq!((failed.unwrap_err().place().chunk, sums), (Some(4), [3.0, 4.0]));
 }
+
+/// Elements of a result that fills much of a device.
+const LARGE: usize = 6 << 20;
+
+stream_pipeline! {
+    pipeline Large {
+        input x: [f32];
+        carry sums: [f32; LARGE] = 0.0 combine plus;
+        chunk c = auto;
+        stream each per slot;
+        stage up { copy x -> dx; }
+        stage math on each { sum_and_count<<<1, 32>>>(&dx, &mut sums); }
+    }
+}
+
+/// 24 MiB for each slot: a device of 64 MiB has room for two, and one of 32 MiB for one.
+#[test]
+fn there_are_as_many_slots_as_their_parts_leave_room_for() {
+    for (mib, depth) in [(256, 3), (64, 2), (32, 1)] {
+        let device = Device::simulated(DeviceModel { memory: mib << 20, ..DeviceModel::h200() });
+        let (x, mut sums) = (uneven(100_000), vec![0.0; LARGE]);
+        let report = Large::new(&device).unwrap().run(&x, &mut sums).unwrap();
+        assert_eq!(report.depth, depth, "{mib} MiB");
+        assert_eq!(sums[1], report.chunks as f32);
+    }
+    let device = Device::simulated(DeviceModel { memory: 16 << 20, ..DeviceModel::h200() });
+    let error = Large::new(&device).unwrap().run(&uneven(100), &mut vec![0.0; LARGE]).unwrap_err();
+    assert_eq!(error.kind(), thalweg::ErrorKind::OutOfMemory, "{error}");
+}
+
+#[test]
+fn a_budget_counts_every_part() {
+    let device = Device::simulated(DeviceModel::h200());
+    let (x, mut sums) = (uneven(100_000), vec![0.0; LARGE]);
+    let options = Large::options(&device).chunk(10_000).budget(40 << 20);
+    assert_eq!(options.clone().build().unwrap().run(&x, &mut sums).unwrap().depth, 1);
+    let error = options.depth(2).build().unwrap().run(&x, &mut sums).unwrap_err();
+    assert!(!error.to_string().contains("`resident` or `carry`"), "{error}");
+}

@@ -1,6 +1,7 @@
 //! Measuring what the devices of a machine share: all links at once, those behind one port, and the links between
 //! devices.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -145,7 +146,9 @@ fn is_synchronous(devices: &[Device]) -> bool {
 fn file_of(devices: &[Device]) -> Option<PathBuf> {
     let identity = |device: &Device| device.driver().identity().filter(|_| device.is_gpu());
     let identities: Vec<_> = devices.iter().map(identity).collect::<Option<_>>()?;
-    kept_file(&format!("{identities:?}"), "machine")
+    // Hosts that share the folder may have the same GPUs at the same places, and other links and memory.
+    let host = ["/etc/machine-id", "/proc/sys/kernel/hostname"].map(|name| fs::read_to_string(name).ok());
+    kept_file(&format!("{host:?}{identities:?}"), "machine")
 }
 
 /// What an earlier process has measured of these GPUs.

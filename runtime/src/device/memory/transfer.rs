@@ -49,6 +49,21 @@ impl Transfer<'_> {
         bytes: usize,
         direction: Direction,
     ) -> Result<(), Failed> {
+        // SAFETY: the caller's promise.
+        unsafe { self.staged_each(&[device], host, bytes, direction) }
+    }
+
+    /// The same for several parts of so many bytes, which lie one after another in `host`.
+    ///
+    /// # Safety
+    /// As [`staged`](Self::staged), of each part.
+    pub(crate) unsafe fn staged_each(
+        &self,
+        parts: &[DevicePtr],
+        host: *mut u8,
+        bytes: usize,
+        direction: Direction,
+    ) -> Result<(), Failed> {
         if bytes == 0 {
             return Ok(());
         }
@@ -58,8 +73,11 @@ impl Transfer<'_> {
             // Nothing is enqueued yet.
             Failed { error: Box::new(error), drained: true, no_pinned }
         })?;
-        // SAFETY: the caller's promise.
-        let done = unsafe { self.pieces(device, host, bytes, direction, &piece) };
+        let one = |(number, part): (usize, &DevicePtr)| {
+            // SAFETY: the caller's promise: `host` has room for all parts.
+            unsafe { self.pieces(*part, host.add(number * bytes), bytes, direction, &piece) }
+        };
+        let done = parts.iter().enumerate().try_for_each(one);
         let done = self.drained_if_failed(done);
         if done.as_ref().is_err_and(|failed| !failed.drained) {
             piece.poison();

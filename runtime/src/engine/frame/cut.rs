@@ -35,13 +35,26 @@ impl Call<'_, '_> {
         // Otherwise nothing is copied while the device works: the device only advances while the host waits
         // for it.
         if !read.is_empty() && device.driver().polls() {
-            let slot_bytes = chunking.largest().saturating_mul(self.largest_item());
+            let slot_bytes = chunking.largest().saturating_mul(self.largest_item()).max(self.largest_part());
             let most = costs::staged_depth(plan, *depth, slot_bytes, read.contains(&true));
             let fits = |slots: &usize| self.check_budget(chunking.largest(), *slots, true).is_ok();
             let slots = (*depth..=most.min(chunking.chunks())).rev().find(fits);
             self.widen(slots.unwrap_or(*depth))?;
         }
         Ok(chunking)
+    }
+
+    /// Bytes of the largest result of which each slot has a part.
+    fn largest_part(&self) -> usize {
+        let is_part = |buffer: &&BufferShape| matches!(buffer.place, BufferPlace::SharedPerSlot(_));
+        let parts = self.arguments.buffers.iter().filter(is_part);
+        parts.map(|buffer| buffer.bytes(0)).max().unwrap_or(0)
+    }
+
+    /// Whether fewer slots make more room than smaller chunks, and the runtime may choose their number.
+    pub(super) fn narrows(&self, chunk: usize) -> bool {
+        let Pipeline { depth, auto_depth, .. } = *self.pipeline;
+        auto_depth.is_some() && depth > 1 && self.largest_part() > chunk.saturating_mul(self.bytes_in_ring())
     }
 
     /// Sets this depth, or a smaller one if the ring would exceed its budget.

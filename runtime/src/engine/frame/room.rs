@@ -36,7 +36,7 @@ impl Call<'_, '_> {
         self.reserve_ring(chunk, depth, false)
     }
 
-    /// Prepares the run's memory. If the chunk is `auto` and there is no room, uses smaller chunks. Returns
+    /// Prepares the run's memory. If there is no room, uses smaller chunks or fewer slots, where they are `auto`. Returns
     /// whether anything is staged.
     pub(crate) fn make_room(&mut self, declared: ChunkSize, chunking: &mut Chunking) -> Result<bool> {
         self.check_copies()?;
@@ -53,8 +53,17 @@ impl Call<'_, '_> {
             let is_full =
                 matches!(error.detail(), Detail::OutOfDeviceMemory { .. } | Detail::OutOfPinnedMemory { .. });
             // Larger memory than this run needs may have been kept, so that is released first.
-            let next = if is_empty { self.smaller(declared, *chunking) } else { Some(*chunking) };
-            match next.filter(|_| is_full && self.is_auto(declared)) {
+            let narrows = self.narrows(chunking.largest());
+            let next = match is_full && (narrows || self.is_auto(declared)) {
+                true if !is_empty => Some(*chunking),
+                true if narrows => {
+                    self.pipeline.depth -= 1;
+                    Some(*chunking)
+                }
+                true => self.smaller(declared, *chunking),
+                false => None,
+            };
+            match next {
                 Some(next) => *chunking = next,
                 None => {
                     // The next run may find more room.
@@ -122,7 +131,9 @@ impl Call<'_, '_> {
         if needed <= budget {
             return Ok(());
         }
-        let kind = Detail::Budget { needed, shared: needs(0), budget, slots, chunk };
+        let once = on_device.clone().filter(|b| !matches!(b.place, BufferPlace::SharedPerSlot(_)));
+        let once = Ring::total(once.filter_map(|b| room(b, chunk, 0, shared)));
+        let kind = Detail::Budget { needed, shared: once, budget, slots, chunk };
         Err(Error::new(kind).at(self.pipeline.place()))
     }
 

@@ -1,6 +1,7 @@
 //! [`Transfer`]: copies the data that the whole run shares in before the first chunk, and carried data out
 //! after the last.
 
+use crate::base::error::DriverError;
 use crate::device::Device;
 use crate::device::memory::{self, Direction, NO_OPERATION};
 use crate::device::stream::Stream;
@@ -62,11 +63,12 @@ impl Transfer<'_> {
                     }
                 }
                 Data::Partial(partial) => {
-                    // An element may be of no bytes.
-                    partial.resize(bytes.saturating_mul(places.len()), 0);
-                    for (from, part) in places.into_iter().zip(partial.chunks_exact_mut(bytes.max(1))) {
-                        self.stage(from, part.as_mut_ptr(), bytes, Direction::Out, &mut moved)?;
+                    let all = bytes.saturating_mul(places.len());
+                    if partial.try_reserve_exact(all).is_err() {
+                        return Err(no_memory_for_parts(all));
                     }
+                    partial.resize(all, 0);
+                    self.stage(&places, partial.as_mut_ptr(), bytes, Direction::Out, &mut moved)?;
                 }
                 Data::Host { carried: false, .. } | Data::Device(_) => {}
             }
@@ -109,28 +111,34 @@ impl Transfer<'_> {
             }
             // The check of shared arguments has refused this.
             HostMemory::Streamed => Ok(()),
-            HostMemory::Pageable(data) => self.stage(device, *data, bytes, direction, moved),
+            HostMemory::Pageable(data) => self.stage(&[device], *data, bytes, direction, moved),
         }
     }
 
-    /// Copies pageable memory, and waits for that.
+    /// Copies parts of pageable memory, of so many bytes each, and waits for that.
     fn stage(
         &self,
-        device: DevicePtr,
+        parts: &[DevicePtr],
         host: *mut u8,
         bytes: usize,
         direction: Direction,
         moved: &mut Moved,
     ) -> DriverResult<()> {
-        moved.bytes += bytes as u64;
-        moved.staged += bytes as u64;
-        // SAFETY: `device` has room for `bytes` and lives as long as the run; the argument, or the partial result,
-        // has `bytes`, is borrowed by the run, and mutably if it is written (a `carry` takes `&mut`).
-        let done = unsafe { self.direct().staged(device, host, bytes, direction) };
+        moved.bytes += (parts.len() * bytes) as u64;
+        moved.staged += (parts.len() * bytes) as u64;
+        // SAFETY: each part has room for `bytes` and lives as long as the run; the argument, or the partial results,
+        // have `bytes` for each, are borrowed by the run, and mutably if they are written (a `carry` takes `&mut`).
+        let done = unsafe { self.direct().staged_each(parts, host, bytes, direction) };
         done.map_err(|failed| *failed.error)
     }
 
     fn direct(&self) -> memory::Transfer<'_> {
         memory::Transfer { device: self.device, stream: self.stream }
     }
+}
+
+/// The host has no memory for what slots or devices have of a result, so many bytes.
+fn no_memory_for_parts(bytes: usize) -> DriverError {
+    let description = format!("the parts of a result need {bytes} bytes of the host's memory");
+    DriverError::new("malloc", 2, "CUDA_ERROR_OUT_OF_MEMORY", description)
 }

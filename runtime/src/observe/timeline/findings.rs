@@ -277,7 +277,7 @@ impl Timeline {
                     let beyond = span.time().saturating_sub(alone);
                     // Sharing the link at most doubles a copy. The rest of a small copy's time is its own
                     // beginning and end.
-                    let is_small = alone < FIXED * copy_latency;
+                    let is_small = alone < copy_latency.saturating_mul(FIXED);
                     let most = if is_small { alone } else { Duration::MAX };
                     let shared = beyond.saturating_sub(copy_latency).min(most);
                     add(Cause::ChunkTooSmall, beyond - shared);
