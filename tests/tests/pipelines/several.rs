@@ -387,7 +387,9 @@ fn a_prediction_for_links_that_move_nothing() {
     ];
     let predicted = |machine| {
         let mut add = Add::new(&Device::simulated_machine(machine)).unwrap();
-        add.predict(1.0, &mut numbers(1_000_000)).unwrap().report
+        let timeline = add.predict(1.0, &mut numbers(1_000_000)).unwrap();
+        assert!(timeline.findings().iter().all(|finding| finding.lost <= timeline.report.time));
+        timeline.report
     };
     let usual = predicted(MachineModel::h200(2)).time;
     for (number, change) in changes.into_iter().enumerate() {
