@@ -47,7 +47,7 @@ fn one_or_in_another_order() {
         Err(_) => (0..all.len()).map(|index| index.to_string()).collect(),
     };
     for (name, gpu) in names.iter().zip(&all) {
-        assert_eq!(seen(Some(name)), [gpu.clone()]);
+        assert_eq!(seen(Some(name)), std::slice::from_ref(gpu));
     }
     if let ([one, other, ..], [first, second, ..]) = (&names[..], &all[..]) {
         assert_ne!(first, second);
