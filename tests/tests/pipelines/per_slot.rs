@@ -206,8 +206,8 @@ fn a_run_that_fails_leaves_what_the_caller_has() {
     assert_eq!((failed.unwrap_err().place().chunk, sums), (Some(4), [3.0, 4.0]));
 }
 
-/// Elements of a result that fills much of a device.
-const LARGE: usize = 6 << 20;
+/// Elements of a result that fills much of a small device: 1 MiB.
+const LARGE: usize = 1 << 18;
 
 stream_pipeline! {
     pipeline Large {
@@ -216,28 +216,26 @@ stream_pipeline! {
         chunk c = auto;
         stream each per slot;
         stage up { copy x -> dx; }
-        stage math on each { sum_and_count<<<1, 32>>>(&dx, &mut sums); }
+        stage math on each { sum_and_count<<<blocks(LARGE, 256), 256>>>(&dx, &mut sums); }
     }
 }
 
-fn with_memory(mib: u64) -> Device {
+fn with_memory(bytes: u64) -> Device {
     let mut model = DeviceModel::h200();
-    model.memory = mib << 20;
+    model.memory = bytes;
     Device::simulated(model)
 }
 
-/// 24 MiB for each slot: a device of 64 MiB has room for two, and one of 32 MiB for one.
 #[test]
 fn there_are_as_many_slots_as_their_parts_leave_room_for() {
-    for (mib, depth) in [(256, 3), (64, 2), (32, 1)] {
-        let device = with_memory(mib);
+    for (memory, depth) in [(16 << 20, 3), (5 << 19, 2), (3 << 19, 1)] {
         let (x, mut sums) = (uneven(100_000), vec![0.0; LARGE]);
-        let report = Large::new(&device).unwrap().run(&x, &mut sums).unwrap();
-        assert_eq!(report.depth, depth, "{mib} MiB");
-        assert_eq!(sums[1], report.chunks as f32);
+        let report = Large::new(&with_memory(memory)).unwrap().run(&x, &mut sums).unwrap();
+        assert_eq!(report.depth, depth, "{memory} bytes: {report}");
+        assert_eq!((sums[1], sums[LARGE - 1]), (report.chunks as f32, report.chunks as f32));
     }
-    let device = with_memory(16);
-    let error = Large::new(&device).unwrap().run(&uneven(100), &mut vec![0.0; LARGE]).unwrap_err();
+    let error =
+        Large::new(&with_memory(3 << 18)).unwrap().run(&uneven(100), &mut vec![0.0; LARGE]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutOfMemory(_)), "{error}");
 }
 
@@ -245,7 +243,7 @@ fn there_are_as_many_slots_as_their_parts_leave_room_for() {
 fn a_budget_counts_every_part() {
     let device = Device::simulated(DeviceModel::h200());
     let (x, mut sums) = (uneven(100_000), vec![0.0; LARGE]);
-    let options = Large::options(&device).chunk(10_000).budget(40 << 20);
+    let options = Large::options(&device).chunk(10_000).budget(3 << 19);
     assert_eq!(options.clone().build().unwrap().run(&x, &mut sums).unwrap().depth, 1);
     let error = options.depth(2).build().unwrap().run(&x, &mut sums).unwrap_err();
     assert!(!error.to_string().contains("`resident` or `carry`"), "{error}");
