@@ -230,7 +230,8 @@ fn with_memory(bytes: u64) -> Device {
 fn there_are_as_many_slots_as_their_parts_leave_room_for() {
     for (memory, depth) in [(16 << 20, 3), (5 << 19, 2), (3 << 19, 1)] {
         let (x, mut sums) = (uneven(100_000), vec![0.0; LARGE]);
-        let report = Large::new(&with_memory(memory)).unwrap().run(&x, &mut sums).unwrap();
+        let mut large = Large::options(&with_memory(memory)).chunk(10_000).build().unwrap();
+        let report = large.run(&x, &mut sums).unwrap();
         assert_eq!(report.depth, depth, "{memory} bytes: {report}");
         assert_eq!((sums[1], sums[LARGE - 1]), (report.chunks as f32, report.chunks as f32));
     }
