@@ -18,10 +18,12 @@ examples! {
     celsius: "../examples/celsius.rs",
     frames: "../examples/frames.rs",
     heat: "../examples/heat.rs",
+    heat_ranks: "../examples/heat_ranks.rs",
     quickstart: "../../kernels/examples/quickstart.rs",
     saxpy_expanded: "../examples/saxpy-expanded.rs",
     spectrogram: "../examples/spectrogram.rs",
     tokens: "../examples/tokens.rs",
+    train_ranks: "../examples/train_ranks.rs",
     vector_search: "../examples/vector_search.rs",
 }
 
@@ -41,9 +43,13 @@ fn each_example_with_kernels_is_here() {
         else {
             continue;
         };
-        let text = std::fs::read_to_string(&path).expect("a text");
-        let has_kernels =
-            text.lines().any(|line| line.starts_with("#[kernel]") || line.starts_with("#[kernels("));
+        // The example's modules are in a folder of its name.
+        let modules = std::fs::read_dir(path.with_extension("")).into_iter().flatten();
+        let modules = modules.map(|entry| entry.expect("a module").path());
+        let has_kernels = modules.chain([path.clone()]).any(|path| {
+            let text = std::fs::read_to_string(&path).expect("a text");
+            text.lines().any(|line| line.starts_with("#[kernel]") || line.starts_with("#[kernels("))
+        });
         // `saxpy-expanded.rs` includes `saxpy.rs`.
         let is_here = name == "saxpy.rs" || EXAMPLES.contains(&&*format!("../examples/{name}"));
         assert_eq!(has_kernels, is_here, "{name}");

@@ -11,6 +11,9 @@ mod bad_input;
 mod gemm;
 #[path = "outputs/options.rs"]
 mod options;
+#[cfg(unix)]
+#[path = "outputs/ranks.rs"]
+mod ranks;
 #[path = "outputs/several.rs"]
 mod several;
 
@@ -339,6 +342,16 @@ fn heat() {
 }
 
 #[test]
+fn heat_ranks() {
+    check("heat_ranks", &[]);
+}
+
+#[test]
+fn train_ranks() {
+    check("train_ranks", &[]);
+}
+
+#[test]
 fn frames() {
     let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("frames.png");
     check("frames", &[output.to_str().expect("a path in UTF-8")]);
@@ -382,13 +395,14 @@ fn each_is_right_on_a_gpu() {
     let data = |name: &str| format!("{}/data/{name}", env!("CARGO_MANIFEST_DIR"));
     let [options, photograph, photographs, sound] =
         ["dax_options.parquet", "astronaut.png", "photographs", "guitar_slide.wav"].map(data);
-    let examples: [(&str, &[&str]); 20] = [
+    let examples: [(&str, &[&str]); 22] = [
         ("black_scholes", &[&options, &table]),
         ("celsius", &[]),
         ("copy_file", &[]),
         ("frames", &[&picture]),
         ("grayscale", &[&photograph, &picture]),
         ("heat", &[&picture]),
+        ("heat_ranks", &[]),
         ("histogram", &[]),
         ("image_batch", &[&photographs, &edges]),
         ("next_batch", &[]),
@@ -402,6 +416,7 @@ fn each_is_right_on_a_gpu() {
         ("timeline", &[]),
         ("tokens", &[]),
         ("tokio_job", &[]),
+        ("train_ranks", &[]),
         ("vector_search", &[]),
     ];
     for (example, arguments) in examples {

@@ -4,7 +4,8 @@ pub use crate::__thalweg_register as register;
 pub use crate::backends::cuda::{Compiled, compilations, compile_for, held_by, kernels_in};
 pub use crate::backends::sim::{Promise, whole_body};
 pub use crate::base::chunk::Chunk;
-pub use crate::base::error::{Detail, Result};
+pub use crate::base::collective::{CollectiveKind, Max, Mean, Min, Operands, Product, Reduction, Sum};
+pub use crate::base::error::{Detail, RanksDetail, Result, Who};
 pub use crate::base::extent::Constant;
 pub use crate::base::in_rust::{
     AtomicF32, AtomicF64, Block, BlockValue, ByCopy, ByReference, Callee, Copies, Define, DeviceFunction,
@@ -33,7 +34,8 @@ pub use crate::driver::{Access, Bodies, HostBody, InRust};
 pub use crate::engine::arguments::{InOut, Input, Output};
 pub use crate::engine::numbers::{functions, methods, type_of};
 pub use crate::engine::{
-    Buffer, Build, Call, ChunkSize, Edge, Host, OnEach, Operation, Options, Pipelines, Purpose, Routine, Run,
-    Settings, Size, fits_budget, host_value, is_blocks, routine, times, word,
+    Buffer, Build, Call, ChunkSize, EachRank, Edge, Host, OnEach, Operand, Operation, Options, Peer,
+    Pipelines, Purpose, Routine, Run, Settings, Size, Standing, everyone, fits_budget, host_value, is_blocks,
+    is_constant, nobody, routine, times, word,
 };
 pub use half::{bf16, f16};

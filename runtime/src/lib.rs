@@ -66,8 +66,10 @@ pub mod explore;
 pub mod io;
 pub mod job;
 mod observe;
+mod ranks;
 pub mod session;
 pub mod streams;
+pub mod world;
 
 #[doc(hidden)]
 pub mod __private;
@@ -103,13 +105,14 @@ pub use half;
 #[cfg(feature = "complex")]
 pub use num_complex;
 pub use observe::timeline::Timeline;
+pub use world::World;
 
 /// Errors: what went wrong, and where.
 pub mod error {
     pub use crate::base::error::{
         Cancelled, Closed, Compile, Complete, Contract, DeviceLost, Driver, DriverError, Environment, Error,
-        ErrorKind, Function, Library, Limit, Misuse, OutOfMemory, Place, Race, Result, Shape, Sink, Site,
-        Source, Touch,
+        ErrorKind, Function, Library, Limit, Misuse, OutOfMemory, Place, Race, Ranks, Result, Shape, Sink,
+        Site, Source, Touch,
     };
 }
 
@@ -142,6 +145,7 @@ pub mod memory {
 /// The macro's decisions for a pipeline: its operations, streams, events, waits, and the hazards behind them.
 pub mod plan {
     pub use crate::base::chunk::Chunk;
+    pub use crate::base::collective::CollectiveKind;
     pub use crate::base::plan::{
         AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan,
         Link, Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
@@ -166,6 +170,7 @@ pub mod sim {
     pub use crate::backends::sim::{DriverCall, Effect, Fault, Injected, SimulatedMachine, Simulation};
     pub use crate::base::machine::{LinkModel, MachineModel, PortModel, SharedLimit};
     pub use crate::base::model::DeviceModel;
+    pub use crate::world::ranks;
 }
 
 /// Timelines: when each operation ran, measured or predicted, and where a run lost time.
@@ -341,7 +346,7 @@ pub use thalweg_macros::kernels;
 ///
 /// | form | meaning |
 /// | --- | --- |
-/// | `param a: f32;` | a value, usable in every expression below |
+/// | `param a: f32;` `uniform param b: f32;` | a value, usable in every expression below; the same on all [ranks](world::World) |
 /// | `input x: [T];` `input x: [T; k];` | host data that is read, one or `k` elements an item |
 /// | `input x: pinned [T];` | must be a [`PinnedBuf`]; the same for `output` and `inout` |
 /// | `input x: mapped [T];` `device [T]` | a [`PinnedBuf`] or a [`DeviceBuf`] that kernels use where it is; the same for `output` and `inout` |
@@ -365,6 +370,10 @@ pub use thalweg_macros::kernels;
 /// `call path(…);` calls a routine that enqueues work of its own ([`Enqueue`](routine::Enqueue)),
 /// `host path(…);` calls a function on the CPU in stream order, and `then |c| …;` a callback.
 /// `repeat n { … }` and `if condition { … } else { … }` hold operations.
+///
+/// [Ranks](world::World) have collective operations: `all_reduce sum b;`, `reduce`, `broadcast`, `all_gather`, `gather`,
+/// `scatter`, `reduce_scatter`, `all_to_all`, `pass`, `exchange` and `barrier`. `world.rank` and `world.size` may stand
+/// in every expression.
 ///
 /// `run` takes the parameters and data as arguments, in the order of declaration.
 /// `pipeline Name<T: Pod, const K: usize>` is generic. `#![crate = path]` before the pipeline says where this

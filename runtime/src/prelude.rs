@@ -7,6 +7,6 @@ pub use crate::kernel::{
 pub use crate::routine::Enqueue;
 pub use crate::sim::Simulation;
 pub use crate::{
-    Device, DeviceBuf, Error, ErrorKind, GIB, KIB, MIB, PinnedBuf, Plan, Pod, Report, Zeroable, device,
-    kernel, kernels, stream_pipeline,
+    Device, DeviceBuf, Error, ErrorKind, GIB, KIB, MIB, PinnedBuf, Plan, Pod, Report, World, Zeroable,
+    device, kernel, kernels, stream_pipeline,
 };

@@ -546,6 +546,15 @@ static void settle(Object *stream) {
     }
 }
 
+/* For stubs of other libraries: the stream goes on once `word` is `value` or beyond it. */
+void thalweg_stub_hold(Object *stream, const uint32_t *word, uint32_t value) {
+    begin();
+    Object *object = stream == LEGACY ? &null_stream : stream;
+    object->word = word;
+    object->value = value;
+    done_quietly(SUCCESS);
+}
+
 static CUresult with(const char *symbol, char kind, const void *handle) {
     CUresult code = ready(symbol);
     if (code) return code;

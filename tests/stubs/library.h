@@ -16,14 +16,17 @@ typedef struct Object {
 
 static Object *objects;
 
-static Object *create(void) {
-    Object *object = calloc(1, sizeof *object);
+/* An object of so many bytes, which begin with an `Object`. */
+static Object *create_of(size_t bytes) {
+    Object *object = calloc(1, bytes);
     if (!object) abort();
     object->live = 1;
     object->number = objects ? objects->number + 1 : 1;
     object->older = objects;
     return objects = object;
 }
+
+#define create() create_of(sizeof(Object))
 
 static int is_live(const Object *handle) {
     for (Object *o = objects; o; o = o->older)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::resolve::{Buffer, BufferId, Mode, Program};
+use crate::resolve::{Buffer, BufferId, Mode, Operation, OperationKind, Program};
 use crate::schedule::{
     Access, Edge, Op, OpId, Program as Hazards, Schedule, StorageId, StorageKind, StreamId, StreamKind,
 };
@@ -15,7 +15,8 @@ pub struct Lowered {
 }
 
 // Note 5: waits and records stand outside of `if` and `repeat`.
-/// Host data come first, device buffers after them.
+/// Host data come first, device buffers after them. The last storage is the [order of
+/// collectives](order_of_collectives), if there are any.
 ///
 /// The operations of an `if` count as if they always ran, since their waits and records stand outside and
 /// always do.
@@ -33,7 +34,9 @@ pub fn lower(program: &Program) -> Lowered {
         None => StorageKind::Ring,
     };
     let buffers = program.buffers.iter().enumerate().map(kind);
-    let storages = program.hosts.iter().map(|_| StorageKind::Host).chain(buffers).collect();
+    let order = order_of_collectives(program);
+    let together = order.map(|_| StorageKind::Shared);
+    let storages = program.hosts.iter().map(|_| StorageKind::Host).chain(buffers).chain(together).collect();
     let groups = groups(program);
     let access = |storage: usize, mode: Mode| Access {
         storage: StorageId(storage as u32),
@@ -45,12 +48,27 @@ pub fn lower(program: &Program) -> Lowered {
         let accesses = operations.iter().flat_map(|operation| {
             let host = operation.host().map(|(id, mode)| access(id.0, mode));
             let buffers = operation.buffers().into_iter();
-            host.into_iter().chain(buffers.map(|usage| access(hosts + usage.buffer.0, usage.mode)))
+            let order = order.filter(|_| is_collective(operation));
+            host.into_iter()
+                .chain(buffers.map(|usage| access(hosts + usage.buffer.0, usage.mode)))
+                .chain(order.map(|storage| Access { storage, reads: false, writes: true }))
         });
         Op { stream: StreamId(operations[0].stream.0 as u32), accesses: accesses.collect() }
     };
     let ops = groups.iter().map(op).collect();
     Lowered { hazards: Hazards { streams, storages, ops }, groups }
+}
+
+// Note 76: every collective writes one more storage.
+/// The storage that orders the collectives among each other, on all streams and in all chunks: each of them
+/// writes it. A pipeline without collectives has none.
+pub fn order_of_collectives(program: &Program) -> Option<StorageId> {
+    let storages = program.hosts.len() + program.buffers.len();
+    program.operations.iter().any(is_collective).then_some(StorageId(storages as u32))
+}
+
+fn is_collective(operation: &Operation) -> bool {
+    matches!(operation.kind, OperationKind::Collective(_))
 }
 
 fn groups(program: &Program) -> Vec<Range<usize>> {
@@ -90,5 +108,5 @@ pub fn storage_name(program: &Program, StorageId(id): StorageId) -> String {
     let id = id as usize;
     let hosts = program.hosts.iter().map(|host| &host.name);
     let mut names = hosts.chain(program.buffers.iter().map(|buffer| &buffer.name));
-    names.nth(id).map(ToString::to_string).unwrap_or_default()
+    names.nth(id).map_or_else(|| "the order of collectives".to_owned(), ToString::to_string)
 }

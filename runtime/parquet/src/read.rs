@@ -1,12 +1,13 @@
 //! One column of a Parquet file, row group by row group.
 
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, Type};
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{AsBytes, DataType};
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, FileReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
@@ -24,6 +25,8 @@ pub struct ParquetReader<R, T: Scalar> {
     /// The file, until it is opened.
     file: Option<R>,
     column: String,
+    /// The row groups that are read, if not all of them are.
+    groups: Option<Range<usize>>,
     /// Until it fails.
     open: Option<Column<T>>,
 }
@@ -36,8 +39,10 @@ struct Column<T: Scalar> {
     present: i16,
     values: Vec<<T::Stored as DataType>::T>,
     levels: Vec<i16>,
-    /// The rows that were read so far.
+    /// The rows of the file before the next one that is read.
     rows: u64,
+    /// The rows of the file before the end of what is read.
+    end: u64,
 }
 
 /// One row group's part of the column.
@@ -48,11 +53,21 @@ struct Group<T: Scalar> {
 }
 
 impl<R: ChunkReader + 'static, T: Scalar> ParquetReader<R, T> {
-    pub(crate) fn new(file: R, column: String) -> Self {
-        Self { file: Some(file), column, open: None }
+    pub(crate) fn new(file: R, column: String, groups: Option<Range<usize>>) -> Self {
+        Self { file: Some(file), column, groups, open: None }
     }
 
-    fn open(file: R, name: &str) -> io::Result<Column<T>> {
+    /// What is left of the column, which whoever takes it gives back. An error or a panic leaves nothing: the rows after
+    /// it would be taken for those that are asked for.
+    fn take(&mut self) -> io::Result<Column<T>> {
+        match (self.file.take(), self.open.take()) {
+            (Some(file), _) => Self::open(file, &self.column, self.groups.as_ref()),
+            (None, Some(open)) => Ok(open),
+            (None, None) => Err(io::Error::new(ErrorKind::InvalidInput, "it has failed before")),
+        }
+    }
+
+    fn open(file: R, name: &str, groups: Option<&Range<usize>>) -> io::Result<Column<T>> {
         nesting::check(&file)?;
         let file = SerializedFileReader::new(file).map_err(failed)?;
         let schema = file.metadata().file_metadata().schema_descr();
@@ -74,17 +89,45 @@ impl<R: ChunkReader + 'static, T: Scalar> ParquetReader<R, T> {
         check::<T>(&column, name)?;
         check_rows(file.metadata(), index, name)?;
         let present = column.max_def_level();
-        let groups = (0..file.num_row_groups()).map(move |group| {
+        let all = 0..file.num_row_groups();
+        let groups = groups.unwrap_or(&all).clone();
+        check_groups(&groups, all.end)?;
+        // The numbers are not negative: `check_rows` has refused such files.
+        let rows =
+            |group: usize| u64::try_from(file.metadata().row_group(group).num_rows()).unwrap_or_default();
+        let before = (0..groups.start).map(rows).fold(0, u64::saturating_add);
+        let end = groups.clone().map(rows).fold(before, u64::saturating_add);
+        let groups = groups.map(move |group| {
             let group = file.get_row_group(group).map_err(failed)?;
-            // The number is not negative: `check_rows` has refused such files.
             let left = u64::try_from(group.metadata().num_rows()).unwrap_or_default();
             let pages = Checked(group.get_column_page_reader(index).map_err(failed)?);
             let reader = ColumnReaderImpl::new(Arc::clone(&column), Box::new(pages));
             Ok(Group { reader, left })
         });
         let (values, levels) = (Vec::new(), Vec::new());
-        Ok(Column { groups: Box::new(groups), current: None, present, values, levels, rows: 0 })
+        Ok(Column { groups: Box::new(groups), current: None, present, values, levels, rows: before, end })
     }
+}
+
+/// The number of row groups of a file.
+pub(crate) fn row_groups(file: &impl ChunkReader) -> io::Result<usize> {
+    nesting::check(file)?;
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(file).map_err(failed)?;
+    Ok(metadata.num_row_groups())
+}
+
+fn check_groups(groups: &Range<usize>, all: usize) -> io::Result<()> {
+    let Range { start, end } = *groups;
+    if start > end {
+        let message = format!("row groups {start}..{end} end before they begin");
+        return Err(io::Error::new(ErrorKind::InvalidInput, message));
+    }
+    if end > all {
+        let s = if all == 1 { "" } else { "s" };
+        let message = format!("row groups {start}..{end} are not in the file, which has {all} row group{s}");
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
+    }
+    Ok(())
 }
 
 /// A file states its number of rows three times. If the three differ, the file is damaged and may seem to end
@@ -185,15 +228,21 @@ impl<T: Scalar> Column<T> {
 
 impl<R: ChunkReader + 'static, T: Scalar> Source<T> for ParquetReader<R, T> {
     fn read(&mut self, _: Chunk, slot: &mut [T]) -> io::Result<usize> {
-        // An error or a panic leaves nothing: the rows after it would be taken for those that are asked for.
-        let mut open = match (self.file.take(), self.open.take()) {
-            (Some(file), _) => Self::open(file, &self.column)?,
-            (None, Some(open)) => open,
-            (None, None) => return Err(io::Error::new(ErrorKind::InvalidInput, "it has failed before")),
-        };
+        let mut open = self.take()?;
         let filled = open.read(&self.column, slot)?;
         self.open = Some(open);
         Ok(filled)
+    }
+
+    fn elements(&mut self, _: usize) -> io::Result<Option<usize>> {
+        // Of a whole column another argument may want fewer rows.
+        if self.groups.is_none() {
+            return Ok(None);
+        }
+        let open = self.take()?;
+        let left = usize::try_from(open.end.saturating_sub(open.rows)).ok();
+        self.open = Some(open);
+        Ok(left)
     }
 }
 

@@ -14,6 +14,10 @@ pub use crate::write::ParquetWriter;
 /// One row group is in memory at a time. The file is valid once its end is written, as the run ends; an
 /// unfinished file has no end. After a run that failed elsewhere, the file holds what is complete, as
 /// [`Error::complete`](thalweg::Error::complete) counts it.
+///
+/// Each [rank](thalweg::World) writes a file of its own, such as `z-3.parquet`: a Parquet file has one end,
+/// which says where all of its row groups are, so ranks cannot write parts of one file. Readers of Parquet
+/// take a folder of files as one table.
 pub fn parquet<W, T>(file: W, column: impl Into<String>) -> Streamed<ParquetWriter<W, T>>
 where
     W: Write + Send,

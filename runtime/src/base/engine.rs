@@ -11,4 +11,6 @@ pub enum Engine {
     ToHost,
     /// The CPU: `host` functions and callbacks.
     Host,
+    /// The links to other ranks: collective operations.
+    Network,
 }

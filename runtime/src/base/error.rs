@@ -3,6 +3,7 @@
 mod detail;
 mod driver;
 mod kind;
+mod ranks;
 mod text;
 mod touch;
 mod unwritten;
@@ -11,12 +12,13 @@ use std::fmt;
 use std::panic::Location;
 
 pub use detail::Detail;
-pub(crate) use driver::DriverDetail;
 pub use driver::DriverError;
+pub(crate) use driver::{Apart, DriverDetail};
 pub use kind::{
     Cancelled, Closed, Compile, Contract, DeviceLost, Driver, Environment, ErrorKind, Function, Library,
-    Limit, Misuse, OutOfMemory, Race, Shape, Sink, Source,
+    Limit, Misuse, OutOfMemory, Race, Ranks, Shape, Sink, Source,
 };
+pub use ranks::{RanksDetail, Who};
 pub(crate) use text::counted;
 pub(crate) use text::{IS_NEEDED_WHOLE, RACE_OF_PEERS, RACE_OF_STRANGERS, SEES_NEIGHBOURS};
 pub use touch::Touch;
@@ -159,6 +161,33 @@ impl Error {
         Self { inner: Box::new(Inner { kind, place: Place::default(), device: None, complete: Vec::new() }) }
     }
 
+    /// What happened and in which operation, in one line, for other ranks.
+    pub(crate) fn summary(&self) -> String {
+        let text = self.to_string();
+        let mut lines = text.lines().map(str::trim);
+        let what = lines.next().unwrap_or_default();
+        match lines.find(|line| line.starts_with("in pipeline")) {
+            Some(place) => format!("{what}, {place}"),
+            None => what.to_owned(),
+        }
+    }
+
+    /// Whether other ranks are the reason, who then know of it.
+    pub(crate) fn is_of_ranks(&self) -> bool {
+        matches!(self.detail(), Detail::Ranks(ranks) if ranks.is_known_to_all())
+    }
+
+    /// A collective that could not take place is about the ranks that another error of its world is about.
+    pub(crate) fn about_those_of(mut self, failure: &Self) -> Self {
+        if let (Detail::Ranks(RanksDetail::Apart { why, .. }), Detail::Ranks(of)) =
+            (self.detail(), failure.detail())
+        {
+            let apart = RanksDetail::Apart { why: why.clone(), ranks: of.ranks() };
+            self.inner.kind = ErrorKind::of(Detail::Ranks(apart));
+        }
+        self
+    }
+
     /// The error of a routine that a pipeline calls. It consists of the routine's name and what it returned.
     /// If the device fails too, the text says that as well.
     ///
@@ -270,6 +299,13 @@ impl Error {
     pub(crate) fn with_complete(mut self, complete: Vec<Complete>) -> Self {
         self.inner.complete = complete;
         self
+    }
+}
+
+#[doc(hidden)]
+impl From<RanksDetail> for Error {
+    fn from(detail: RanksDetail) -> Self {
+        Self::new(Detail::Ranks(detail))
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod block;
 pub(crate) mod chunk;
+pub(crate) mod collective;
 pub(crate) mod crews;
 pub(crate) mod engine;
 pub(crate) mod error;

@@ -133,12 +133,12 @@ impl Report {
 impl Report {
     /// The report of a run with several devices, of which each has one of `parts`: at least one.
     pub(crate) fn of_parts(parts: Vec<Self>) -> Self {
-        let sum = |of: fn(&Self) -> u64| parts.iter().map(of).sum();
+        let sum = |of: fn(&Self) -> u64| parts.iter().map(of).fold(0, u64::saturating_add);
         let longest = |of: fn(&Self) -> Duration| parts.iter().map(of).max().unwrap_or_default();
         Self {
             device: devices(&parts),
-            items: parts.iter().map(|part| part.items).sum(),
-            chunks: parts.iter().map(|part| part.chunks).sum(),
+            items: parts.iter().map(|part| part.items).fold(0, usize::saturating_add),
+            chunks: parts.iter().map(|part| part.chunks).fold(0, usize::saturating_add),
             chunk: parts.iter().map(|part| part.chunk).max().unwrap_or(1),
             depth: parts.iter().map(|part| part.depth).max().unwrap_or(1),
             repeated: parts.iter().all(|part| part.repeated),

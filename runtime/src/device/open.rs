@@ -81,6 +81,24 @@ impl Device {
         }
     }
 
+    /// The device of a process that has this place among those that share the machine; `None` if there are fewer
+    /// devices. A processor and a simulated device are there for each of them.
+    pub(crate) fn of_several(place: usize) -> Result<Option<Self>> {
+        let of = |indices: &[usize]| match indices {
+            &[one] => Self::cuda(one).map(Some),
+            several => several.get(place).map(|&index| Self::cuda(index)).transpose(),
+        };
+        match Choice::of_environment()? {
+            Choice::Best => match gpus()? {
+                0 => Self::open().map(Some),
+                count => of(&(0..count).collect::<Vec<_>>()),
+            },
+            Choice::AllOfCuda => of(&(0..gpus().map_err(asked_for)?).collect::<Vec<_>>()),
+            Choice::Cuda(indices) => of(&indices).map_err(asked_for),
+            Choice::Cpu | Choice::Simulated(_) => Self::open().map(Some),
+        }
+    }
+
     /// Every CUDA GPU: at least one.
     fn all_gpus() -> Result<Vec<Self>> {
         // Without a GPU, the first one has an error that says so.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{DriverResult, Tag};
 use crate::base::crews;
-use crate::base::error::{DriverDetail, DriverError};
+use crate::base::error::{Apart, DriverDetail, DriverError};
 use crate::base::in_rust::KernelFault;
 use crate::base::unwind::drop_payload;
 
@@ -42,10 +42,24 @@ pub(crate) fn not_ready(call: &'static str) -> DriverError {
 
 /// The error of a launch whose host body has panicked.
 pub(crate) fn of_panic(tag: Tag, payload: Box<dyn Any + Send>) -> DriverError {
-    match payload.downcast::<KernelFault>() {
-        Ok(fault) => in_kernel(tag, *fault),
+    let payload = match payload.downcast::<KernelFault>() {
+        Ok(fault) => return in_kernel(tag, *fault),
+        Err(payload) => payload,
+    };
+    match payload.downcast::<RanksFailed>() {
+        Ok(failed) => between_ranks(tag, failed.0),
         Err(payload) => panicked(tag, message(payload)),
     }
+}
+
+/// The payload with which a collective unwinds that cannot take place.
+pub(crate) struct RanksFailed(pub String);
+
+/// The error of a collective that cannot take place.
+pub(crate) fn between_ranks(tag: Tag, apart: impl Into<Apart>) -> DriverError {
+    let apart = apart.into();
+    let error = DriverError::new("collective", 999, "RANKS", apart.why.clone());
+    error.about(tag).with(DriverDetail::Ranks(apart))
 }
 
 fn panicked(tag: Tag, message: String) -> DriverError {

@@ -4,6 +4,7 @@
 //! [`sim`](crate::backends::sim). A virtual call
 //! costs about 2 ns and a call into CUDA's driver 1,500 ns, so the rest of the crate is not generic over it.
 
+pub(crate) mod collective;
 pub(crate) mod command;
 pub(crate) mod fault;
 mod handles;
@@ -23,6 +24,7 @@ use crate::base::machine::MachineModel;
 use crate::base::model::DeviceModel;
 pub(crate) use crate::base::tag::Tag;
 use crate::base::threads::Grid;
+use collective::{Joining, RawCommunicator};
 use command::recording::Recording;
 pub(crate) use command::{Command, HostJob, Rows, RowsBetween, fill_word};
 pub use handles::Access;
@@ -288,6 +290,39 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait, and the promises of each [`Command`].
     unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()>;
+
+    /// What rank 0's device gives out so that the others find it: a unique id of NCCL. Devices on the host need none.
+    ///
+    /// # Errors
+    /// As [`may_join`](Self::may_join).
+    fn identity_of_world(&self) -> Result<Vec<u8>, Error> {
+        Ok(Vec::new())
+    }
+    /// Whether the device has what it needs to [`join`](Self::join). All ranks ask before the first of them joins.
+    ///
+    /// # Errors
+    /// A library is missing.
+    fn may_join(&self) -> Result<(), Error> {
+        Ok(())
+    }
+    /// Lets the device be a rank of a world, once all ranks are there.
+    ///
+    /// # Errors
+    /// The device has no way to the others.
+    fn join(&self, _world: &Joining) -> Result<RawCommunicator, Error> {
+        Err(fault::invalid_value("join", "the device has no way to other ranks").into())
+    }
+    /// Ends what [`join`](Self::join) has begun.
+    /// # Safety
+    /// Nothing of the communicator is enqueued or under way.
+    unsafe fn leave(&self, _communicator: RawCommunicator) {}
+    /// Ends everything on the communicator with this number that waits for other ranks, now and from now on, with an error
+    /// that says why. It may be called from any thread.
+    fn abort(&self, _number: u64, _why: &str) {}
+    /// What tells the machine of a simulated device, in this process, and the device in it.
+    fn meeting_place(&self) -> Option<(usize, usize)> {
+        None
+    }
 
     /// Compiles and loads the kernel's module for this device if that was not done yet, and finds the kernel
     /// in it, fully loaded: the first launch must not load anything. A kernel with symbols, or in Rust, gets

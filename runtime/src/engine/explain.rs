@@ -1,6 +1,6 @@
 //! [`explain`]: turns a driver's error into one in the user's terms.
 
-use crate::base::error::{Detail, DriverDetail, DriverError, Error, Place, Touch};
+use crate::base::error::{Apart, Detail, DriverDetail, DriverError, Error, Place, RanksDetail, Touch};
 use crate::base::plan::{OperationKind, Plan};
 use crate::driver::Tag;
 use crate::engine::place::{place_of, place_of_pipeline};
@@ -33,6 +33,9 @@ pub(crate) fn explain(plan: &'static Plan, error: DriverError) -> Error {
             Detail::MemoryInUse { operations }
         }
         (Some(DriverDetail::Forked), _) => Detail::Forked,
+        (Some(DriverDetail::Ranks(Apart { why, ranks })), _) => {
+            Detail::Ranks(RanksDetail::Apart { why: why.clone(), ranks: ranks.clone() })
+        }
         _ => Detail::Driver(error),
     };
     Error::new(kind).at(place)

@@ -6,6 +6,7 @@ use crate::base::error::Result;
 use crate::base::events;
 use crate::base::progress::{Progress, Reporting};
 use crate::device::{Device, Devices};
+use crate::world::World;
 
 /// A pipeline type made by `stream_pipeline!`.
 #[doc(hidden)]
@@ -52,6 +53,7 @@ pub struct Options<P> {
     /// Whether runs launch graphs; overrides the pipeline's declaration.
     graph: Option<bool>,
     profile_share: Option<f64>,
+    world: Option<World>,
     reporting: Reporting,
     pipeline: PhantomData<fn() -> P>,
 }
@@ -59,9 +61,19 @@ pub struct Options<P> {
 /// Written by hand, because it holds for every pipeline type: none is `Clone`.
 impl<P> Clone for Options<P> {
     fn clone(&self) -> Self {
-        let Self { ref devices, chunk, depth, budget, graph, profile_share, ref reporting, pipeline } = *self;
-        let (devices, reporting) = (devices.clone(), reporting.clone());
-        Self { devices, chunk, depth, budget, graph, profile_share, reporting, pipeline }
+        let Self {
+            ref devices,
+            chunk,
+            depth,
+            budget,
+            graph,
+            profile_share,
+            ref world,
+            ref reporting,
+            pipeline,
+        } = *self;
+        let (devices, world, reporting) = (devices.clone(), world.clone(), reporting.clone());
+        Self { devices, chunk, depth, budget, graph, profile_share, world, reporting, pipeline }
     }
 }
 
@@ -75,6 +87,7 @@ impl<P: Build> Options<P> {
             budget: None,
             graph: None,
             profile_share: None,
+            world: None,
             reporting: Reporting::default(),
             pipeline: PhantomData,
         }
@@ -192,6 +205,19 @@ impl<P: Build> Options<P> {
         self
     }
 
+    /// Joins a world: the pipeline's collective operations (`all_reduce sum g;`) are those of all its ranks, each of
+    /// which builds the same pipeline, with one device. Without this, the pipeline is a world of one.
+    ///
+    /// Each run begins when all ranks have come to it, and have agreed on its chunks, its `uniform` parameters and the
+    /// lengths of what they share. A rank with fewer items than others takes part in all chunks: what it lacks is filled
+    /// in with the element that changes nothing, and operations that need items of such a chunk are left out.
+    ///
+    /// If a rank's run fails, the runs of all ranks fail, and the world is of no use any more.
+    pub fn world(mut self, world: &World) -> Self {
+        self.world = Some(world.clone());
+        self
+    }
+
     /// Shows a bar on standard error while the pipeline runs: items done, items a second and the time left.
     /// The bar is drawn at most ten times a second, and only if standard error is a terminal.
     ///
@@ -267,6 +293,8 @@ impl<P: Build> Options<P> {
             budget: self.budget,
             graph: self.graph,
             profile_share: self.profile_share,
+            world: self.world.as_ref(),
+            type_name: std::any::type_name::<P>(),
             reporting: &self.reporting,
         });
         built.inspect_err(events::failed)
@@ -282,6 +310,9 @@ pub struct Settings<'a> {
     pub(crate) budget: Option<usize>,
     pub(crate) graph: Option<bool>,
     pub(crate) profile_share: Option<f64>,
+    pub(crate) world: Option<&'a World>,
+    /// The name of the pipeline's type, with its parameters.
+    pub(crate) type_name: &'static str,
     pub(crate) reporting: &'a Reporting,
 }
 

@@ -21,6 +21,7 @@ use crate::engine::launched::Launched;
 use crate::engine::options::Settings;
 use crate::engine::pace::Pace;
 use crate::engine::place::{place_of, place_of_buffer, place_of_pipeline};
+use crate::engine::ranks::Ranks;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
 use crate::engine::staging::transfer::Transfer;
@@ -89,6 +90,8 @@ pub(crate) struct Pipeline {
     pub(crate) profile_share: Option<f64>,
     /// The listener to the progress of runs.
     pub(crate) listener: Option<Listener>,
+    /// The part in a world, if the pipeline has joined one.
+    pub(crate) ranks: Option<Ranks>,
     /// The line that called the last run.
     pub(crate) called: Option<&'static Location<'static>>,
 }
@@ -152,6 +155,7 @@ impl Pipeline {
             profile_share,
             measured: Vec::new(),
             listener: reporting.listener(),
+            ranks: None,
             called: None,
         })
     }

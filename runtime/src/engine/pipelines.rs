@@ -12,6 +12,7 @@ use crate::engine::options::Settings;
 use crate::engine::pipeline::{ChunkSize, Pipeline};
 use crate::engine::place::place_of_pipeline;
 use crate::engine::purpose::Purpose;
+use crate::engine::ranks::{Ranks, refuse_several};
 use crate::engine::run::Run;
 
 /// The resources of a pipeline on each of its devices, which share the chunks of a run.
@@ -43,13 +44,21 @@ impl Pipelines {
         plan: &'static Plan,
         build: impl Fn(Settings<'_>) -> Result<Pipeline>,
     ) -> Result<Self> {
-        check(settings.devices()).map_err(|detail| Error::new(detail).at(place_of_pipeline(plan)))?;
+        let refused = |detail| Error::new(detail).at(place_of_pipeline(plan));
+        check(settings.devices()).map_err(refused)?;
+        if settings.world.is_some() {
+            refuse_several(settings.devices().len()).map_err(refused)?;
+        }
         let is_one = settings.devices().len() == 1;
         let parts = settings.devices().iter().enumerate().map(|(number, device)| {
             let named = |error: Error| if is_one { error } else { error.on_device(number, device.label()) };
             Ok(Pipeline { number, ..build(settings.on(device)).map_err(named)? })
         });
-        Ok(Self { parts: parts.collect::<Result<_>>()? })
+        let mut parts: Vec<Pipeline> = parts.collect::<Result<_>>()?;
+        if let (Some(world), Some(part)) = (settings.world, parts.first_mut()) {
+            part.ranks = Some(Ranks::join(world, &part.device, plan, settings.type_name)?);
+        }
+        Ok(Self { parts })
     }
 
     fn map(self, change: impl FnMut(Pipeline) -> Pipeline) -> Self {
@@ -100,7 +109,7 @@ impl Pipelines {
         let Some((first, others)) = self.parts.split_first_mut() else {
             unreachable!("a pipeline has a device")
         };
-        Call::new(first, others, purpose)
+        Call::new(first, others, purpose).among_ranks()
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`States`]: values that routines keep from call to call.
 
 use std::any::{Any, TypeId};
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,8 @@ pub(crate) struct States {
     device: Option<Device>,
     /// The values of each ring slot, in the order in which they were made.
     slots: Vec<Vec<Entry>>,
+    /// The operations whose routines were called, in a world of ranks.
+    called: HashSet<usize>,
 }
 
 struct Entry {
@@ -49,7 +52,12 @@ pub(crate) enum Taken {
 
 impl States {
     pub(crate) fn new(device: &Device) -> Self {
-        Self { device: Some(device.clone()), slots: Vec::new() }
+        Self { device: Some(device.clone()), slots: Vec::new(), called: HashSet::new() }
+    }
+
+    /// Notes that the routine of an operation is called, and returns whether it never was before.
+    pub(crate) fn is_first(&mut self, operation: usize) -> bool {
+        self.called.insert(operation)
     }
 
     /// Takes the value of `key`, or notes that it is being made.

@@ -56,17 +56,39 @@ pub trait Source<T: Pod>: Send {
     /// The reason why it cannot go on: the run fails with [`ErrorKind::Source`](crate::ErrorKind::Source), as
     /// it does if this panics.
     fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize>;
+
+    /// The number of elements that the source is about to give, if it knows: then it has a length like a
+    /// slice, so that all arguments need as many items, and ranks can agree on the chunks of the run. An item
+    /// has `per_item` elements.
+    ///
+    /// It is asked once, by the thread that calls `run`, before the run begins. A source that then ends before
+    /// is an error, and it is not asked for more.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    fn elements(&mut self, per_item: usize) -> io::Result<Option<usize>> {
+        let _ = per_item;
+        Ok(None)
+    }
 }
 
 impl<T: Pod, S: Source<T> + ?Sized> Source<T> for &mut S {
     fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize> {
         (**self).read(chunk, slot)
     }
+
+    fn elements(&mut self, per_item: usize) -> io::Result<Option<usize>> {
+        (**self).elements(per_item)
+    }
 }
 
 impl<T: Pod, S: Source<T> + ?Sized> Source<T> for Box<S> {
     fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize> {
         (**self).read(chunk, slot)
+    }
+
+    fn elements(&mut self, per_item: usize) -> io::Result<Option<usize>> {
+        (**self).elements(per_item)
     }
 }
 
@@ -185,6 +207,14 @@ impl Feed<'_> {
         matches!(self, Feed::Sink(_) | Feed::Pulled(_))
     }
 
+    /// The number of elements that a source knows it has.
+    pub(crate) fn elements(&mut self, per_item: usize) -> io::Result<Option<usize>> {
+        match self {
+            Feed::Source(source) => source.elements(per_item),
+            Feed::Sink(_) | Feed::Pushed(_) | Feed::Pulled(_) => Ok(None),
+        }
+    }
+
     /// The caller in its place, if there is one.
     pub(crate) fn caller(&self) -> Option<&Arc<Attached>> {
         match self {
@@ -200,6 +230,8 @@ pub(crate) trait AnySource: Send {
     /// `to` is aligned for the elements, and valid for reads and writes of `elements` of them, which are
     /// initialised and which nobody else accesses before this returns.
     unsafe fn read(&mut self, chunk: Chunk, to: *mut u8, elements: usize) -> io::Result<usize>;
+
+    fn elements(&mut self, per_item: usize) -> io::Result<Option<usize>>;
 }
 
 /// A sink for elements of some type.
@@ -248,6 +280,10 @@ impl<T: Pod, S: Source<T>> AnySource for Typed<S, T> {
         // call, and the source cannot keep it.
         let slot = unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), elements) };
         self.of.read(chunk, slot)
+    }
+
+    fn elements(&mut self, per_item: usize) -> io::Result<Option<usize>> {
+        self.of.elements(per_item)
     }
 }
 

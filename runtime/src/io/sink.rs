@@ -9,6 +9,7 @@
 //! | [`write()`] | a file, a pipe, a socket: whatever is [`Write`] |
 //! | [`channel`], [`sync_channel`] | a channel, a `Vec` for each chunk |
 //! | [`npy()`] | NumPy's `.npy` files |
+//! | [`write_part`], [`npy_part`] | a range of items of a file, such as that of a [rank](crate::World) |
 //! | [`extend`] | a `Vec` |
 //! | [`for_each`] | a function |
 //! | [`Streamed`] | a [`Sink`] of your own |
@@ -23,7 +24,9 @@ use bytemuck::Pod;
 
 pub use super::bytes::Writer;
 pub use super::formats_sink::*;
-pub use super::npy::NpyWriter;
+pub use super::npy::{NpyPartWriter, NpyWriter};
+pub use super::parts::PartWriter;
+pub use super::parts_sink::*;
 use super::{Sink, Streamed};
 use crate::base::chunk::Chunk;
 

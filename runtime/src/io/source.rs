@@ -9,6 +9,7 @@
 //! | [`iter`] | elements, one by one |
 //! | [`batches`], [`channel`] | `Vec`s or slices of any length |
 //! | [`npy()`] | NumPy's `.npy` files |
+//! | [`read_parts`], [`npy_parts`] | ranges of items of a file, such as those of a [rank](crate::World) |
 //! | [`from_fn`] | what a function puts into each chunk's slot |
 //! | [`Streamed`] | a [`Source`] of your own |
 //!
@@ -16,6 +17,7 @@
 //! files.
 //!
 //! If another argument has a length, a source is read for so many items and no more; else until it ends.
+//! Sources of parts have a length themselves.
 
 use std::io::{self, Read};
 use std::marker::PhantomData;
@@ -25,7 +27,9 @@ use bytemuck::Pod;
 
 pub use super::bytes::Reader;
 pub use super::formats_source::*;
-pub use super::npy::NpyReader;
+pub use super::npy::{NpyPartsReader, NpyReader};
+pub use super::parts::PartsReader;
+pub use super::parts_source::*;
 use super::{Source, Streamed};
 use crate::base::chunk::Chunk;
 

@@ -8,6 +8,7 @@ mod imports;
 mod names;
 mod peaks;
 mod promises;
+mod ranks;
 mod readme;
 mod running_total;
 mod several;

@@ -1,5 +1,7 @@
 //! Two GPUs of one process.
 
+mod ranks;
+
 use std::thread;
 
 use thalweg::Device;

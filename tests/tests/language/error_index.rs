@@ -143,6 +143,14 @@ mended! {
     tw0911: "../../../book/src/errors/TW0911.rs",
     tw0912: "../../../book/src/errors/TW0912.rs",
     tw0913: "../../../book/src/errors/TW0913.rs",
+    tw1001: "../../../book/src/errors/TW1001.rs",
+    tw1002: "../../../book/src/errors/TW1002.rs",
+    tw1003: "../../../book/src/errors/TW1003.rs",
+    tw1004: "../../../book/src/errors/TW1004.rs",
+    tw1005: "../../../book/src/errors/TW1005.rs",
+    tw1006: "../../../book/src/errors/TW1006.rs",
+    tw1007: "../../../book/src/errors/TW1007.rs",
+    tw1008: "../../../book/src/errors/TW1008.rs",
 }
 
 /// The variable that says which device programs open.

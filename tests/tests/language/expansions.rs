@@ -322,3 +322,49 @@ fn none_is_stale() {
         assert!(tests.contains(&format!("\"{stem}\",")), "{name} belongs to no test");
     }
 }
+
+/// Every collective, on two streams; a rank without items of a chunk takes part in them alone.
+#[test]
+fn collectives() {
+    check(
+        "collectives",
+        "
+        pipeline Train {
+            uniform param share: bool;
+            param rate: f32;
+            input x: [f32; 4];
+            output y: [f32; world.size];
+            carry w: [f32; 256];
+            device g: [f32; 256] per chunk;
+            device edges: [f32; 4];
+            chunk c = 1000;
+            stream math;
+            stream comm;
+            stage load { copy x -> dx; }
+            stage start on comm { if c.index == 0 { broadcast w from 0; } }
+            stage back on math { grad<<<blocks(c.len, 256), 256>>>(&dx, &w, out g, out edges); }
+            stage share on comm {
+                all_reduce mean g;
+                if share {
+                    reduce max g[..8] to world.size - 1;
+                    reduce_scatter sum g[..2 * world.size] -> _part;
+                    all_gather edges -> all;
+                    scatter all -> edges from 0;
+                    all_to_all all -> _swapped;
+                    gather edges -> _rows to 0;
+                }
+                pass edges -> next from (rank + world.size - 1) % world.size to (rank + 1) % world.size;
+                pass edges -> last to 0;
+                exchange edges: halo 1 periodic;
+                barrier;
+            }
+            device _part: [f32; 2] per chunk;
+            stage step on math {
+                sgd<<<1, 256>>>(rate / world.size as f32, &g, &mut w);
+                sum<<<1, 256>>>(&edges, &next, &last, out dy);
+                copy dy -> y;
+            }
+            device dy: [f32; world.size];
+        }",
+    );
+}

@@ -7,8 +7,8 @@ use proc_macro2::Ident;
 use super::constant::value;
 use crate::diagnostics::{Diagnostics, similar};
 use crate::resolve::{
-    BlockId, BlockKind, Buffer, BufferId, BufferKind, BufferUse, CopyNames, HostKind, Mode, Operation,
-    OperationKind, Program, StageId,
+    BlockId, BlockKind, Buffer, BufferId, BufferKind, BufferUse, CopyNames, HostKind, Mode, Operand,
+    Operands, Operation, OperationKind, Program, StageId,
 };
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
@@ -149,6 +149,15 @@ impl Reads<'_> {
                     "declare it `inout {name}`, or let a kernel write all of it first with `out {name}`"
                 ));
             }
+            _ if matches!(operation.kind, OperationKind::Collective(_)) => {
+                if let Some(to) = partly_written(operation).filter(|to| to.buffer == usage.buffer) {
+                    error.note(format!(
+                        "a part of `{}` is written here, and the rest keeps what it held",
+                        to.name
+                    ));
+                }
+                error.help("copy data in first, or `fill` it");
+            }
             _ if usage.mode == Mode::ReadWrite => {
                 error.help(match program.buffers[usage.buffer.0].is_on_device() {
                     true => "copy data in first, or `fill` it",
@@ -165,6 +174,17 @@ impl Reads<'_> {
                 error.help("copy data in first, or let a kernel write it with `out`");
             }
         }
+    }
+}
+
+/// The destination of a collective, if it is a part of a buffer.
+fn partly_written(operation: &Operation) -> Option<&Operand> {
+    match &operation.kind {
+        OperationKind::Collective(collective) => match &collective.data {
+            Operands::Two(_, to) => Some(to).filter(|to| to.range.is_some()),
+            Operands::None | Operands::One(_) => None,
+        },
+        _ => None,
     }
 }
 

@@ -2,13 +2,16 @@
 //! operations, which the schedule makes.
 
 mod blocks;
+mod collectives;
 pub mod constant;
 mod control;
 mod flow;
 pub mod launch;
+mod ranks;
 mod scope;
 mod shapes;
 mod streams;
+pub(crate) mod uniform;
 
 pub use shapes::NOT_PLAIN_DATA;
 pub use streams::{AUTO_DEPTH, HARDWARE_QUEUES};
@@ -25,4 +28,6 @@ pub fn check(program: &Program, diagnostics: &mut Diagnostics) {
     blocks::check(program, diagnostics);
     streams::check(program, diagnostics);
     control::check(program, diagnostics);
+    collectives::check(program, diagnostics);
+    ranks::check(program, diagnostics);
 }

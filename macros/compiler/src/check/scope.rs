@@ -10,7 +10,7 @@ use syn::{
 };
 
 use crate::diagnostics::Diagnostics;
-use crate::resolve::Program;
+use crate::resolve::{Program, named};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let Program { params, hosts, buffers, chunk, depth, budget, .. } = program;
@@ -52,6 +52,15 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
         }
     }
     for (what, expr) in [("depth", depth.given()), ("budget", budget.as_deref())] {
+        let world = expr.and_then(|expr| named(expr, "world").into_iter().next());
+        if let Some(world) = world.filter(|_| !program.declares_world()) {
+            diagnostics
+                .error("TW0706", world.name, format!("the {what} depends on the world"))
+                .note("the ring is built by `new`, before a run knows its world")
+                .help(format!(
+                    "write a number or a constant here, and `options(&device).{what}(n).build()` for another"
+                ));
+        }
         let named = |name: &Ident| expr.and_then(|expr| find(expr, name));
         if let Some(at) = params.iter().find_map(|param| named(&param.name)) {
             let name = at.to_string();

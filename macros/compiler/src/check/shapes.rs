@@ -8,7 +8,7 @@ use crate::diagnostics::{Diagnostics, count};
 use crate::resolve::{Buffer, CopyNames, HostKind, OperationKind, Program, Shape};
 
 /// Types that have no other name, so that two of them differ if their names do.
-const PRIMITIVES: [&str; 15] = [
+pub(super) const PRIMITIVES: [&str; 15] = [
     "bool", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
     "usize",
 ];
@@ -34,7 +34,8 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
             | OperationKind::Launch(_)
             | OperationKind::Call(_)
             | OperationKind::Host(_)
-            | OperationKind::Then(_) => {}
+            | OperationKind::Then(_)
+            | OperationKind::Collective(_) => {}
         }
     }
     let shapes = program.hosts.iter().map(|host| (&host.name, &host.shape));

@@ -3,6 +3,7 @@
 //! Generated paths start at the runtime's or at `::core`. The user's tokens keep their spans; everything else
 //! has `mixed_site` hygiene, so that no expression of the user's can name the generated locals.
 
+mod collectives;
 mod constant_launches;
 pub(crate) mod launches;
 mod names;
@@ -16,10 +17,10 @@ mod stub;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::{ExprPath, Generics};
+use syn::{Expr, ExprPath, Generics};
 
 use crate::check::constant::is_constant;
-use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape};
+use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape, named};
 use crate::schedule::Schedule;
 pub(crate) use names::placed;
 use names::{Names, hygienic};
@@ -267,7 +268,10 @@ impl<'p> Context<'p> {
             .map(|host| &host.shape)
             .chain(program.buffers.iter().filter(|b| !b.is_shared()).map(|b| &b.shape));
         let exprs = shapes.flat_map(Shape::exprs).chain(program.chunk.size.given());
-        !exprs.into_iter().any(|expr| program.params.iter().any(|param| mentions(expr, &param.name)))
+        let depends = |expr: &Expr| {
+            program.params.iter().any(|param| mentions(expr, &param.name)) || !named(expr, "world").is_empty()
+        };
+        !exprs.into_iter().any(depends)
     }
 }
 

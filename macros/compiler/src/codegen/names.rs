@@ -63,6 +63,8 @@ pub(crate) struct Names {
 impl Names {
     pub(crate) fn new(program: &Program, schedule: &Schedule) -> Self {
         let mut taken = Taken::default();
+        // The world's own name stands in shapes that are written already.
+        taken.0.extend(program.world.iter().map(ToString::to_string));
         let hosts = program.hosts.iter().map(|host| taken.like(&host.name)).collect();
         let buffers = program.buffers.iter().map(|buffer| taken.like(&buffer.name)).collect();
         let streams = program.streams.iter().map(|stream| taken.like(&stream.name)).collect();
@@ -101,6 +103,11 @@ impl Names {
                     OperationKind::Host(_) => format!("host_{}", last_segment(operation)),
                     OperationKind::Then(_) => "then".to_owned(),
                     OperationKind::Fill(fill) => format!("fill_{}", unraw(&fill.name)),
+                    OperationKind::Collective(collective) => {
+                        let first =
+                            collective.data.iter().next().map(|from| format!("_{}", unraw(&from.name)));
+                        format!("{}{}", collective.kind.keyword(), first.unwrap_or_default())
+                    }
                     OperationKind::Upload { names, .. }
                     | OperationKind::Download { names, .. }
                     | OperationKind::CopyBuffer { names, .. } => format!("copy_{}", unraw(&names.from)),
@@ -197,6 +204,10 @@ fn event_name(program: &Program, index: usize) -> String {
         | OperationKind::CopyBuffer { names, .. } => unraw(&names.to),
         OperationKind::Launch(_) | OperationKind::Call(_) | OperationKind::Host(_) => last_segment(operation),
         OperationKind::Then(_) => "then".to_owned(),
+        OperationKind::Collective(collective) => {
+            let written = collective.data.iter().last().map(|to| unraw(&to.name));
+            written.unwrap_or_else(|| collective.kind.keyword().to_owned())
+        }
     };
     format!("{stage}_{what}_done")
 }

@@ -169,7 +169,8 @@ fn units(cx: &Context<'_>, range: Range<usize>) -> Vec<Unit> {
     while index < range.end {
         let operation = &program.operations[index];
         let Some(repeat) = program.repeat_around(operation) else {
-            units.push(Unit { operations: index..index + 1, guard: operation.block, body: body(cx, index) });
+            let body = due(cx, index);
+            units.push(Unit { operations: index..index + 1, guard: operation.block, body });
             index += 1;
             continue;
         };
@@ -193,7 +194,7 @@ fn nested(cx: &Context<'_>, range: Range<usize>, depth: usize) -> TokenStream {
     let mut index = range.start;
     while index < range.end {
         let Some(block) = block_of(index) else {
-            tokens.extend(body(cx, index));
+            tokens.extend(due(cx, index));
             index += 1;
             continue;
         };
@@ -256,6 +257,16 @@ fn records(cx: &Context<'_>, index: usize) -> TokenStream {
     records.map(|(_, event)| quote_spanned!(site=> #name.record(#event)?;)).collect()
 }
 
+/// The operation. Beside collectives a chunk may have no items on this rank: it takes part in them alone.
+fn due(cx: &Context<'_>, index: usize) -> TokenStream {
+    let (site, name, body) = (hygienic(), &cx.names.operations[index], body(cx, index));
+    let together = matches!(cx.program.operations[index].kind, OperationKind::Collective(_));
+    match together || cx.program.collectives().next().is_none() {
+        true => body,
+        false => quote_spanned!(site=> if #name.is_due() { #body }),
+    }
+}
+
 /// The operation itself.
 fn body(cx: &Context<'_>, index: usize) -> TokenStream {
     let site = hygienic();
@@ -284,6 +295,7 @@ fn body(cx: &Context<'_>, index: usize) -> TokenStream {
         OperationKind::Call(call) => routine(cx, index, call),
         OperationKind::Host(call) => host_function(cx, index, call),
         OperationKind::Then(closure) => callback(cx, &at(name, operation.at), closure),
+        OperationKind::Collective(collective) => super::collectives::call(cx, index, collective),
     }
 }
 

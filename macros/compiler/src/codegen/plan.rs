@@ -5,7 +5,7 @@ use quote::quote_spanned;
 
 use super::names::hygienic;
 use super::picture::picture;
-use super::{Context, number};
+use super::{Context, collectives, number};
 use crate::lower::storage_name;
 use crate::resolve::{BufferId, BufferKind, Mode, OperationKind, Priority};
 use crate::schedule::{Distance, Hazard};
@@ -90,6 +90,10 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
                 quote_spanned!(site=> Host { function: #function })
             }
             OperationKind::Then(_) => quote_spanned!(site=> Then),
+            OperationKind::Collective(collective) => {
+                let kind = collectives::variant(collective.kind);
+                quote_spanned!(site=> Collective { collective: #private::CollectiveKind::#kind })
+            }
         };
         let conditional = program.is_conditional(operation);
         let repeat = match program.repeat_around(operation) {

@@ -66,7 +66,10 @@ pub(super) fn repeats(cx: &Context<'_>) -> Option<TokenStream> {
 fn known(program: &Program) -> Option<Known<'_>> {
     // No graph can hold these.
     let is_direct = |kind: &OperationKind| match kind {
-        OperationKind::Call(_) | OperationKind::Host(_) | OperationKind::Then(_) => true,
+        OperationKind::Call(_)
+        | OperationKind::Host(_)
+        | OperationKind::Then(_)
+        | OperationKind::Collective(_) => true,
         OperationKind::Upload { .. }
         | OperationKind::Download { .. }
         | OperationKind::CopyBuffer { .. }
@@ -188,7 +191,7 @@ fn has_a_type(expr: &Expr) -> bool {
 }
 
 /// Whether both names are the same variable's. In a `macro_rules`, two variables may have the same name.
-fn is_same(one: &Ident, other: &Ident) -> bool {
+pub(super) fn is_same(one: &Ident, other: &Ident) -> bool {
     // The text of a span begins with its scope, `#3 bytes(20..25)`; without rustc it is `bytes(20..25)`. Any
     // other text tells nothing.
     let sees = |name: &Ident| {

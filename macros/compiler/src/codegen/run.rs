@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use super::names::{Names, hygienic, placed};
 use super::operations::{self, at};
 use super::repeats::repeats;
-use super::{Context, chunk_size, is_primitive, mentions, per_item};
+use super::{Context, chunk_size, collectives, is_primitive, mentions, per_item};
 use crate::resolve::{Argument, BufferKind, Edge, Halo, HostKind, Memory, Program, Shape, StageId};
 
 /// `::thalweg::__private`
@@ -84,6 +84,8 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     let stages = (0..program.stages.len()).map(|index| operations::stage(cx, StageId(index)));
     let size = chunk_size(cx);
     let repeats = repeats(cx);
+    let constants = collectives::constants(cx);
+    let (uniform, world) = (collectives::uniform(cx), collectives::world(cx));
     // The struct's field keeps its name; the local gets another name if the user's data has this one.
     let field = Ident::new("pipeline", site);
     let field = if *pipeline == field {
@@ -110,6 +112,9 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         {
             let Self { #field, #(#kernels,)* #rest } = self;
             let mut #call = #pipeline.call(#purpose);
+            #constants
+            #uniform
+            #world
             #(#hosts)*
             #(#buffers)*
             #repeats

@@ -34,7 +34,7 @@ impl Stub {
         let (mut kernels, mut functions) = (Vec::new(), Vec::new());
         for item in &pipeline.items {
             let argument = match item {
-                Item::Param { name, ty } => (name.clone(), Owned::Param(ty.clone())),
+                Item::Param { name, ty, .. } => (name.clone(), Owned::Param(ty.clone())),
                 Item::Argument { kind, name, memory, shape } => {
                     (name.clone(), Owned::Data(*kind, *memory, shape.element.clone()))
                 }
@@ -181,6 +181,7 @@ fn used(operations: &[Operation], kernels: &mut Vec<ExprPath>, functions: &mut V
             Operation::Copy(_)
             | Operation::Fill(_)
             | Operation::Then(_)
+            | Operation::Collective(_)
             | Operation::Record(_)
             | Operation::Wait(_) => {}
         }

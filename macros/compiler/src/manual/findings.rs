@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 
 use super::Wait;
 use crate::diagnostics::{Diagnostics, similar};
-use crate::lower::{Lowered, storage_name};
+use crate::lower::{Lowered, order_of_collectives, storage_name};
 use crate::resolve::{Mark, Operation, OperationKind, Program};
 use crate::schedule::{Cause, Distance, Edge, Hazard, Link, OpId, Step, StorageId};
 
@@ -26,6 +26,10 @@ impl Findings<'_> {
         let Some(&Cause { storage, hazard }) = edge.causes.first() else { return };
         let (from, to) = (self.using(edge.from, storage), self.using(edge.to, storage));
         let (a, b) = (self.stage(from).to_string(), self.stage(to).to_string());
+        if order_of_collectives(self.program) == Some(storage) {
+            self.unordered(edge, (from.at.start().line, from.text.clone()), (&a, &b), records);
+            return;
+        }
         let name = storage_name(self.program, storage);
         let fact = match hazard {
             Hazard::WriteAfterWrite => format!("buffer `{name}` is written by two unordered stages"),
@@ -53,6 +57,30 @@ impl Findings<'_> {
             }
         });
         error.help(help);
+    }
+
+    /// Two collectives that share no data, and may begin in either order.
+    fn unordered(
+        &mut self,
+        edge: &Edge,
+        (line, first): (usize, String),
+        (a, b): (&str, &str),
+        records: &[(&Ident, OpId)],
+    ) {
+        let help = self.advice(edge, records);
+        let Some(&Cause { storage, .. }) = edge.causes.first() else { return };
+        let to = self.using(edge.to, storage);
+        let (at, second) = (usage(to, storage, self.program), to.text.clone());
+        let of = match edge.distance {
+            Distance::Same => "",
+            Distance::Previous => " of the chunk before",
+            Distance::Reuse => " of the chunk that used the ring slot before",
+        };
+        self.diagnostics
+            .error("TW0201", at, format!("`{second}` of `{b}` does not wait for a collective of `{a}`"))
+            .note(format!("`{a}`{of} begins `{first}`, at line {line}"))
+            .note("ranks that begin their collectives in different orders wait for each other for ever")
+            .help(help);
     }
 
     /// The line that orders the two ends of an edge.
@@ -256,6 +284,11 @@ fn usage(operation: &Operation, StorageId(storage): StorageId, program: &Program
             OperationKind::Download { to, names, .. } if to.0 == storage => names.to.to_token_stream(),
             _ => TokenStream::new(),
         };
+    }
+    if let (OperationKind::Collective(collective), true) =
+        (&operation.kind, order_of_collectives(program) == Some(StorageId(storage as u32)))
+    {
+        return collective.keyword.to_token_stream();
     }
     let uses = operation.buffers();
     let named = uses.iter().find(|usage| usage.buffer.0 == storage - hosts);

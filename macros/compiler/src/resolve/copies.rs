@@ -2,9 +2,8 @@
 
 use proc_macro2::Ident;
 
-use super::arguments::{Wanted, unknown};
+use super::data::{Data, Wanted, find, unknown};
 use super::names::Names;
-use super::operations::{Data, find};
 use super::{Buffer, BufferId, BufferKind, CopyNames, Fill, HostId, OperationKind, Program};
 use crate::diagnostics::Diagnostics;
 use crate::syntax::{self, HostKind};

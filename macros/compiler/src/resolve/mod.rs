@@ -2,17 +2,26 @@
 //! kind.
 
 mod arguments;
+mod collectives;
 mod copies;
+mod data;
 mod names;
 mod operations;
 mod program;
+mod uses;
+mod variables;
 
 use crate::diagnostics::Diagnostics;
-pub use crate::syntax::{Edge, Halo, HostKind, Memory, Priority, Shape, Size, WaitOf};
+pub use crate::syntax::{
+    Addressed, Collective, CollectiveKind, Edge, Halo, HostKind, Memory, Operands, Priority, Reduction,
+    ReductionKind, Shape, Size, WaitOf,
+};
 use crate::syntax::{Item, Pipeline};
 use names::Names;
 
 pub use program::*;
+pub use uses::*;
+pub use variables::*;
 
 /// Resolves every name. `None` if there were errors.
 pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Program> {
@@ -36,16 +45,17 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
         sync: Sync::Auto,
         graph: false,
         arguments: Vec::new(),
+        world: None,
     };
     let mut names = Names::default();
     let mut stages = Vec::new();
     let (mut chunk, mut depth, mut budget, mut sync, mut mode) = (None, None, None, None, None);
     for item in pipeline.items {
         match item {
-            Item::Param { name, ty } => {
+            Item::Param { name, ty, uniform } => {
                 names.data.declare("parameter", &name, diagnostics);
                 program.arguments.push(Argument::Param(program.params.len()));
-                program.params.push(Param { name, ty });
+                program.params.push(Param { name, ty, uniform });
             }
             Item::Argument { kind, name, memory, shape } => {
                 names.data.declare(kind.keyword(), &name, diagnostics);

@@ -3,7 +3,7 @@
 use proc_macro2::Ident;
 
 use crate::diagnostics::Diagnostics;
-use crate::syntax::{Copy, Operation};
+use crate::syntax::{Collective, Copy, Operands, Operation, Part};
 
 /// Data (parameters, host data, buffers, the chunk), streams and stages have their own names.
 #[derive(Default)]
@@ -14,26 +14,34 @@ pub(super) struct Names {
     /// Names of which an error was reported: unknown ones, and destinations of copies that could not declare
     /// them.
     pub(super) reported: Vec<Ident>,
-    /// All copies, which declare their destinations: a name that is not declared yet may be declared further
-    /// down.
+    /// All copies and collectives that declare their destinations: a name that is not declared yet may be
+    /// declared further down.
     pub(super) copies: Vec<Destination>,
 }
 
-/// Where a copy stands that may declare its destination.
+/// Where a copy or a collective stands that may declare its destination.
 pub(super) struct Destination {
+    /// The word that it begins with.
+    pub(super) keyword: Ident,
     pub(super) from: Ident,
     pub(super) to: Ident,
     pub(super) stage: Ident,
 }
 
 impl Names {
-    /// Takes down the copies of a stage.
+    /// Takes down the operations of a stage that may declare something.
     pub(super) fn note_copies(&mut self, stage: &Ident, operations: &[Operation]) {
         for operation in operations {
             match operation {
-                Operation::Copy(Copy { from, to, .. }) => {
-                    let (from, to) = (from.clone(), to.clone());
-                    self.copies.push(Destination { from, to, stage: stage.clone() });
+                Operation::Copy(Copy { keyword, from, to }) => self.note(stage, keyword, from, to),
+                Operation::Collective(collective) => {
+                    let Collective { keyword, kind, data, .. } = &**collective;
+                    if let Operands::Two(Part { name: from, range: None }, Part { name: to, range: None }) =
+                        data
+                        && kind.declares()
+                    {
+                        self.note(stage, keyword, from, to);
+                    }
                 }
                 Operation::Repeat(repeat) => self.note_copies(stage, &repeat.body),
                 Operation::If(conditional) => {
@@ -43,6 +51,11 @@ impl Names {
                 _ => {}
             }
         }
+    }
+
+    fn note(&mut self, stage: &Ident, keyword: &Ident, from: &Ident, to: &Ident) {
+        let [keyword, from, to, stage] = [keyword, from, to, stage].map(Ident::clone);
+        self.copies.push(Destination { keyword, from, to, stage });
     }
 }
 

@@ -5,11 +5,12 @@ use quote::ToTokens;
 use syn::ExprPath;
 
 use super::arguments::{resolve_invocation, resolve_launch};
+use super::collectives::resolve_collective;
 use super::copies::{resolve_copy, resolve_fill};
 use super::names::Names;
 use super::{
-    Block, BlockId, BlockKind, BufferId, HostId, Mark, MarkKind, Operation, OperationKind, Program, Stage,
-    StageId, Stream, StreamId, Sync,
+    Block, BlockId, BlockKind, Mark, MarkKind, Operation, OperationKind, Program, Stage, StageId, Stream,
+    StreamId, Sync,
 };
 use crate::diagnostics::{Diagnostics, similar};
 use crate::syntax::{self, Priority};
@@ -81,6 +82,11 @@ fn resolve_all(
             syntax::Operation::Then(then) => {
                 let kind = OperationKind::Then(Box::new(then.closure));
                 Some((then.keyword.span(), "then".to_owned(), kind, at.stream))
+            }
+            syntax::Operation::Collective(collective) => {
+                let span = collective.keyword.span();
+                resolve_collective(program, *collective, names, diagnostics)
+                    .map(|(text, kind)| (span, text, kind, at.stream))
             }
             syntax::Operation::Repeat(repeat) => {
                 let inside = open(program, BlockKind::Repeat(Box::new(repeat.times)), at);
@@ -184,21 +190,4 @@ pub(super) fn find_stream(
         None => error.help(format!("declare it: `stream {name};`")),
     };
     None
-}
-
-/// The data that a name stands for.
-#[derive(Clone, Copy)]
-pub(super) enum Data {
-    Host(HostId),
-    Buffer(BufferId),
-    Param,
-    Chunk,
-}
-
-pub(super) fn find(program: &Program, name: &Ident) -> Option<Data> {
-    let host = program.hosts.iter().position(|host| host.name == *name).map(|i| Data::Host(HostId(i)));
-    let buffer = || program.buffers.iter().position(|b| b.name == *name).map(|i| Data::Buffer(BufferId(i)));
-    let param = || program.params.iter().any(|param| param.name == *name).then_some(Data::Param);
-    let chunk = || (program.chunk.name.as_ref() == Some(name)).then_some(Data::Chunk);
-    host.or_else(buffer).or_else(param).or_else(chunk)
 }

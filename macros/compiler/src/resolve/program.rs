@@ -4,7 +4,8 @@ use proc_macro2::{Ident, Span};
 use quote::ToTokens;
 use syn::{Attribute, Expr, ExprClosure, ExprPath, Generics, Path, Type, Visibility};
 
-use crate::syntax::{HostKind, Priority, Shape, Size, WaitOf};
+use crate::syntax::Addressed;
+use crate::syntax::{Collective, HostKind, Priority, Shape, Size, WaitOf};
 
 /// A pipeline whose names are resolved. Immutable from here on.
 pub struct Program {
@@ -31,6 +32,9 @@ pub struct Program {
     pub graph: bool,
     /// `run`'s arguments, in the order of declaration.
     pub arguments: Vec<Argument>,
+    /// The name of the world in shapes that the compiler has written, if there are any. The user's names do not
+    /// reach it.
+    pub world: Option<Ident>,
 }
 
 /// Whether the macro or the user places the events.
@@ -71,6 +75,8 @@ pub enum Argument {
 pub struct Param {
     pub name: Ident,
     pub ty: Type,
+    /// Whether all ranks give it the same value.
+    pub uniform: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,6 +217,16 @@ pub enum OperationKind {
     /// A function on the CPU, on page-locked memory.
     Host(Box<Invocation>),
     Then(Box<ExprClosure>),
+    /// All ranks carry it out together.
+    Collective(Box<Collective<Operand>>),
+}
+
+/// A buffer of a collective, or a part of one.
+pub struct Operand {
+    pub buffer: BufferId,
+    /// The buffer's name as it is written there.
+    pub name: Ident,
+    pub range: Option<Expr>,
 }
 
 /// `path(args)`
@@ -278,126 +294,6 @@ impl Mode {
     }
 }
 
-/// One use of a device buffer by an operation.
-pub struct BufferUse<'p> {
-    pub buffer: BufferId,
-    pub mode: Mode,
-    /// The tokens that name it there.
-    pub at: &'p dyn ToTokens,
-}
-
-impl Operation {
-    /// The device buffers it uses, in the order in which they are written.
-    pub fn buffers(&self) -> Vec<BufferUse<'_>> {
-        fn copied<'p>(buffer: BufferId, mode: Mode, at: &'p Ident) -> BufferUse<'p> {
-            BufferUse { buffer, mode, at }
-        }
-        match &self.kind {
-            OperationKind::Upload { to, names, .. } => vec![copied(*to, Mode::Write, &names.to)],
-            OperationKind::Download { from, names, .. } => vec![copied(*from, Mode::Read, &names.from)],
-            OperationKind::CopyBuffer { from, to, names } => {
-                vec![copied(*from, Mode::Read, &names.from), copied(*to, Mode::Write, &names.to)]
-            }
-            OperationKind::Fill(fill) => vec![copied(fill.buffer, Mode::Write, &fill.name)],
-            OperationKind::Launch(_) | OperationKind::Call(_) | OperationKind::Host(_) => self
-                .args()
-                .iter()
-                .filter_map(|arg| match arg {
-                    CallArgument::Buffer { buffer, mode, written } => {
-                        Some(BufferUse { buffer: *buffer, mode: *mode, at: written })
-                    }
-                    CallArgument::Scalar(_) => None,
-                })
-                .collect(),
-            OperationKind::Then(_) => Vec::new(),
-        }
-    }
-
-    /// The arguments between its parentheses, if it has any.
-    pub fn args(&self) -> &[CallArgument] {
-        match &self.kind {
-            OperationKind::Launch(launch) => &launch.args,
-            OperationKind::Call(invocation) | OperationKind::Host(invocation) => &invocation.args,
-            OperationKind::Upload { .. }
-            | OperationKind::Download { .. }
-            | OperationKind::CopyBuffer { .. }
-            | OperationKind::Fill(_)
-            | OperationKind::Then(_) => &[],
-        }
-    }
-
-    /// The kernel, routine or function that it names.
-    pub fn path(&self) -> Option<&ExprPath> {
-        match &self.kind {
-            OperationKind::Launch(launch) => Some(&launch.kernel),
-            OperationKind::Call(invocation) | OperationKind::Host(invocation) => Some(&invocation.path),
-            OperationKind::Upload { .. }
-            | OperationKind::Download { .. }
-            | OperationKind::CopyBuffer { .. }
-            | OperationKind::Fill(_)
-            | OperationKind::Then(_) => None,
-        }
-    }
-
-    /// The host data it uses, and whether it writes it.
-    pub fn host(&self) -> Option<(HostId, Mode)> {
-        match self.kind {
-            OperationKind::Upload { from, .. } => Some((from, Mode::Read)),
-            OperationKind::Download { to, .. } => Some((to, Mode::Write)),
-            OperationKind::CopyBuffer { .. }
-            | OperationKind::Fill(_)
-            | OperationKind::Launch(_)
-            | OperationKind::Call(_)
-            | OperationKind::Host(_)
-            | OperationKind::Then(_) => None,
-        }
-    }
-
-    /// The shapes that a launch gives its buffers.
-    fn shapes(&self) -> impl Iterator<Item = &Expr> {
-        self.args()
-            .iter()
-            .flat_map(|argument| match argument {
-                CallArgument::Buffer { written, .. } => written.shape().map(|(_, shape)| &shape.elems),
-                CallArgument::Scalar(_) => None,
-            })
-            .flatten()
-    }
-
-    /// The user's expressions in it that are values: those that it fills with or passes. A callback is code,
-    /// and no value.
-    pub fn values(&self) -> Vec<&Expr> {
-        fn passed(argument: &CallArgument) -> Option<&Expr> {
-            match argument {
-                CallArgument::Scalar(expr) => Some(expr),
-                CallArgument::Buffer { .. } => None,
-            }
-        }
-        match &self.kind {
-            OperationKind::Upload { .. }
-            | OperationKind::Download { .. }
-            | OperationKind::CopyBuffer { .. } => Vec::new(),
-            OperationKind::Fill(fill) => vec![&fill.value],
-            OperationKind::Launch(_) | OperationKind::Call(_) | OperationKind::Host(_) => {
-                self.args().iter().filter_map(passed).collect()
-            }
-            OperationKind::Then(_) => Vec::new(),
-        }
-    }
-
-    /// All of the user's expressions in it: its [values](Self::values), and a launch's configuration and shapes.
-    pub fn expressions(&self) -> Vec<&Expr> {
-        let mut expressions = Vec::new();
-        if let OperationKind::Launch(launch) = &self.kind {
-            expressions.extend([&launch.grid, &launch.block]);
-            expressions.extend(&launch.shared);
-        }
-        expressions.extend(self.values());
-        expressions.extend(self.shapes());
-        expressions
-    }
-}
-
 impl Mark {
     /// The operation after which the event is recorded, or that waits for it: the nearest one on its stream.
     pub fn operation(&self, program: &Program) -> Option<usize> {
@@ -419,6 +315,72 @@ impl Program {
             }
         }
         expressions
+    }
+
+    /// The user's expressions that each run evaluates, callbacks among them.
+    pub fn all_expressions(&self) -> Vec<&dyn ToTokens> {
+        let mut all: Vec<&dyn ToTokens> = Vec::new();
+        all.extend(self.expressions().into_iter().map(|expr| expr as &dyn ToTokens));
+        for operation in &self.operations {
+            if let OperationKind::Then(closure) = &operation.kind {
+                all.push(&**closure);
+            }
+        }
+        let shapes = self.hosts.iter().map(|host| &host.shape);
+        for expr in shapes.chain(self.buffers.iter().map(|buffer| &buffer.shape)).flat_map(Shape::exprs) {
+            all.push(expr);
+        }
+        for buffer in &self.buffers {
+            if let BufferKind::Carry { init, combine, .. } = &buffer.kind {
+                all.extend(init.iter().chain(combine).map(|expr| &**expr as &dyn ToTokens));
+            }
+        }
+        all.extend(self.chunk.size.given().map(|expr| expr as &dyn ToTokens));
+        all
+    }
+
+    /// Whether `world` is a name of the user's.
+    pub fn declares_world(&self) -> bool {
+        let params = self.params.iter().map(|param| &param.name);
+        params.chain(&self.chunk.name).any(|name| name == "world")
+    }
+
+    /// The block whose condition or count decides on this one: the `if` of an `else`, else the block itself.
+    pub fn decided_by(&self, block: BlockId) -> BlockId {
+        match self.blocks[block.0].kind {
+            BlockKind::Else(of) => of,
+            BlockKind::If(_) | BlockKind::Repeat(_) => block,
+        }
+    }
+
+    /// What has the same value on all ranks: the conditions and counts around collectives, their parts, their roots
+    /// and partners.
+    pub fn uniform_expressions(&self) -> Vec<&Expr> {
+        let mut uniform: Vec<&Expr> = Vec::new();
+        for (index, collective) in self.collectives() {
+            for block in self.within(self.operations[index].block) {
+                let BlockId(of) = self.decided_by(block);
+                if let BlockKind::If(decides) | BlockKind::Repeat(decides) = &self.blocks[of].kind {
+                    uniform.push(decides);
+                }
+            }
+            uniform.extend(collective.data.iter().filter_map(|operand| operand.range.as_ref()));
+            match &collective.to {
+                Addressed::All => {}
+                Addressed::Root(rank) => uniform.push(rank),
+                Addressed::Ranks { from, to } => uniform.extend(from.iter().chain(to).map(|rank| &**rank)),
+                Addressed::Neighbours { items, .. } => uniform.push(items),
+            }
+        }
+        uniform
+    }
+
+    /// The collectives, with their places among the operations.
+    pub fn collectives(&self) -> impl Iterator<Item = (usize, &Collective<Operand>)> {
+        self.operations.iter().enumerate().filter_map(|(index, operation)| match &operation.kind {
+            OperationKind::Collective(collective) => Some((index, &**collective)),
+            _ => None,
+        })
     }
 
     /// The blocks that a block stands in, it among them, from the outside in.

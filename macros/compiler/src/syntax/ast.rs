@@ -4,6 +4,8 @@ use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::{Attribute, Expr, ExprArray, ExprClosure, ExprPath, Generics, Path, Token, Type, Visibility};
 
+use crate::text::text;
+
 /// A pipeline as it is written.
 pub struct Pipeline {
     /// `#![crate = path]`: where the runtime is, if not at `::thalweg`.
@@ -18,9 +20,11 @@ pub struct Pipeline {
 
 /// One line of a pipeline.
 pub enum Item {
+    /// `param name: T;` or `uniform param name: T;`
     Param {
         name: Ident,
         ty: Type,
+        uniform: bool,
     },
     /// `input`, `output` or `inout`
     Argument {
@@ -130,9 +134,9 @@ pub struct Shape {
 impl Shape {
     /// `[T]` or `[T; k]`
     pub fn written(&self) -> String {
-        let element = self.element.to_token_stream();
+        let element = text(&self.element);
         match &self.per_item {
-            Some(per_item) => format!("[{element}; {}]", per_item.to_token_stream()),
+            Some(per_item) => format!("[{element}; {}]", text(per_item)),
             None => format!("[{element}]"),
         }
     }
@@ -194,10 +198,80 @@ pub enum Operation {
     Call(Box<Invocation>),
     Host(Box<Invocation>),
     Then(Box<Then>),
+    Collective(Box<Collective<Part>>),
     Repeat(Box<Repeat>),
     If(Box<If>),
     Record(Record),
     Wait(Wait),
+}
+
+/// An operation that all ranks of a world carry out together. `B` is how its buffers are given: by their names
+/// as they are written, or resolved.
+pub struct Collective<B> {
+    pub keyword: Ident,
+    pub kind: CollectiveKind,
+    /// How the ranks' elements become one, if they do.
+    pub reduction: Option<Reduction>,
+    pub data: Operands<B>,
+    pub to: Addressed,
+}
+
+/// The buffers of a collective.
+pub enum Operands<B> {
+    /// A barrier has none.
+    None,
+    /// One that is read and written.
+    One(B),
+    /// One that is read, and one that is written.
+    Two(B, B),
+}
+
+/// What a collective says besides its buffers.
+pub enum Addressed {
+    /// Every rank does the same.
+    All,
+    /// The one rank that gives or gets everything.
+    Root(Expr),
+    /// From which rank each rank receives, and to which it sends; one of the two may be left out.
+    Ranks { from: Option<Box<Expr>>, to: Option<Box<Expr>> },
+    /// How many items each rank gets of its neighbours, and whether the first and the last one are neighbours.
+    Neighbours { items: Expr, periodic: bool },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CollectiveKind {
+    AllReduce,
+    Reduce,
+    Broadcast,
+    AllGather,
+    Gather,
+    Scatter,
+    ReduceScatter,
+    AllToAll,
+    Barrier,
+    Pass,
+    Exchange,
+}
+
+/// `sum`, and the word itself.
+pub struct Reduction {
+    pub word: Ident,
+    pub kind: ReductionKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReductionKind {
+    Sum,
+    Mean,
+    Min,
+    Max,
+    Product,
+}
+
+/// `name` or `name[range]`
+pub struct Part {
+    pub name: Ident,
+    pub range: Option<Expr>,
 }
 
 /// `call path(args);` or `host path(args);`
@@ -303,6 +377,80 @@ impl Argument {
             Self::Shaped { keyword, shape, .. } => Some((keyword, shape)),
             Self::Read { .. } | Self::ReadWrite { .. } | Self::Out { .. } | Self::Scalar(_) => None,
         }
+    }
+}
+
+impl CollectiveKind {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::AllReduce,
+        Self::Reduce,
+        Self::Broadcast,
+        Self::AllGather,
+        Self::Gather,
+        Self::Scatter,
+        Self::ReduceScatter,
+        Self::AllToAll,
+        Self::Barrier,
+        Self::Pass,
+        Self::Exchange,
+    ];
+
+    /// The word that it begins with.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all_reduce",
+            Self::Reduce => "reduce",
+            Self::Broadcast => "broadcast",
+            Self::AllGather => "all_gather",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::AllToAll => "all_to_all",
+            Self::Barrier => "barrier",
+            Self::Pass => "pass",
+            Self::Exchange => "exchange",
+        }
+    }
+}
+
+impl ReductionKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Sum, Self::Mean, Self::Min, Self::Max, Self::Product];
+
+    /// The word that names it.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Product => "product",
+        }
+    }
+}
+
+impl<B> Operands<B> {
+    /// The buffers, in the order in which they are written.
+    pub fn iter(&self) -> impl Iterator<Item = &B> {
+        let (one, other) = match self {
+            Self::None => (None, None),
+            Self::One(buffer) => (Some(buffer), None),
+            Self::Two(from, to) => (Some(from), Some(to)),
+        };
+        one.into_iter().chain(other)
+    }
+}
+
+impl Addressed {
+    /// The expressions in it.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (one, other) = match self {
+            Self::All => (None, None),
+            Self::Root(expr) | Self::Neighbours { items: expr, .. } => (Some(expr), None),
+            Self::Ranks { from, to } => (from.as_deref(), to.as_deref()),
+        };
+        one.into_iter().chain(other)
     }
 }
 

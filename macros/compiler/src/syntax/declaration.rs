@@ -12,9 +12,9 @@ use super::{
 use crate::diagnostics::{Diagnostics, similar};
 
 /// The words that a line may begin with.
-const KEYWORDS: [&str; 15] = [
-    "param", "input", "output", "inout", "device", "host", "resident", "carry", "chunk", "depth", "budget",
-    "stream", "sync", "mode", "stage",
+const KEYWORDS: [&str; 16] = [
+    "param", "uniform", "input", "output", "inout", "device", "host", "resident", "carry", "chunk", "depth",
+    "budget", "stream", "sync", "mode", "stage",
 ];
 
 /// Where declarations stand.
@@ -44,21 +44,13 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
     }
     let keyword = input.call(Ident::parse_any).map_err(|_| at)?;
     let item = match keyword.to_string().as_str() {
-        "param" => {
-            let name = name(input, "a parameter's name")?;
-            let is_value = |input: ParseStream<'_>| input.peek(Token![=]) && !input.peek(Token![==]);
-            let of_run = |error: &syn::Error| {
-                helped(error, "a parameter has no value here: it is an argument of `run`")
-            };
-            if is_value(input) {
-                return Err(of_run(&expected(input, "`:` and the parameter's type")));
+        "param" => param(input, false)?,
+        "uniform" => {
+            if !is_word(input, "param") {
+                return Err(not_uniform(input));
             }
-            colon(input, "the parameter's type")?;
-            let ty = input.parse()?;
-            if is_value(input) {
-                return Err(of_run(&expected(input, "`;`")));
-            }
-            Item::Param { name, ty }
+            input.call(Ident::parse_any)?;
+            param(input, true)?
         }
         "input" => argument(input, HostKind::Input)?,
         "output" => argument(input, HostKind::Output)?,
@@ -137,13 +129,47 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
     Ok(item)
 }
 
+/// `name: T`, after `param`.
+fn param(input: ParseStream<'_>, uniform: bool) -> syn::Result<Item> {
+    if is_word(input, "uniform") && input.peek2(Ident::peek_any) {
+        return Err(helped(&expected(input, "a parameter's name"), "write `uniform param`"));
+    }
+    let name = name(input, "a parameter's name")?;
+    let is_value = |input: ParseStream<'_>| input.peek(Token![=]) && !input.peek(Token![==]);
+    let of_run =
+        |error: &syn::Error| helped(error, "a parameter has no value here: it is an argument of `run`");
+    if is_value(input) {
+        return Err(of_run(&expected(input, "`:` and the parameter's type")));
+    }
+    colon(input, "the parameter's type")?;
+    let ty = input.parse()?;
+    if is_value(input) {
+        return Err(of_run(&expected(input, "`;`")));
+    }
+    Ok(Item::Param { name, ty, uniform })
+}
+
+/// The error for a word other than `param` after `uniform`.
+fn not_uniform(input: ParseStream<'_>) -> syn::Error {
+    let error = expected(input, "`param`");
+    let fork = input.fork();
+    match fork.call(Ident::parse_any) {
+        Ok(name) if fork.peek(Token![:]) => helped(&error, &format!("write `uniform param {name}: …`")),
+        Ok(word) if KEYWORDS.iter().any(|keyword| word == keyword) => {
+            helped(&error, "only a parameter is the same on all ranks: remove `uniform`")
+        }
+        _ => error,
+    }
+}
+
 /// The line to write in place of one that begins with `word`.
 fn meant(word: &str, behind: ParseStream<'_>) -> Option<String> {
     let fork = behind.fork();
     if fork.parse::<Token![:]>().is_ok() {
         let keyword = fork.call(Ident::parse_any).ok().map(|word| word.to_string());
         let keyword = keyword.filter(|keyword| KEYWORDS.contains(&keyword.as_str()));
-        return Some(match keyword {
+        return Some(match keyword.as_deref() {
+            Some("uniform") => format!("write `uniform param {word}: …`"),
             Some(keyword) => format!("write `{keyword} {word}: …`"),
             None => format!(
                 "say what it is: `param {word}: T`, `input {word}: [T]`, `output {word}: [T]`, `inout {word}: [T]` or \

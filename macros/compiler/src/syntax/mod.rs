@@ -1,11 +1,13 @@
 //! Phase 1, parse: tokens -> [`Pipeline`], the declarations as they are written.
 
 mod ast;
+mod collective;
 mod declaration;
 mod launch;
 mod stage;
+mod tokens;
 
-use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
@@ -14,6 +16,7 @@ use syn::{Attribute, Expr, Generics, Path, Token, Type, Visibility};
 pub use ast::*;
 
 use crate::diagnostics::{Diagnostics, similar};
+use tokens::{at_end_of, expected, expression, helped, is_word, name, recover, semicolon};
 
 /// Parses a whole `stream_pipeline! { … }`. Errors go to `diagnostics`; what could be read comes back all the
 /// same.
@@ -123,109 +126,6 @@ fn parse_runtime(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::
     })
 }
 
-/// A syntax error that says what should be at the next token, and what is.
-fn expected(input: ParseStream<'_>, what: &str) -> syn::Error {
-    let text = match input.cursor().token_tree() {
-        Some((TokenTree::Group(group), _)) => match group.delimiter() {
-            Delimiter::Parenthesis => format!("expected {what}, found `(`"),
-            Delimiter::Brace => format!("expected {what}, found `{{`"),
-            Delimiter::Bracket => format!("expected {what}, found `[`"),
-            Delimiter::None => format!("expected {what}, found `{}`", group.stream()),
-        },
-        Some((TokenTree::Punct(first), mut rest)) => {
-            // An operator whole.
-            let (mut found, mut spacing) = (first.to_string(), first.spacing());
-            while let (Spacing::Joint, Some((TokenTree::Punct(next), after))) = (spacing, rest.token_tree()) {
-                found.push(next.as_char());
-                (spacing, rest) = (next.spacing(), after);
-            }
-            format!("expected {what}, found `{found}`")
-        }
-        Some((token, _)) => format!("expected {what}, found `{token}`"),
-        None => format!("expected {what}, found the end"),
-    };
-    syn::Error::new(input.span(), text)
-}
-
-/// Names what ends where an error says that it found the end. The innermost name stays.
-fn at_end_of(whole: &str, error: syn::Error) -> syn::Error {
-    const FOUND: &str = "found the end";
-    let text = error.to_string();
-    match text.split_once(FOUND) {
-        Some((before, after)) if !after.starts_with(" of ") => {
-            syn::Error::new(error.span(), format!("{before}{FOUND} of {whole}{after}"))
-        }
-        _ => error,
-    }
-}
-
-/// An error with the edit that mends it.
-fn helped(error: &syn::Error, help: &str) -> syn::Error {
-    syn::Error::new(error.span(), format!("{error}\nhelp: {help}"))
-}
-
-/// A name that the user gives to something.
-fn name(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
-    let error = expected(input, what);
-    input.parse().map_err(|_| match input.call(Ident::parse_any) {
-        Ok(keyword) if keyword != "_" => {
-            let raw = ["self", "Self", "super", "crate"].iter().all(|word| keyword != word);
-            let help = if keyword == "mut" && input.peek(Ident::peek_any) {
-                "remove `mut`".to_owned()
-            } else if raw {
-                format!("write `r#{keyword}`, or choose another name")
-            } else {
-                "choose another name".to_owned()
-            };
-            let text = format!("expected {what}, found the keyword `{keyword}`\nhelp: {help}");
-            syn::Error::new(keyword.span(), text)
-        }
-        _ => error,
-    })
-}
-
-/// The `;` after a declaration or an operation in `whole`. Where it is missing but `begins_next`, what
-/// follows is read all the same.
-fn semicolon(
-    input: ParseStream<'_>,
-    whole: &str,
-    begins_next: impl FnOnce(ParseStream<'_>) -> bool,
-    diagnostics: &mut Diagnostics,
-) -> syn::Result<()> {
-    if input.peek(Token![;]) {
-        return input.parse::<Token![;]>().map(drop);
-    }
-    let error = at_end_of(whole, expected(input, "`;`"));
-    if input.is_empty() || begins_next(input) {
-        diagnostics.syntax(error);
-        return Ok(());
-    }
-    Err(error)
-}
-
-/// Skips to after the next `;`, or after the next `{ … }` that no `;` follows: where the next line begins.
-fn recover(input: ParseStream<'_>) {
-    while let Ok(token) = input.parse::<TokenTree>() {
-        match token {
-            TokenTree::Punct(punct) if punct.as_char() == ';' => return,
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                // A `;` after the group belongs to it; it may be missing.
-                let _ = input.parse::<Option<Token![;]>>();
-                return;
-            }
-            _ => {}
-        }
-    }
-}
-
-/// An expression; where there is none, `what` should be there.
-fn expression(input: ParseStream<'_>, what: &str) -> syn::Result<Expr> {
-    if input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) {
-        return Err(expected(input, what));
-    }
-    input.parse().map(crate::groups::kept)
-}
-
 /// The words that may stand before the brackets of an argument's shape.
 const MEMORY: [&str; 3] = ["pinned", "mapped", "device"];
 
@@ -313,11 +213,6 @@ fn halo(input: ParseStream<'_>) -> syn::Result<Option<Halo>> {
         }
     };
     Ok(Some(Halo { keyword, items, edge }))
-}
-
-/// Whether this word comes next.
-fn is_word(input: ParseStream<'_>, word: &str) -> bool {
-    input.fork().call(Ident::parse_any).is_ok_and(|next| next == word)
 }
 
 /// The elements of a container: `f32` of `Vec<f32>`, `&[f32]` or `f32`.

@@ -7,8 +7,8 @@ use syn::parse::ParseStream;
 use syn::{Attribute, Expr, ExprLet, ExprPath, Token};
 
 use super::{
-    Copy, Fill, If, Invocation, Item, Operation, Record, Repeat, Then, Wait, WaitOf, at_end_of, expected,
-    expression, helped, launch, name, recover, semicolon,
+    Copy, Fill, If, Invocation, Item, Operation, Record, Repeat, Then, Wait, WaitOf, at_end_of, collective,
+    expected, expression, helped, launch, name, recover, semicolon,
 };
 use crate::diagnostics::{Diagnostics, similar};
 use crate::groups::kept;
@@ -138,6 +138,8 @@ fn operation(
         Operation::Call(Box::new(invocation(input, "the path of a routine")?))
     } else if is_followed_by_name(input, "host") {
         Operation::Host(Box::new(invocation(input, "the path of a function")?))
+    } else if let Some(kind) = collective::begins(input) {
+        Operation::Collective(Box::new(collective::parse(input, kind)?))
     } else if is_then(input) {
         Operation::Then(Box::new(then(input)?))
     } else if is_repeat(input) {
@@ -156,11 +158,12 @@ fn operation(
     } else {
         Operation::Launch(Box::new(launch::parse(input)?))
     };
-    semicolon(input, whole, is_copy, diagnostics)?;
+    let begins = |input: ParseStream<'_>| is_copy(input) || collective::begins(input).is_some();
+    semicolon(input, whole, begins, diagnostics)?;
     Ok(operation)
 }
 
-/// The words that an operation may begin with, except the name of a kernel.
+/// The words that an operation of one rank may begin with, except the name of a kernel.
 const KEYWORDS: [&str; 9] = ["copy", "fill", "call", "host", "then", "repeat", "if", "record", "wait"];
 
 /// The error for a word that begins neither an operation nor a launch, since no chevrons come after it.
@@ -178,7 +181,7 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
         let help = "write `unsafe { kernel<<<…>>>(…); }`, if the kernel is an `unsafe fn`; else remove it";
         return Some(no_operation(help.to_owned()));
     }
-    if let Some(help) = meant(&word, &fork) {
+    if let Some(help) = collective::meant(&text, &fork).or_else(|| meant(&word, &fork)) {
         return Some(no_operation(help));
     }
     let missing = match text.as_str() {

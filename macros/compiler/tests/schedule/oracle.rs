@@ -15,14 +15,6 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use thalweg_compiler::schedule::*;
 
-/// Says what was tried, past the harness, which keeps what a test that passes prints.
-macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        writeln!(std::io::stderr(), $($text)*).expect("a line on the terminal");
-    }};
-}
-
 const PROGRAMS: u32 = 30_000;
 const DEPTHS: RangeInclusive<usize> = 1..=4;
 

@@ -14,6 +14,7 @@ use crate::base::in_rust::{self, with_hands};
 use crate::base::serial;
 use crate::base::team::Team;
 use crate::base::unwind::drop_payload;
+use crate::driver::collective::exchanged::carry_out;
 use crate::driver::{DriverResult, HostBody, Tag, fault};
 
 /// Copies and fills of so many bytes are worth several threads.
@@ -102,6 +103,19 @@ impl Hands {
             Action::Host(job) => {
                 // A job may block for long, and does not take the threads of bodies.
                 AT_ONCE.run(job).unwrap_or_else(drop_payload);
+            }
+            Action::Collective(collective, exchange) => {
+                // It waits for other ranks, as a job may.
+                let failed = Arc::new(Mutex::new(None));
+                let noted = Arc::clone(&failed);
+                let job = move || {
+                    // SAFETY: the caller's promise; all memory of the device is initialised.
+                    let outcome = unsafe { carry_out(&collective, &exchange) };
+                    *noted.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
+                };
+                AT_ONCE.run(Box::new(job)).map_err(|payload| fault::of_panic(tag, payload))?;
+                let why = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+                return why.map_or(Ok(None), |why| Err(fault::between_ranks(tag, why)));
             }
             Action::Signal(signal) => crews::run_here(signal).unwrap_or_else(drop_payload),
         }

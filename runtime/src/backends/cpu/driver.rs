@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::base::block::Block;
 use crate::base::error::{Detail, Error};
 use crate::base::kernel::{KernelInfo, KernelSource};
 use crate::base::threads::Grid;
+use crate::driver::collective::{Joining, RawCommunicator};
 use crate::driver::command::recording::Recording;
 use crate::driver::{
     Cluster, Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
@@ -240,6 +242,16 @@ impl Driver for Cpu {
                 waits
             }
             Command::Graph { graph, nodes, bodies } => self.launch_graph(graph, nodes, bodies, stream, tag),
+            Command::Collective(collective) => {
+                let mut state = self.state();
+                let exchange = state.communicators.get(collective.communicator.0).map(Arc::clone);
+                let exchange = exchange.ok_or_else(|| fault::invalid_handle(call, "communicator"))?;
+                let planned = work::collective(collective, exchange);
+                state.check(&planned, stream)?;
+                let enqueued = state.enqueue_work(planned, stream, tag);
+                release(state);
+                enqueued
+            }
             command @ (Command::CopyToDevice { .. }
             | Command::CopyToHost { .. }
             | Command::CopyOnDevice { .. }
@@ -259,6 +271,16 @@ impl Driver for Cpu {
                 enqueued
             }
         }
+    }
+
+    fn join(&self, world: &Joining) -> Result<RawCommunicator, Error> {
+        fault::refuse_inside("join")?;
+        Ok(RawCommunicator(self.state().communicators.insert(Arc::clone(&world.exchange))))
+    }
+
+    unsafe fn leave(&self, communicator: RawCommunicator) {
+        let left = self.state().communicators.remove(communicator.0);
+        drop(left);
     }
 
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {

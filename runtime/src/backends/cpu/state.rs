@@ -11,6 +11,7 @@ use crate::base::block::Block;
 use crate::base::error::DriverError;
 use crate::base::handles::Handles;
 use crate::base::unwind::contain;
+use crate::driver::collective::exchanged::Exchange;
 use crate::driver::fault::{self, Failure};
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
 
@@ -31,6 +32,8 @@ pub(super) struct State {
     pub events: Handles<Event>,
     /// Each graph with the number of its nodes.
     pub graphs: Handles<usize>,
+    /// The ways to other ranks.
+    pub communicators: Handles<Arc<dyn Exchange>>,
     /// The null stream, once it has been asked for.
     null: Option<RawStream>,
     blocking: Vec<Blocking>,
@@ -65,6 +68,7 @@ impl State {
             streams: Handles::default(),
             events: Handles::default(),
             graphs: Handles::default(),
+            communicators: Handles::default(),
             null: None,
             blocking: Vec::new(),
             per_thread: Vec::new(),

@@ -1,10 +1,13 @@
 //! The work of commands, whether streams or graphs have them.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::memory::{Place, Span, address};
 use crate::base::error::DriverError;
 use crate::base::threads::volume;
+use crate::driver::collective::RawCollective;
+use crate::driver::collective::exchanged::Exchange;
 use crate::driver::{
     Access, Command, DriverResult, HostBody, HostJob, RawLaunch, Rows, RowsBetween, fault, fill_word,
 };
@@ -42,6 +45,8 @@ pub(super) enum Action {
     },
     Host(HostJob),
     Signal(HostJob),
+    /// A rank's part of a collective, which waits for the others.
+    Collective(Box<RawCollective>, Arc<dyn Exchange>),
 }
 
 /// What a host body does.
@@ -127,9 +132,19 @@ pub(super) fn planned(
         }
         Command::Host { job, accesses } => (accessed(accesses, Some(Place::Pinned)), Action::Host(job)),
         Command::Signal(signal) => (Spans::default(), Action::Signal(signal)),
-        Command::Record(_) | Command::Wait(_) | Command::Graph { .. } => return Ok(None),
+        // Collectives need a communicator, and are planned apart.
+        Command::Record(_) | Command::Wait(_) | Command::Graph { .. } | Command::Collective(_) => {
+            return Ok(None);
+        }
     };
     Ok(Some(Planned { call, work: Work { spans, action } }))
+}
+
+/// A rank's part of a collective.
+pub(super) fn collective(collective: &RawCollective, exchange: Arc<dyn Exchange>) -> Planned {
+    let spans = accessed(&collective.accesses, Some(Place::Device));
+    let action = Action::Collective(Box::new(collective.clone()), exchange);
+    Planned { call: collective.call(), work: Work { spans, action } }
 }
 
 fn beyond(call: &'static str) -> DriverError {

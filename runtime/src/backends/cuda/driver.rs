@@ -13,17 +13,18 @@ use crate::backends::cuda::sys;
 use super::api::{self, Api};
 use super::context::Context;
 use super::devices::device_count;
-use super::ends::Ends;
 use super::freed::Freed;
 use super::handles::{LEGACY_STREAM, PER_THREAD_STREAM, event_handle, stream_handle};
 use super::host::HostFunctions;
 use super::launch::{self, too_old};
-use super::module::Modules;
-use super::{enqueue, graph, info, peers, pinned};
+use super::opened::Opened;
+use super::{enqueue, graph, info, nccl, peers, pinned};
 use crate::base::error::{Detail, Result};
+use crate::base::fork;
 use crate::base::host_copy::numa::{self, Node};
 use crate::base::kernel::KernelInfo;
 use crate::base::threads::Grid;
+use crate::driver::collective::{Joining, RawCommunicator};
 use crate::driver::command::recording::Recording;
 use crate::driver::{
     Command, DevicePtr, Driver, DriverResult, Info, Link, Loaded, Nanos, Peer, RawEvent, RawFunction,
@@ -44,36 +45,6 @@ pub(crate) struct Cuda {
     peers: peers::Enabled,
     made: Instant,
     node: Option<Node>,
-}
-
-/// The resources that a device releases when its last handle is dropped.
-pub(crate) struct Opened {
-    // Fields are dropped in this order, since modules live in the context.
-    modules: Modules,
-    host: HostFunctions,
-    ends: Ends,
-    context: Context,
-}
-
-impl Opened {
-    /// Makes the context current. It fails inside a job: another thread's call may occupy the driver until
-    /// the device has nothing to do, and the job's stream waits for the job.
-    #[inline]
-    fn enter(&self) -> DriverResult<&'static Api> {
-        HostFunctions::may_call("cuCtxSetCurrent")?;
-        self.context.enter()
-    }
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        // The modules, which are dropped next, need the current context as well. Without it they end with the
-        // context.
-        let api = self.enter().ok();
-        self.host.close(api);
-        self.ends.close(api);
-        self.modules.close(api);
-    }
 }
 
 impl Deref for Cuda {
@@ -109,9 +80,8 @@ impl Cuda {
         let node = info::pci_address(&context).and_then(|address| Node::of_device(&address));
         let synchronous =
             std::env::var_os("THALWEG_SYNC").is_some_and(|value| !value.is_empty() && value != "0");
-        let (modules, host, ends) = (Modules::new(), HostFunctions::new(), Ends::new());
         Ok(Self {
-            opened: ManuallyDrop::new(Opened { modules, host, ends, context }),
+            opened: ManuallyDrop::new(Opened::new(context)),
             info,
             synchronous,
             freed: Freed::default(),
@@ -157,6 +127,14 @@ impl Cuda {
         // SAFETY: `event` is a place for the result, and the context is current.
         unsafe { api.cuEventCreate(&mut event, flags as u32) }?;
         Ok(RawEvent(event.expose_provenance() as u64))
+    }
+
+    /// Does what follows each wait, for a stream or for something else: host functions are noted, and collectives may
+    /// have failed without an error of the driver.
+    #[inline]
+    fn waited(&self, stream: Option<RawStream>, outcome: DriverResult<()>) -> DriverResult<()> {
+        self.host.waited(stream, &outcome);
+        self.communicators.waited(stream, outcome)
     }
 
     /// Does what follows each enqueued command: nothing, unless `THALWEG_SYNC` asks to wait for the command.
@@ -332,16 +310,14 @@ impl Driver for Cuda {
         let api = self.enter()?;
         // SAFETY: the caller promises that the stream is live.
         let outcome = unsafe { api.cuStreamSynchronize(stream_handle(stream)) };
-        self.host.waited(Some(stream), &outcome);
-        outcome
+        self.waited(Some(stream), outcome)
     }
 
     fn synchronize_device(&self) -> DriverResult<()> {
         let api = self.enter()?;
         // SAFETY: the context is current.
         let outcome = unsafe { api.cuCtxSynchronize() };
-        self.host.waited(None, &outcome);
-        outcome
+        self.waited(None, outcome)
     }
 
     unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool> {
@@ -349,10 +325,7 @@ impl Driver for Cuda {
         // SAFETY: the caller promises that the stream is live.
         match unsafe { api.cuStreamQuery(stream_handle(stream)) } {
             Err(error) if error.code == api::NOT_READY => Ok(false),
-            outcome => {
-                self.host.waited(Some(stream), &outcome);
-                outcome.map(|()| true)
-            }
+            outcome => self.waited(Some(stream), outcome).map(|()| true),
         }
     }
 
@@ -360,8 +333,7 @@ impl Driver for Cuda {
         let api = self.enter()?;
         // SAFETY: the caller promises that the stream is live.
         let outcome = unsafe { self.ends.synchronize(api, stream_handle(stream)) };
-        self.host.waited(Some(stream), &outcome);
-        outcome
+        self.waited(Some(stream), outcome)
     }
 
     fn create_event(&self) -> DriverResult<RawEvent> {
@@ -389,8 +361,7 @@ impl Driver for Cuda {
         let api = self.enter()?;
         // SAFETY: the caller promises that the event is live.
         let outcome = unsafe { api.cuEventSynchronize(event_handle(event)) };
-        self.host.waited(None, &outcome);
-        outcome
+        self.waited(None, outcome)
     }
 
     unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
@@ -398,10 +369,7 @@ impl Driver for Cuda {
         // SAFETY: the caller promises that the event is live.
         match unsafe { api.cuEventQuery(event_handle(event)) } {
             Err(error) if error.code == api::NOT_READY => Ok(false),
-            outcome => {
-                self.host.waited(None, &outcome);
-                outcome.map(|()| true)
-            }
+            outcome => self.waited(None, outcome).map(|()| true),
         }
     }
 
@@ -412,11 +380,38 @@ impl Driver for Cuda {
         let api = self.enter()?;
         // SAFETY: the caller's promise; the context is current.
         unsafe {
-            match enqueue::enqueue(api, &self.host, command, stream)? {
+            match enqueue::enqueue((api, &self.host, &self.communicators), command, stream, tag)? {
                 Some(call) => self.enqueued(call, stream, tag),
                 None => Ok(()),
             }
         }
+    }
+
+    fn identity_of_world(&self) -> Result<Vec<u8>> {
+        HostFunctions::may_call("ncclGetUniqueId")?;
+        self.context.enter()?;
+        nccl::identity()
+    }
+
+    fn may_join(&self) -> Result<()> {
+        nccl::is_there()
+    }
+
+    fn join(&self, world: &Joining) -> Result<RawCommunicator> {
+        HostFunctions::may_call("ncclCommInitRankConfig")?;
+        self.communicators.join(&self.context, world)
+    }
+
+    unsafe fn leave(&self, communicator: RawCommunicator) {
+        // A forked process has NCCL's memory, and none of its threads.
+        if !fork::is_child() {
+            // SAFETY: the caller promises that nothing is under way; the context is current if it can be entered.
+            unsafe { self.communicators.leave(communicator, self.enter().ok()) };
+        }
+    }
+
+    fn abort(&self, number: u64, why: &str) {
+        self.communicators.abort(number, why);
     }
 
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded> {

@@ -4,8 +4,9 @@ use super::api::Api;
 use super::fill::fill;
 use super::handles::{event_handle, stream_handle};
 use super::host::HostFunctions;
+use super::nccl::Communicators;
 use super::{graph, launch, peers, rows};
-use crate::driver::{Command, DriverResult, RawStream};
+use crate::driver::{Command, DriverResult, RawStream, Tag};
 
 /// Enqueues a command that does something, and returns the name of the driver's function that did it. It is
 /// `None` for a graph, which is not waited for even if each operation is.
@@ -14,10 +15,10 @@ use crate::driver::{Command, DriverResult, RawStream};
 /// As [`Driver::enqueue`](crate::driver::Driver::enqueue); the context is current.
 #[inline]
 pub(super) unsafe fn enqueue(
-    api: &Api,
-    functions: &HostFunctions,
+    (api, functions, communicators): (&Api, &HostFunctions, &Communicators),
     command: Command<'_>,
     raw: RawStream,
+    tag: Tag,
 ) -> DriverResult<Option<&'static str>> {
     let (call, stream) = (command.call(), stream_handle(raw));
     // SAFETY: by the caller's promise the stream and the events are live and of this device; memory that is
@@ -47,6 +48,7 @@ pub(super) unsafe fn enqueue(
             Command::Record(event) => api.cuEventRecord(event_handle(event), stream)?,
             // The last argument means no flags.
             Command::Wait(event) => api.cuStreamWaitEvent(stream, event_handle(event), 0)?,
+            Command::Collective(collective) => communicators.post(api, collective, raw, tag)?,
             Command::Graph { graph, .. } => return graph::launch(api, graph, stream).map(|()| None),
         }
     }

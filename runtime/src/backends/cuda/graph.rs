@@ -235,6 +235,7 @@ impl<'a> Params<'a> {
             | Command::Signal(_)
             | Command::Record(_)
             | Command::Wait(_)
+            | Command::Collective(_)
             | Command::Graph { .. } => return Err(error(command.call(), NOT_SUPPORTED)),
         })
     }

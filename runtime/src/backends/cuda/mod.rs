@@ -3,8 +3,8 @@
 //! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, and [`table`]
 //! looks up their functions. On a machine without them the error names the files that were looked for.
 //! [`driver`] is the device, [`open`] finds it, and [`enqueue`] carries out its commands. [`context`],
-//! [`info`], [`pinned`], [`ends`], [`host`], [`launch`], [`attributes`] and [`module`] each do one thing for
-//! it. For modules, [`compile`] asks the [`cache`] and [`nvrtc`], which finds the includes of a source by
+//! [`info`], [`pinned`], [`ends`], [`host`], [`launch`], [`attributes`], [`module`] and [`nccl`] each do one
+//! thing for it. For modules, [`compile`] asks the [`cache`] and [`nvrtc`], which finds the includes of a source by
 //! [`headers`] and [`toolkit`]. [`image`] reads images that are compiled already.
 
 mod api;
@@ -32,8 +32,10 @@ mod key;
 mod language;
 mod launch;
 mod module;
+mod nccl;
 mod nvrtc;
 mod open;
+mod opened;
 mod owned;
 mod page;
 mod peers;

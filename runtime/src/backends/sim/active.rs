@@ -11,6 +11,8 @@ pub(super) struct Active {
     /// The number of the device.
     pub device: usize,
     pub stream: u64,
+    /// The devices and streams of the other ranks of a collective.
+    pub with: Vec<(usize, u64)>,
     pub priority: i32,
     pub tag: Tag,
     pub engine: Engine,
@@ -32,6 +34,16 @@ pub(super) struct Active {
 }
 
 impl Active {
+    /// Whether a device takes part in it.
+    pub(crate) fn uses(&self, device: usize) -> bool {
+        self.device == device || self.with.iter().any(|(other, _)| *other == device)
+    }
+
+    /// Whether a device is at work on it with this engine.
+    pub(crate) fn is_of(&self, device: usize, engine: Engine) -> bool {
+        self.engine == engine && self.uses(device)
+    }
+
     /// The time when the latency or the transfer is over, if the rate stays as it is.
     pub(crate) fn next_change(&self, now: Nanos) -> Nanos {
         if !self.transferring {

@@ -12,13 +12,20 @@ impl Machine {
     pub(super) fn step_adversarial(&mut self) -> Progress {
         let ready = self.streams.iter().filter(|(_, stream)| stream.ready(f64::INFINITY).is_some());
         let ready: Vec<u64> = ready.map(|(handle, _)| handle).collect();
+        let meetings = self.active.len();
         let Schedule::Adversarial(random) = &mut self.schedule else {
             return Progress::Stuck;
         };
-        if ready.is_empty() {
+        if ready.len() + meetings == 0 {
             return Progress::Stuck;
         }
-        let handle = ready[random.below(ready.len())];
+        let next = random.below(ready.len() + meetings);
+        let Some(&handle) = ready.get(next) else {
+            // All ranks have arrived: nothing else is ever active in such an order.
+            let meeting = self.active.remove(next - ready.len());
+            self.now = self.now.max(meeting.transfer_at);
+            return Progress::Run(meeting.into());
+        };
         let Some(stream) = self.streams.get_mut(handle) else {
             return Progress::Stuck;
         };
@@ -36,7 +43,7 @@ impl Machine {
             Engine::CopyToHost => model.to_host,
             Engine::Compute => model.memory_rate * work.share,
             Engine::Peer => self.shares.between(work.between),
-            Engine::Host | Engine::Staging => model.host_memcpy,
+            Engine::Host | Engine::Staging | Engine::Network => model.host_memcpy,
         };
         let (sequence, enqueued_at) = (command.sequence, command.enqueued_at);
         let started = self.now.max(enqueued_at);
@@ -44,6 +51,7 @@ impl Machine {
         Progress::Run(Job {
             device,
             stream: handle,
+            with: Vec::new(),
             tag: command.tag,
             action: work.action,
             sequence,

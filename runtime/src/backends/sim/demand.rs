@@ -13,6 +13,8 @@ pub(super) enum Engine {
     Compute,
     /// Copies between the memories of two devices.
     Peer,
+    /// The links to the devices of other ranks.
+    Network,
     /// The thread that host functions run on.
     Host,
     /// The threads that copy between pageable and page-locked memory, in a forecast.
@@ -42,7 +44,9 @@ impl Demand {
             engine::Engine::ToDevice => (Engine::CopyToDevice, bytes),
             engine::Engine::ToHost => (Engine::CopyToHost, bytes),
             // A copy on the device reads and writes device memory.
-            engine::Engine::Compute | engine::Engine::Host => (Engine::Compute, 2.0 * bytes),
+            engine::Engine::Compute | engine::Engine::Host | engine::Engine::Network => {
+                (Engine::Compute, 2.0 * bytes)
+            }
         };
         Self::new(engine, model.copy_latency, traffic)
     }
@@ -68,6 +72,16 @@ impl Demand {
         Self::new(Engine::Host, model.signal_latency, 0.0)
     }
 
+    /// The demand of a collective of ranks that meet in the machine, whose links determine its time.
+    pub(super) fn meeting() -> Self {
+        Self::new(Engine::Network, 0.0, 0.0)
+    }
+
+    /// The demand of a collective that takes this time alone.
+    pub(super) fn collective(time: Nanos) -> Self {
+        Self::new(Engine::Network, time, 0.0)
+    }
+
     /// The demand of a copy of `bytes` bytes between pageable and page-locked memory.
     pub(super) fn staging(bytes: f64) -> Self {
         Self::new(Engine::Staging, 0.0, bytes)
@@ -84,7 +98,7 @@ impl Demand {
     pub(super) fn taking(self, model: &Model, time: Duration) -> Self {
         let rate = match self.engine {
             Engine::Compute => model.memory_rate * self.share,
-            Engine::CopyToDevice | Engine::Peer => model.to_device,
+            Engine::CopyToDevice | Engine::Peer | Engine::Network => model.to_device,
             Engine::CopyToHost => model.to_host,
             Engine::Host | Engine::Staging => model.host_memcpy,
         };

@@ -93,7 +93,10 @@ impl Sim {
             if !machine.skipped.is_empty() {
                 wait::release(machine);
                 machine = self.shared.lock();
-            } else if machine.executing.is_some_and(|job| job.device == self.number && job.borrows) {
+            } else if machine
+                .executing
+                .is_some_and(|job| (job.device == self.number || job.is_shared) && job.borrows)
+            {
                 machine = self.sleep(machine).0;
             } else {
                 break;

@@ -18,6 +18,7 @@ use crate::base::kernel::KernelInfo;
 use crate::base::machine::MachineModel;
 use crate::base::model::DeviceModel;
 use crate::base::threads::Grid;
+use crate::driver::collective::{Joining, RawCommunicator};
 use crate::driver::command::recording::Recording;
 use crate::driver::occupancy;
 use crate::driver::{
@@ -301,6 +302,10 @@ impl Driver for Sim {
             Command::Record(event) => self.machine().record(call, event, stream, tag),
             Command::Wait(event) => self.machine().wait(call, stream, event, tag),
             Command::Graph { graph, nodes, bodies } => self.launch_graph(graph, nodes, bodies, stream, tag),
+            Command::Collective(collective) => {
+                let outside = self.machine().outside(collective.communicator);
+                self.enqueue_work(work::collective(&self.rates, collective, outside), stream, tag)
+            }
             command @ (Command::CopyToDevice { .. }
             | Command::CopyToHost { .. }
             | Command::CopyOnDevice { .. }
@@ -318,6 +323,31 @@ impl Driver for Sim {
                 }
             }
         }
+    }
+
+    fn join(&self, world: &Joining) -> Result<RawCommunicator, Error> {
+        let mut machine = self.machine();
+        machine.begin("join", self.number, None, 0)?;
+        if world.meets {
+            return Ok(machine.join(world.number, [world.rank, world.size], self.number));
+        }
+        Ok(machine.join_outside(world))
+    }
+
+    unsafe fn leave(&self, communicator: RawCommunicator) {
+        self.machine().leave(communicator, self.number);
+    }
+
+    fn abort(&self, number: u64, why: &str) {
+        // The machine itself is asked, since a lost device may have others that wait.
+        let mut machine = self.shared.lock();
+        machine.abort(number, why);
+        wait::release(machine);
+        self.shared.changed.notify_all();
+    }
+
+    fn meeting_place(&self) -> Option<(usize, usize)> {
+        Some((Arc::as_ptr(&self.shared).addr(), self.number))
     }
 
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {

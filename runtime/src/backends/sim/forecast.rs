@@ -45,6 +45,11 @@ impl Forecast {
         RawEvent(self.machine.events.insert(None))
     }
 
+    /// The demand of a collective that takes this time.
+    pub(crate) fn collective(&self, nanos: f64) -> Demand {
+        Demand::collective(nanos)
+    }
+
     /// The host's costs of calls: of one that enqueues a copy, one that launches, and one that records an
     /// event or waits for it.
     pub(crate) fn costs(&self) -> [f64; 3] {
@@ -193,7 +198,7 @@ impl Forecast {
                 let end = self.machine.now;
                 let (work, enqueued, start) = (job.sequence, job.enqueued_at, job.started);
                 self.done.push(Done { work, enqueued, start, end });
-                self.machine.finish(job.stream, Ok(()));
+                self.machine.finish(job.device, job.stream, Ok(()));
                 true
             }
         }

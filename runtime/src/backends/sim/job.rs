@@ -1,5 +1,6 @@
 //! [`Job`]: work whose time has come.
 
+use super::active::Active;
 use super::model::Nanos;
 use super::order::Clock;
 use super::queue::Action;
@@ -21,6 +22,8 @@ pub(super) struct Job {
     /// The number of the device.
     pub device: usize,
     pub stream: u64,
+    /// The devices and streams of the other ranks of a collective.
+    pub with: Vec<(usize, u64)>,
     pub tag: Tag,
     pub action: Action,
     /// The number of its command among all commands of the device.
@@ -32,6 +35,14 @@ pub(super) struct Job {
     pub before: Option<Clock>,
 }
 
+/// What an engine has carried out.
+impl From<Active> for Job {
+    fn from(active: Active) -> Self {
+        let Active { device, stream, with, tag, action, before, sequence, enqueued_at, started, .. } = active;
+        Self { device, stream, with, tag, action, sequence, enqueued_at, started, before }
+    }
+}
+
 /// A job that a thread is carrying out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Executing {
@@ -40,6 +51,8 @@ pub(super) struct Executing {
     /// Whether it uses memory of others than the program's, which must stay until it is over. A callback by
     /// hand owns what it uses, and may itself wait for the host's threads.
     pub borrows: bool,
+    /// Whether it is a collective, which uses memory of several devices.
+    pub is_shared: bool,
 }
 
 /// A number that tells orders of work apart. It follows from all work that was carried out, one after

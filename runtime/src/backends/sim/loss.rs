@@ -1,7 +1,9 @@
 //! The loss of a device, beside others of its machine that go on.
 
 use super::machine::Machine;
+use super::meeting::LOST;
 use crate::base::error::DriverError;
+use crate::driver::fault::between_ranks;
 
 impl Machine {
     /// Loses a device: every later call fails, and nothing that is enqueued is carried out any more. Only the
@@ -9,12 +11,21 @@ impl Machine {
     pub(super) fn lose(&mut self, device: usize, error: &DriverError) {
         self.parts[device].faults.lose(error);
         let now = self.now;
-        for active in self.active.extract_if(.., |active| active.device == device) {
-            if let Some(stream) = self.streams.get_mut(active.stream) {
-                stream.busy = false;
+        for active in self.active.extract_if(.., |active| active.uses(device)) {
+            let others = active.with.iter().map(|(_, stream)| *stream);
+            for handle in others.chain([active.stream]) {
+                if let Some(stream) = self.streams.get_mut(handle) {
+                    stream.busy = false;
+                    if stream.device != device {
+                        // The communicator is broken below, which is that rank's error.
+                        stream.complete(now);
+                        stream.fail(between_ranks(active.tag, LOST.to_owned()));
+                    }
+                }
             }
             self.skipped.push(active.action);
         }
+        self.lose_rank(device);
         let own = self.streams.iter_mut().filter(|(_, stream)| stream.device == device);
         let streams: Vec<u64> = own
             .map(|(handle, stream)| {
@@ -22,7 +33,7 @@ impl Machine {
                 handle
             })
             .collect();
-        if self.executing.is_none_or(|job| job.device != device) {
+        if self.executing.is_none_or(|job| job.device != device && !job.is_shared) {
             self.abandon_order(device);
         }
         streams.into_iter().for_each(|stream| self.remove_if_over(stream));

@@ -10,6 +10,7 @@ use super::fault::{self, Failure};
 use super::history::Accessor;
 use super::inject::{Fault, Faults};
 use super::job::{Carried, Executing, Progress};
+use super::meeting::Communicator;
 use super::memory::{SimulatedMemory, Span};
 use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
@@ -90,6 +91,8 @@ pub(super) struct Machine {
     pub events: Handles<Option<Arc<Record>>>,
     /// Each graph with the number of its nodes.
     pub graphs: Handles<usize>,
+    /// The worlds of ranks that meet here.
+    pub communicators: Handles<Communicator>,
     /// The work that the engines are carrying out.
     pub active: Vec<Active>,
     /// The time up to which the device has been simulated.
@@ -124,6 +127,7 @@ impl Machine {
             streams: Handles::default(),
             events: Handles::default(),
             graphs: Handles::default(),
+            communicators: Handles::default(),
             active: Vec::new(),
             now: 0.0,
             until: Nanos::INFINITY,
@@ -271,7 +275,7 @@ impl Machine {
         let model = &self.parts[device].model;
         let cost = match &work.action {
             Action::Body(_) => model.launch_call,
-            Action::Copy { .. } | Action::Host(_) => model.host_call,
+            Action::Copy { .. } | Action::Host(_) | Action::Collective(_) => model.host_call,
         };
         // In any case, the streams wait for each other.
         self.wait_as_legacy(call, stream, tag)?;
@@ -456,7 +460,7 @@ impl Machine {
             Schedule::Timed => self.now,
             Schedule::Adversarial(_) => Nanos::INFINITY,
         };
-        if self.settle(horizon) {
+        if self.settle(horizon) || self.meet(horizon) {
             return Progress::Moved;
         }
         let progress = match self.schedule {
@@ -472,11 +476,15 @@ impl Machine {
     /// Completes commands that need no engine and may complete up to `horizon`.
     fn settle(&mut self, horizon: Nanos) -> bool {
         let (mut settled, mut over, mut lost) = (false, Vec::new(), None);
+        let mut left_out = Vec::new();
         for (handle, stream) in self.streams.iter_mut() {
             let part = &self.parts[stream.device];
             let latency = part.model.event_latency;
             while stream.settle_head(handle, self.now, horizon, latency, &mut self.skipped) {
                 settled = true;
+                if let Some(Action::Collective(collective)) = self.skipped.last() {
+                    left_out.push((stream.device, collective.communicator, collective.text));
+                }
             }
             if let Some(failure) = stream.failure.as_ref().filter(|failure| failure.error.lost) {
                 lost = lost
@@ -492,14 +500,16 @@ impl Machine {
         if let Some((device, error)) = lost {
             self.lose(device, &error);
         }
+        for (device, communicator, text) in left_out {
+            self.break_for(device, communicator, text);
+        }
         settled
     }
 
     /// Notes that the job of `stream` has been carried out.
-    pub(crate) fn finish(&mut self, stream: u64, result: DriverResult<()>) {
+    pub(crate) fn finish(&mut self, device: usize, stream: u64, result: DriverResult<()>) {
         let now = self.now;
-        let executing = self.executing.take();
-        if let Some(device) = executing.map(|job| job.device).filter(|&device| self.is_lost(device)) {
+        if self.is_lost(device) {
             return self.finish_lost(device, stream);
         }
         if let Some(state) = self.streams.get_mut(stream) {

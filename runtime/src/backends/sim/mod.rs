@@ -41,6 +41,7 @@ mod inject;
 mod job;
 mod loss;
 mod machine;
+mod meeting;
 mod memory;
 mod model;
 mod order;
@@ -52,6 +53,7 @@ mod strike;
 #[cfg(test)]
 mod tests;
 mod timed;
+mod together;
 mod turns;
 mod unwritten;
 mod wait;

@@ -8,6 +8,7 @@ use super::fault::Failure;
 use super::model::Nanos;
 use super::order::{Clock, Lane};
 use crate::base::error::DriverError;
+use crate::driver::collective::RawCollective;
 use crate::driver::{HostBody, HostJob, RawStream, Tag};
 
 /// The effect of work on memory.
@@ -21,6 +22,8 @@ pub(super) enum Action {
     Body(HostBody),
     /// A host function, which cannot fail.
     Host(HostJob),
+    /// A part in what the ranks of a communicator of this machine do together.
+    Collective(Box<RawCollective>),
 }
 
 /// A copy, a launch or a host function.
@@ -135,6 +138,8 @@ impl Stream {
     pub(crate) fn ready(&self, now: Nanos) -> Option<(&Command, &Work)> {
         let head = self.queue.front().filter(|head| !self.busy && head.enqueued_at <= now)?;
         match &head.step {
+            // Ranks arrive at a collective.
+            Step::Work(Work { action: Action::Collective(_), .. }) => None,
             Step::Work(work) => Some((head, work)),
             Step::Record(_) | Step::Wait(_) | Step::Begin(_) => None,
         }

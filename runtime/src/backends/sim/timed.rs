@@ -10,7 +10,7 @@
 
 use super::active::Active;
 use super::demand::Engine;
-use super::job::{Job, Progress};
+use super::job::Progress;
 use super::machine::Machine;
 use super::model::Nanos;
 use super::queue::Step;
@@ -37,7 +37,7 @@ impl Machine {
 
     fn has_room(&self, device: usize, engine: Engine) -> bool {
         let limit = match engine {
-            Engine::CopyToDevice | Engine::CopyToHost | Engine::Peer | Engine::Host => 1,
+            Engine::CopyToDevice | Engine::CopyToHost | Engine::Peer | Engine::Network | Engine::Host => 1,
             Engine::Compute => self.parts[device].model.concurrent_kernels,
             Engine::Staging => usize::MAX,
         };
@@ -49,7 +49,7 @@ impl Machine {
         let other = match engine {
             Engine::CopyToDevice => Engine::CopyToHost,
             Engine::CopyToHost => Engine::CopyToDevice,
-            Engine::Compute | Engine::Peer | Engine::Host | Engine::Staging => return 0.0,
+            Engine::Compute | Engine::Peer | Engine::Network | Engine::Host | Engine::Staging => return 0.0,
         };
         let is_busy = self.active.iter().any(|active| (active.device, active.engine) == (device, other));
         if is_busy { self.parts[device].model.duplex_latency } else { 0.0 }
@@ -71,6 +71,7 @@ impl Machine {
         self.active.push(Active {
             device,
             stream: handle,
+            with: Vec::new(),
             priority,
             tag: command.tag,
             engine: work.engine,
@@ -116,6 +117,8 @@ impl Machine {
                 Engine::Compute if Some(active.priority) == urgent => model.memory_rate * active.share / used,
                 Engine::Compute => 0.0,
                 Engine::Peer => self.shares.between(active.between),
+                // It has a time, and no bytes.
+                Engine::Network => f64::INFINITY,
                 Engine::Host => model.host_memcpy,
                 Engine::Staging => model.host_memcpy / staging.max(1) as f64,
             };
@@ -157,8 +160,6 @@ impl Machine {
         }
         // The condition is not `remaining == 0`: the subtraction above may leave a rounding error, which must
         // not keep time from advancing.
-        let Active { device, stream, tag, action, before, sequence, enqueued_at, started, .. } =
-            self.active.remove(index);
-        Progress::Run(Job { device, stream, tag, action, sequence, enqueued_at, started, before })
+        Progress::Run(self.active.remove(index).into())
     }
 }

@@ -144,6 +144,12 @@ impl Turns {
         self.running.is_some() || self.threads.iter().any(|turn| turn.state.is_about_to_run())
     }
 
+    /// Whether there are threads, and each of them waits for its device.
+    pub(crate) fn all_wait(&self) -> bool {
+        let waits = |turn: &Turn| matches!(turn.state, State::Waiting(_));
+        !self.threads.is_empty() && self.threads.iter().all(waits)
+    }
+
     /// A number that changes whenever a thread is given its turn.
     pub(crate) fn given(&self) -> u64 {
         self.given

@@ -178,10 +178,12 @@ impl Sim {
         machine.until = until;
         match machine.step() {
             Progress::Moved => {}
+            Progress::Stuck if machine.awaits_ranks() => machine = self.wait_for_ranks(machine),
             // Waits are for earlier records only, so this does not happen.
             Progress::Stuck => return Err(fault::stuck(call)),
             Progress::Run(mut job) => {
                 let (stream, device) = (job.stream, job.device);
+                let with = std::mem::take(&mut job.with);
                 if let Action::Copy { to, from, bytes } = &mut job.action {
                     (*to, *from) =
                         (machine.memory.destination(*to, *bytes), machine.memory.destination(*from, *bytes));
@@ -193,11 +195,15 @@ impl Sim {
                     machine.host_waited(device, at, &before);
                 }
                 let owns = matches!(job.action, Action::Host(_)) && job.tag.is_by_hand();
-                machine.executing = Some(Executing { device, borrows: !owns });
+                machine.executing = Some(Executing { device, borrows: !owns, is_shared: !with.is_empty() });
                 drop(machine);
                 let result = self.execute(job);
                 machine = self.shared.lock();
-                machine.finish(stream, result);
+                machine.executing = None;
+                for (device, stream) in with {
+                    machine.finish(device, stream, result.clone());
+                }
+                machine.finish(device, stream, result);
                 if machine.waiting > 0 {
                     self.shared.changed.notify_all();
                 }
@@ -208,6 +214,16 @@ impl Sim {
             machine = self.machine();
         }
         Ok(machine)
+    }
+
+    /// Nothing goes on but what ranks wait for each other in. If no thread can come any more, that is so for ever.
+    fn wait_for_ranks<'a>(&'a self, mut machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+        if machine.turns.all_wait() {
+            machine.end_standstill();
+            return machine;
+        }
+        // A thread that is at something else may come yet. The world's own limit ends the wait.
+        self.sleep(machine).0
     }
 
     fn execute(&self, job: Job) -> DriverResult<()> {
@@ -239,6 +255,8 @@ impl Sim {
                 AT_ONCE.run(Box::new(body)).map_err(|payload| fault::of_panic(job.tag, payload))?;
                 found.get().map_or(Ok(()), |found| Err(fault::unwritten(job.tag, found.clone())))
             }
+            // Ranks meet, and what they do together is a body.
+            Action::Collective(_) => Ok(()),
             Action::Host(function) => {
                 if let Err(payload) = AT_ONCE.run(function) {
                     drop_payload(payload);

@@ -1,13 +1,18 @@
 //! The work of commands, whether streams or graphs have them.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::demand::Demand;
 use super::fault;
 use super::memory::{Place, Span};
 use super::model::Model;
 use super::queue::{Action, Work};
+use crate::base::collective::{Path, time};
 use crate::base::engine::Engine;
+use crate::driver::collective::RawCollective;
+use crate::driver::collective::exchanged::{Exchange, carry_out};
+use crate::driver::fault::RanksFailed;
 use crate::driver::{Access, Command, DevicePtr, DriverResult, HostBody, Peer, Rows, RowsBetween, fill_word};
 
 /// A command that does something, ready to be enqueued.
@@ -102,9 +107,38 @@ pub(super) fn planned(
             (accessed(accesses, Some(Place::Pinned)), Demand::host(model, bytes), Action::Host(job))
         }
         Command::Signal(signal) => (Spans::default(), Demand::signal(model), Action::Host(signal)),
-        Command::Record(_) | Command::Wait(_) | Command::Graph { .. } => return Ok(None),
+        // Collectives need a communicator, and are planned apart.
+        Command::Record(_) | Command::Wait(_) | Command::Graph { .. } | Command::Collective(_) => {
+            return Ok(None);
+        }
     };
     Ok(Some(Planned { call, spans, work: Work::new(demand, action) }))
+}
+
+/// A rank's part of a collective. `outside`: the way to the other ranks and their number, if they are not of this
+/// machine.
+pub(super) fn collective(
+    model: &Model,
+    collective: &RawCollective,
+    outside: Option<(Arc<dyn Exchange>, usize)>,
+) -> Planned {
+    let spans = accessed(&collective.accesses, Some(Place::Device));
+    let (call, collective) = (collective.call(), Box::new(collective.clone()));
+    let Some((exchange, ranks)) = outside else {
+        return Planned { call, spans, work: Work::new(Demand::meeting(), Action::Collective(collective)) };
+    };
+    // The links are not known here; those of the host are what the messages really go through.
+    let path = Path { rate: model.host_memcpy, latency: model.host_latency };
+    let time = time(collective.kind, collective.bytes(), ranks, path);
+    let exchanged = move || {
+        // SAFETY: the ranges were checked to lie in live allocations of this device when the collective was enqueued,
+        // which cannot be freed before the host has waited for it; no other work is carried out meanwhile.
+        if let Err(why) = unsafe { carry_out(&collective, &exchange) } {
+            std::panic::resume_unwind(Box::new(RanksFailed(why)));
+        }
+    };
+    let action = Action::Body(Box::new(exchanged));
+    Planned { call, spans, work: Work::new(Demand::collective(time), action) }
 }
 
 /// The accesses, the demand and the action of a copy.

@@ -10,7 +10,7 @@ use super::text::{
     threads, threads_and_elements, to_be_in_memory, to_cover, to_write_all, with,
 };
 use super::touch::{Touch, users};
-use super::{DriverError, Place, Site};
+use super::{DriverError, Place, RanksDetail, Site};
 use crate::base::in_rust::KernelFault;
 
 /// What happened, with all that is known about it. Programs see its text and its
@@ -1160,6 +1160,9 @@ pub enum Detail {
         /// The panic's message.
         message: String,
     },
+    /// Something happened between the ranks of a world, or kept them from meeting.
+    #[error("{0}")]
+    Ranks(RanksDetail),
     /// The driver reported an error.
     #[error("{0}")]
     Driver(DriverError),

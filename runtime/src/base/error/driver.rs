@@ -44,6 +44,22 @@ pub(crate) enum DriverDetail {
     Users(Vec<Tag>),
     /// The device belongs to another process.
     Forked,
+    /// Ranks cannot do together what they were to do.
+    Ranks(Apart),
+}
+
+/// Why ranks cannot do together what they were to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Apart {
+    pub(crate) why: String,
+    /// The ranks that have failed, as far as the device knows.
+    pub(crate) ranks: Vec<usize>,
+}
+
+impl From<String> for Apart {
+    fn from(why: String) -> Self {
+        Self { why, ranks: Vec::new() }
+    }
 }
 
 impl DriverError {

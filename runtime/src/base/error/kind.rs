@@ -123,6 +123,8 @@ kinds! {
     /// a buffer of another device, capturing an operation that a graph cannot have, or reading the time of an
     /// event without timing.
     Misuse
+    /// A rank is missing, has died, or does something else than the others.
+    Ranks
     /// Nothing works on the device any more until the process ends, or an earlier failure has left this
     /// buffer or this pipeline to the device (it is *poisoned*).
     DeviceLost
@@ -250,6 +252,10 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::NotAVec { .. }
         | D::NoSuchOperation { .. }
         | D::CannotInject => |detail| ErrorKind::Misuse(Misuse(detail)),
+        D::Ranks(ranks) if ranks.is_of_the_environment() => {
+            |detail| ErrorKind::Environment(Environment(detail))
+        }
+        D::Ranks(_) => |detail| ErrorKind::Ranks(Ranks(detail)),
         D::Poisoned { .. } | D::PipelinePoisoned | D::NotReached => {
             |detail| ErrorKind::DeviceLost(DeviceLost(detail))
         }
@@ -397,6 +403,16 @@ impl Library {
     /// this alone, since the kind is the library's.
     pub fn device(&self) -> Option<&DriverError> {
         self.0.driver_error()
+    }
+}
+
+impl Ranks {
+    /// The ranks that the error is about, such as those that are missing or the one that has died.
+    pub fn ranks(&self) -> Vec<usize> {
+        match self.0.innermost() {
+            Detail::Ranks(ranks) => ranks.ranks(),
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -10,11 +10,11 @@ const LEAST_DEPTH: usize = 3;
 /// The number of ring slots for a pipeline whose depth is `auto`: the number of engines that can be at work
 /// at the same time, each on a chunk of its own.
 ///
-/// The engines are the one for copies in, the multiprocessors, the one for copies out and the CPU's
-/// functions, as far as the pipeline has work for them on streams of their own. On an H200 more slots were
+/// The engines are the one for copies in, the multiprocessors, the one for copies out, the links to other
+/// ranks and the CPU's functions, as far as the pipeline has work for them on streams of their own. On an H200 more slots were
 /// not faster, with any chunk worth taking.
 pub(crate) fn auto_depth(plan: &Plan) -> usize {
-    let mut engines = [false; 4];
+    let mut engines = [false; 5];
     let mut streams = vec![false; plan.streams.len()];
     for operation in plan.operations {
         let engine = match operation.kind {
@@ -25,6 +25,7 @@ pub(crate) fn auto_depth(plan: &Plan) -> usize {
             | OperationKind::CopyOnDevice { .. } => 1,
             OperationKind::Download { .. } | OperationKind::CopyToScratch { .. } => 2,
             OperationKind::Host { .. } => 3,
+            OperationKind::Collective { .. } => 4,
             // No stream waits for a callback.
             OperationKind::Then => continue,
         };

@@ -15,6 +15,8 @@ mod text;
 pub use conflicts::{Conflict, Link, Ordered, Step};
 pub(crate) use depth::auto_depth;
 
+use crate::base::collective::CollectiveKind;
+
 /// The streams, operations, events and waits of a pipeline: `Saxpy::PLAN`.
 ///
 /// `Display` prints one line an operation, and above it the waits that come before it, with their reasons.
@@ -311,6 +313,11 @@ pub enum OperationKind {
     },
     /// A callback, for which the stream does not wait: `then`.
     Then,
+    /// What ranks do together: `all_reduce`, `broadcast` and so on.
+    Collective {
+        /// Which of them.
+        collective: CollectiveKind,
+    },
 }
 
 impl OperationKind {
@@ -324,11 +331,11 @@ impl OperationKind {
         }
     }
 
-    /// Whether the operation has a part on the host, so that no graph can hold it: a routine, a function, a
-    /// callback.
+    /// Whether no graph can hold the operation: a routine, a function and a callback have a part on the host, and
+    /// other ranks have a part in a collective.
     pub(crate) fn is_direct(self) -> bool {
         match self {
-            Self::Call { .. } | Self::Host { .. } | Self::Then => true,
+            Self::Call { .. } | Self::Host { .. } | Self::Then | Self::Collective { .. } => true,
             Self::Upload { .. }
             | Self::Download { .. }
             | Self::CopyOnDevice { .. }
@@ -350,6 +357,7 @@ impl OperationKind {
             | Self::CopyFromScratch { .. }
             | Self::Call { .. }
             | Self::Host { .. }
+            | Self::Collective { .. }
             | Self::Then => false,
         }
     }
@@ -364,6 +372,7 @@ impl OperationKind {
             | Self::CopyToScratch { .. }
             | Self::CopyFromScratch { .. }
             | Self::Fill { .. }
+            | Self::Collective { .. }
             | Self::Then => false,
         }
     }

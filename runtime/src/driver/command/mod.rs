@@ -9,6 +9,7 @@ pub(crate) mod recording;
 use recording::Recording;
 
 use crate::base::engine::Engine;
+use crate::driver::collective::RawCollective;
 use crate::driver::handles::{Access, DevicePtr, Peer, RawEvent, RawGraph};
 use crate::driver::launch::{HostBody, RawLaunch};
 
@@ -63,6 +64,9 @@ pub(crate) enum Command<'a> {
     /// everything enqueued there later. `nodes` are the graph's commands, whose promises hold. `bodies` are
     /// the host bodies of its launches, in order, on a device on the host only.
     Graph { graph: &'a RawGraph, nodes: &'a Recording, bodies: Vec<HostBody> },
+    /// Does its part of what all ranks of a communicator do together. Each of them enqueues the same ones in the
+    /// same order, and each begins when all before it in its stream are over.
+    Collective(&'a RawCollective),
 }
 
 impl Command<'_> {
@@ -80,6 +84,7 @@ impl Command<'_> {
             Self::Record(_) => "cuEventRecord",
             Self::Wait(_) => "cuStreamWaitEvent",
             Self::Graph { .. } => "cuGraphLaunch",
+            Self::Collective(collective) => collective.call(),
         }
     }
 
@@ -99,6 +104,7 @@ impl Command<'_> {
             | Self::Signal(_)
             | Self::Record(_)
             | Self::Wait(_)
+            | Self::Collective(_)
             | Self::Graph { .. } => false,
         }
     }
@@ -118,6 +124,7 @@ impl Command<'_> {
             }),
             Self::CopyOnDevice { .. } | Self::Fill { .. } | Self::Launch(_) => Some(Engine::Compute),
             Self::Host { .. } | Self::Signal(_) => Some(Engine::Host),
+            Self::Collective(_) => Some(Engine::Network),
             Self::Record(_) | Self::Wait(_) | Self::Graph { .. } => None,
         }
     }
@@ -136,6 +143,7 @@ impl Command<'_> {
             Self::Fill { pattern, count, .. } => pattern.len().saturating_mul(*count),
             Self::Launch(launch) => given(launch.accesses),
             Self::Host { accesses, .. } => given(accesses),
+            Self::Collective(collective) => collective.bytes(),
             Self::Signal(_) | Self::Record(_) | Self::Wait(_) | Self::Graph { .. } => 0,
         }
     }
@@ -165,6 +173,7 @@ impl Command<'_> {
             | Self::Signal(_)
             | Self::Record(_)
             | Self::Wait(_)
+            | Self::Collective(_)
             | Self::Graph { .. } => [None; 2],
         }
     }
@@ -212,6 +221,8 @@ mod tests {
     use std::ptr;
 
     use super::*;
+    use crate::base::collective::{CollectiveKind, Operands};
+    use crate::driver::collective::{Message, RawCommunicator, Shared};
     use crate::driver::{HostBodies, RawFunction};
 
     const AT: DevicePtr = DevicePtr(512);
@@ -272,6 +283,43 @@ mod tests {
         let graph = Command::Graph { graph: &RawGraph::default(), nodes: &nodes, bodies: Vec::new() };
         assert_eq!(said(&graph), ("cuGraphLaunch", None, 0, 0, vec![]));
         assert!(!graph.is_nothing());
+    }
+
+    #[test]
+    fn a_collective_takes_the_links() {
+        let operands = Operands::ANY;
+        let message = |rank| Message { rank, at: AT, bytes: 3 };
+        let works = [
+            (Shared::AllReduce { at: AT, bytes: 8, operands }, "ncclAllReduce", 8),
+            (Shared::Reduce { at: AT, bytes: 8, operands, root: 1 }, "ncclReduce", 8),
+            (Shared::Broadcast { at: AT, bytes: 8, root: 1 }, "ncclBroadcast", 8),
+            (Shared::AllGather { from: AT, to: DevicePtr(1024), bytes: 8 }, "ncclAllGather", 8),
+            (
+                Shared::ReduceScatter { from: AT, to: DevicePtr(1024), bytes: 8, parts: 3, operands },
+                "ncclReduceScatter",
+                24,
+            ),
+            (
+                Shared::Messages { sends: vec![message(0), message(1)], receives: vec![message(2)] },
+                "ncclSend",
+                6,
+            ),
+            (Shared::Barrier, "ncclAllReduce", 0),
+        ];
+        for (work, call, bytes) in works {
+            let (communicator, kind) = (RawCommunicator(1), CollectiveKind::AllReduce);
+            let collective = RawCollective {
+                communicator,
+                kind,
+                text: "all_reduce sum g",
+                line: 1,
+                work,
+                accesses: Vec::new(),
+            };
+            let command = Command::Collective(&collective);
+            assert_eq!(said(&command), (call, Some(Engine::Network), bytes, 0, vec![]));
+            assert!(!command.is_nothing(), "the others wait for it");
+        }
     }
 
     #[test]

@@ -114,6 +114,7 @@ impl<'a> New<'a> {
             | Command::Signal(_)
             | Command::Record(_)
             | Command::Wait(_)
+            | Command::Collective(_)
             | Command::Graph { .. } => None,
         }
     }

@@ -1,5 +1,6 @@
 //! The arguments of a run: host memory, device memory, sources and sinks.
 
+pub(crate) mod answers;
 mod device_source;
 pub(crate) mod handles;
 mod host;
@@ -12,6 +13,7 @@ pub(crate) mod written;
 use crate::driver::Access;
 use std::sync::Arc;
 
+use answers::{Answers, Uniform};
 use in_place::InPlace;
 use lent::Lent;
 use shape::{BufferPlace, BufferShape, Shape};
@@ -40,6 +42,10 @@ pub(crate) struct Arguments<'a> {
     pub(crate) combined: Vec<Combined<'a>>,
     /// The parameters.
     pub(crate) words: Vec<u64>,
+    /// The `uniform` parameters.
+    pub(crate) uniform: Vec<Uniform>,
+    /// Tells other ranks, if this is dropped, that the arguments were refused. The run takes it.
+    pub(crate) answers: Option<Answers>,
     /// The number of items, and the argument that determined it first.
     pub(crate) items: Option<(usize, &'static str)>,
     /// The first item of each device's part, if arguments are in parts, and the argument that determined it first.
@@ -85,6 +91,8 @@ impl<'a> Arguments<'a> {
             shared: self.shared.iter().map(Shared::again).collect(),
             combined: Vec::new(),
             words,
+            uniform: Vec::new(),
+            answers: None,
             borders: self.borders.clone(),
             ..*self
         }
@@ -103,6 +111,8 @@ impl Arguments<'_> {
             shared: Vec::new(),
             combined: Vec::new(),
             words,
+            uniform: Vec::new(),
+            answers: None,
             items: None,
             borders: None,
             has_feeds: false,

@@ -11,7 +11,7 @@ impl Call<'_, '_> {
     /// Leaves room for no buffer that can be an argument, which no run has given yet. If it is a source or a sink,
     /// its run makes room.
     pub(crate) fn expect_host_memory(&mut self) {
-        if !self.pipeline.device.is_cpu() {
+        if !self.pipeline.device.is_cpu() || self.has_ranks() {
             return;
         }
         for (index, buffer) in self.arguments.buffers.iter_mut().enumerate() {
@@ -26,7 +26,8 @@ impl Call<'_, '_> {
     /// that the whole run reads. Carried data are copied, since a run that fails must not change them.
     pub(crate) fn use_host_memory(&mut self) {
         let (device, plan) = (&self.pipeline.device, self.pipeline.plan);
-        if !device.is_cpu() {
+        // Ranks may use more of a buffer than this one has items.
+        if !device.is_cpu() || self.has_ranks() {
             return;
         }
         let Arguments { hosts, buffers, shared, lent, .. } = &mut self.arguments;

@@ -7,19 +7,31 @@ mod shared;
 mod streamed;
 
 use std::fmt;
+use std::sync::Arc;
 
-use bytemuck::Pod;
+use bytemuck::{NoUninit, Pod};
 
 use crate::base::error::{Detail, Error, Result};
 use crate::base::plan::{BufferKind, BufferPlan};
 use crate::device::Device;
 use crate::driver::DevicePtr;
 use crate::engine::Pipeline;
+use crate::engine::arguments::answers::Uniform;
 use crate::engine::arguments::handles::{Buffer, Host};
 use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
 use crate::engine::arguments::{Arguments, HostArgument, HostMemory, HostSource, InOut, Input, Output};
+use crate::engine::feeds::exchange::guarded;
 use crate::engine::pipeline::ChunkSize;
 use crate::engine::purpose::Purpose;
+
+/// What a pipeline's expressions know of the world: `world.rank` and `world.size`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// This rank, from 0.
+    pub rank: usize,
+    /// The number of ranks.
+    pub size: usize,
+}
 
 /// A run under preparation.
 pub struct Call<'p, 'a> {
@@ -49,6 +61,15 @@ impl<'p, 'a> Call<'p, 'a> {
         let arguments = Arguments::new(arena, pipeline.plan.hosts.len());
         let devices = 1 + others.len();
         Self { pipeline, others, devices, purpose, arguments, halo: (0, Edge::Clamp), per_chunk: false }
+    }
+
+    /// Lets the other ranks know if this one does not come to the run, unless there is none.
+    pub(crate) fn among_ranks(mut self) -> Self {
+        if self.purpose != Purpose::Predict {
+            let Pipeline { ranks, plan, .. } = &mut *self.pipeline;
+            self.arguments.answers = ranks.as_mut().and_then(|ranks| ranks.answers(plan));
+        }
+        self
     }
 
     /// The call on each of its devices, with the same arguments.
@@ -85,6 +106,24 @@ impl<'p, 'a> Call<'p, 'a> {
         let (halo, edge) = std::mem::replace(&mut self.halo, (0, Edge::Clamp));
         let size = Size::of::<T>(per_item).with_halo(halo);
         (if std::mem::take(&mut self.per_chunk) { size.per_chunk() } else { size }, edge)
+    }
+
+    /// Whether there are other ranks.
+    pub(crate) fn has_ranks(&self) -> bool {
+        self.pipeline.ranks.as_ref().is_some_and(|ranks| ranks.size() > 1)
+    }
+
+    /// The rank and the number of ranks, for the user's expressions.
+    pub fn world(&self) -> Standing {
+        let ranks = self.pipeline.ranks.as_ref();
+        Standing { rank: ranks.map_or(0, |ranks| ranks.rank()), size: ranks.map_or(1, |ranks| ranks.size()) }
+    }
+
+    /// A parameter that has the same value on all ranks.
+    pub fn uniform<T: NoUninit>(&mut self, name: &'static str, value: &T) {
+        if self.has_ranks() {
+            self.arguments.uniform.push(Uniform::new(name, value));
+        }
     }
 
     /// The number of items of the run.
@@ -172,14 +211,19 @@ impl<'p, 'a> Call<'p, 'a> {
         }
     }
 
-    fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>, reads: bool) -> Result<Host<T>> {
+    fn host<T: Pod>(&mut self, per_item: usize, mut source: HostSource<'a>, reads: bool) -> Result<Host<T>> {
         let index = self.arguments.hosts.len();
         let (size, edge) = self.size::<T>(per_item);
         let shape = self.shape_of_host(index, size, edge)?;
         let name = self.pipeline.plan.hosts[index].name;
         self.usable_on_host(name, &source, reads)
-            .and_then(|()| match &source.feed {
-                Some(feed) => Ok(self.may_stream(index, feed, shape)?),
+            .and_then(|()| match &mut source.feed {
+                Some(feed) => {
+                    self.may_stream(index, feed, shape)?;
+                    let elements = guarded(|| feed.elements(shape.per_item))
+                        .map_err(|error| Detail::Source { host: name, error: Arc::new(error) })?;
+                    Ok(elements.map_or(Ok(()), |elements| self.count(name, shape, elements))?)
+                }
                 None => Ok(self.count(name, shape, source.len)?),
             })
             .map_err(|error| error.at(self.pipeline.place_of_host(index)))?;

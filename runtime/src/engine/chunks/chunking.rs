@@ -37,6 +37,8 @@ pub(crate) struct Chunking {
     halvings: u32,
     /// The number of chunks of each of these lengths, at each end: one for each device.
     each: usize,
+    /// Items of the rank that has the most, if ranks have agreed on these chunks. Each of them takes part in all chunks.
+    most: Option<usize>,
     /// The number of chunks if they came one by one, some of them perhaps shorter. Otherwise the fields above
     /// determine it.
     found: Option<usize>,
@@ -45,12 +47,18 @@ pub(crate) struct Chunking {
 impl Chunking {
     /// Chunks of `chunk` items, at least 1; the last one has the rest.
     pub(crate) fn even(items: usize, chunk: usize) -> Self {
-        Self { items, chunk, steps: 0, halvings: 0, each: 1, found: None }
+        Self { items, chunk, steps: 0, halvings: 0, each: 1, most: None, found: None }
+    }
+
+    /// Chunks of `chunk` items, at least 1, of a rank that has `items` of them, and takes part in those of the rank with
+    /// `most`.
+    pub(crate) fn agreed(items: usize, chunk: usize, most: usize) -> Self {
+        Self { most: Some(most), ..Self::even(items, chunk.min(most.max(1))) }
     }
 
     /// `chunks` chunks of at most `chunk` items, as they came. Where each of them began is not known.
     pub(crate) fn found(items: usize, chunk: usize, chunks: usize) -> Self {
-        Self { items, chunk, steps: 0, halvings: 0, each: 1, found: Some(chunks) }
+        Self { items, chunk, steps: 0, halvings: 0, each: 1, most: None, found: Some(chunks) }
     }
 
     /// There are as few chunks as in [`even`](Self::even), all of about the same size: the last one, too, is
@@ -77,7 +85,7 @@ impl Chunking {
     /// Chunks that grow and shrink in so many steps of so many halvings, if there are items for so many whole ones.
     fn in_steps(items: usize, chunk: usize, [steps, halvings]: [u32; 2], enough: usize) -> Option<Self> {
         let whole = chunk - chunk % (GRAIN << (steps * halvings));
-        let chunks = Self { items, chunk: whole, steps, halvings, each: 1, found: None };
+        let chunks = Self { items, chunk: whole, steps, halvings, each: 1, most: None, found: None };
         (whole > 0 && items / whole >= enough).then_some(chunks)
     }
 
@@ -102,9 +110,19 @@ impl Chunking {
         self.found.unwrap_or_else(|| self.between() + 2 * self.steps())
     }
 
+    /// The number of chunks that have items of this rank.
+    pub(crate) fn own_chunks(self) -> usize {
+        Self { most: None, ..self }.chunks()
+    }
+
+    /// Items of a chunk on the rank that has the most; 0 if ranks have not agreed.
+    pub(crate) fn agreed_items(self, index: usize) -> usize {
+        self.most.map_or(0, |most| Self { items: most, ..self }.at(index).len)
+    }
+
     /// The chunks between the ramps.
     fn between(self) -> usize {
-        (self.items - 2 * self.ramp()).div_ceil(self.chunk)
+        (self.most.unwrap_or(self.items) - 2 * self.ramp()).div_ceil(self.chunk)
     }
 
     /// The chunks of a ramp.

@@ -162,9 +162,10 @@ impl Spread {
 /// Seconds that the host takes to enqueue a chunk on streams.
 fn enqueuing(plan: &Plan, spec: &DeviceModel) -> f64 {
     let call = |operation: &OperationPlan| match operation.kind {
-        OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Fill { .. } => {
-            spec.launch_call
-        }
+        OperationKind::Launch { .. }
+        | OperationKind::Call { .. }
+        | OperationKind::Collective { .. }
+        | OperationKind::Fill { .. } => spec.launch_call,
         OperationKind::Upload { .. }
         | OperationKind::Download { .. }
         | OperationKind::CopyOnDevice { .. }

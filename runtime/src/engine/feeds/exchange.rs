@@ -111,12 +111,28 @@ impl Exchange {
         self.wakeup.wait_for(version, longest);
     }
 
+    /// Waits until something has changed since `version`, or no time is left, which is asked again and again.
+    pub(crate) fn wait_patiently(&self, version: u64, mut left: impl FnMut() -> Duration) {
+        while self.version() == version {
+            let left = left();
+            if left.is_zero() {
+                return;
+            }
+            self.wait(version, left);
+        }
+    }
+
     /// Does the same as [`wait`](Self::wait), and lets the other devices of a run go on meanwhile where their threads
     /// take turns.
     pub(crate) fn wait_aside(&self, device: &Device, version: u64, longest: Duration) {
+        self.aside(device, version, || self.wait(version, longest));
+    }
+
+    /// Waits, and lets the other devices of a run go on meanwhile.
+    pub(crate) fn aside(&self, device: &Device, version: u64, wait: impl FnOnce()) {
         let wakeup = Arc::clone(&self.wakeup);
         let ticket = device.driver().step_aside(Box::new(move || wakeup.version() != version));
-        self.wait(version, longest);
+        wait();
         if let Some(ticket) = ticket {
             device.driver().come_back(ticket);
         }
@@ -387,7 +403,7 @@ const LOOKING: Duration = Duration::from_secs(1);
 const KEEPING: Duration = Duration::from_millis(20);
 
 /// The result of the user's code; its panic is an error like any other.
-fn guarded<R>(call: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+pub(crate) fn guarded<R>(call: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|panic| Err(io::Error::other(format!("it panicked: {}", panic_message(panic)))))
 }

@@ -213,10 +213,11 @@ impl Call<'_, '_> {
 impl Pipeline {
     /// The resources that a run uses, with or without graphs.
     pub(super) fn resources(&self, graphs: bool) -> Resources<'_> {
-        let Self { device, plan, id, depth, number, pace, ring, states, streams, .. } = self;
+        let Self { device, plan, id, depth, number, pace, ring, states, streams, ranks, .. } = self;
         // A graph has an order in place of streams, and launching one with more freedom costs more.
         let (id, depth, number, spread) = (*id, *depth, *number, self.spreads() && !graphs);
-        Resources { device, plan, id, depth, number, pace, ring, states, streams, spread }
+        let ranks = ranks.as_ref();
+        Resources { device, plan, id, depth, number, ranks, pace, ring, states, streams, spread }
     }
 
     /// Lends the run the state that it takes for its duration.

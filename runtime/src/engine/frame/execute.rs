@@ -11,6 +11,7 @@ use crate::engine::feeds::exchange::{Closes, Exchange};
 use crate::engine::feeds::streamed;
 use crate::engine::frame::enqueue::Beside;
 use crate::engine::purpose::Purpose;
+use crate::engine::ranks::{Ranks, TellsOthers};
 use crate::engine::run::Run;
 use crate::engine::run::arrival::cancelled;
 use crate::engine::{ChunkSize, Pipeline};
@@ -58,9 +59,46 @@ impl Call<'_, '_> {
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         watch: &RunWatch,
     ) -> Result<Timeline> {
-        self.admit()?;
-        self.use_host_memory();
-        let mut chunking = self.choose(declared)?;
+        let Call { pipeline, arguments, purpose, .. } = &mut self;
+        let running = match &pipeline.ranks {
+            Some(ranks) if *purpose != Purpose::Predict => {
+                ranks.begin(pipeline.plan, &pipeline.device, &mut arguments.answers)?
+            }
+            _ => None,
+        };
+        let world = running.as_ref().map(|running| running.world().clone());
+        let chosen = self.admit().and_then(|()| {
+            self.use_host_memory();
+            self.choose(declared)
+        });
+        let chosen = if world.is_some() { self.with_known_length(chosen) } else { chosen };
+        let chunking = match &world {
+            Some(_) => self.agree(declared, chosen)?,
+            None => chosen?,
+        };
+        let run = self.pipeline.ranks.as_ref().filter(|_| world.is_some()).map(Ranks::agreed);
+        let Pipeline { device, plan, .. } = &*self.pipeline;
+        let find_alike = device.is_simulated();
+        let told = world.as_ref().map(|world| TellsOthers::new(world, plan.pipeline, find_alike));
+        let outcome = self.carry_out_agreed(declared, chunking, body, watch);
+        let outcome = match told {
+            Some(told) => told.ends(outcome),
+            None => outcome,
+        };
+        outcome.map(|mut timeline| {
+            timeline.basis.run = run;
+            timeline
+        })
+    }
+
+    /// The rest of a run whose chunks are known, on all ranks if there are others.
+    fn carry_out_agreed(
+        mut self,
+        declared: ChunkSize,
+        mut chunking: Chunking,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+        watch: &RunWatch,
+    ) -> Result<Timeline> {
         let basis = self.basis(declared);
         watch.begin();
         let repeated = if self.may_repeat(chunking) { self.repeat(chunking, None) } else { None };
@@ -101,7 +139,7 @@ impl Call<'_, '_> {
             auto_chunk: self.is_auto(declared),
             auto_depth: auto_depth.is_some(),
             graph: graphs.is_some(),
-            by_bytes: false,
+            ..Basis::default()
         }
     }
 

@@ -15,3 +15,4 @@ pub(crate) mod replicate;
 mod report;
 mod room;
 mod several;
+mod with_ranks;

@@ -112,6 +112,7 @@ impl Pipeline {
                     stream: index,
                     slot: each.then_some(slot),
                     device: None,
+                    rank: None,
                 });
             }
         }

@@ -42,7 +42,7 @@ impl Call<'_, '_> {
         self.check_copies()?;
         // An endless run finds out its number of chunks.
         if !self.is_endless() {
-            self.check_per_chunk(chunking.chunks())?;
+            self.check_per_chunk(chunking.own_chunks())?;
         }
         let (before, mut is_empty) = (self.pipeline.slot_limit, false);
         loop {
@@ -54,13 +54,16 @@ impl Call<'_, '_> {
                 matches!(error.detail(), Detail::OutOfDeviceMemory { .. } | Detail::OutOfPinnedMemory { .. });
             // Larger memory than this run needs may have been kept, so that is released first.
             let narrows = self.narrows(chunking.largest());
-            let next = match is_full && (narrows || self.is_auto(declared)) {
+            // Ranks have agreed on the chunk.
+            let shrinks = self.is_auto(declared) && !self.has_ranks();
+            let next = match is_full && (narrows || shrinks) {
                 true if !is_empty => Some(*chunking),
                 true if narrows => {
                     self.pipeline.depth -= 1;
                     Some(*chunking)
                 }
-                true => self.smaller(declared, *chunking),
+                true if shrinks => self.smaller(declared, *chunking),
+                true => None,
                 false => None,
             };
             match next {
@@ -153,6 +156,7 @@ impl Call<'_, '_> {
                 | OperationKind::Launch { .. }
                 | OperationKind::Call { .. }
                 | OperationKind::Host { .. }
+                | OperationKind::Collective { .. }
                 | OperationKind::Then => continue,
             };
             if from_per_item != to_per_item {

@@ -15,12 +15,17 @@ use crate::engine::feeds::exchange::{End, Exchange};
 use crate::engine::feeds::streamed::{ByChunk, Streaming, explain_trouble, place_of_end};
 use crate::engine::place::place_of_pipeline;
 use crate::engine::run::Run;
+use crate::engine::run::resources::Resources;
 use crate::engine::staging::Staging;
 
 // Note 33: virtual time does not depend on how quick threads are.
 /// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. The
 /// device's behaviour should not depend on the speed of threads, as long as they are quick.
 const PATIENCE: Duration = Duration::from_millis(20);
+
+/// The most of this that passes at once. A busy machine may let all threads of a process stand still for longer, and
+/// then none of them was slow.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// How long a run that answers callers polls them and the device before it sleeps: about twice as long as
 /// waking it takes.
@@ -47,13 +52,33 @@ pub(crate) enum For {
 /// A wait for anything other than the device.
 #[derive(Default)]
 pub(crate) struct Waited {
-    since: Option<Instant>,
+    patience: Patience,
     /// The version seen last by a wait for other devices.
     seen: Option<u64>,
     /// Whether a simulated device has carried out all that was enqueued, while nothing else happened.
     is_through: bool,
     /// The version seen last and the number of results due from the device, and when they last changed.
     heard: Option<((u64, usize), Instant)>,
+}
+
+/// What is left of the host's patience.
+#[derive(Default)]
+struct Patience {
+    looked: Option<Instant>,
+    /// The time that has passed, in moments.
+    passed: Duration,
+}
+
+impl Patience {
+    fn left(&mut self) -> Duration {
+        self.left_at(Instant::now())
+    }
+
+    fn left_at(&mut self, now: Instant) -> Duration {
+        let passed = self.looked.replace(now).map(|looked| now.duration_since(looked));
+        self.passed += passed.unwrap_or_default().min(MOMENT);
+        PATIENCE.saturating_sub(self.passed)
+    }
 }
 
 /// Why the next chunk of a source or a sink cannot be had.
@@ -102,8 +127,27 @@ impl Run<'_> {
                 Some(streaming) => self.next_chunk(streaming, index)?,
             };
             index += 1;
+            if let Err(error) = self.keep_pace(chunk) {
+                self.order.refuse_with(error);
+                return None;
+            }
             Some(chunk)
         })
+    }
+
+    /// Before a chunk of which this rank has no item: waits for the collectives of those before it, once in as many
+    /// chunks as the ring has slots. With nothing to stage, the host would otherwise wait for no slot, and would enqueue
+    /// all that is left of the run before it notices that another rank has failed.
+    ///
+    /// # Errors
+    /// What was on a stream has failed, or a rank has.
+    fn keep_pace(&self, chunk: Chunk) -> Result<()> {
+        let Resources { device, plan, depth, .. } = self.resources;
+        if chunk.len > 0 || !chunk.index.is_multiple_of(depth.max(1)) {
+            return Ok(());
+        }
+        // SAFETY: the streams live as long as the run.
+        unsafe { self.posted.wait(device) }.map_err(|error| explain(plan, error))
     }
 
     fn next_chunk(&self, streaming: &Streaming<'_>, index: usize) -> Option<Chunk> {
@@ -157,6 +201,10 @@ impl Run<'_> {
         let index = chunk.index;
         if exchange.function_has_failed() {
             return Err(Halt::Elsewhere);
+        }
+        if chunk.len == 0 && self.chunks.may_be_empty(index) {
+            // Other ranks have items of it, and the sources of this one have ended.
+            return Ok(Some(chunk));
         }
         if chunk.len == 0 || self.chunks.ended.get() {
             return Ok(None);
@@ -290,7 +338,7 @@ impl Run<'_> {
     ) -> DriverResult<()> {
         let nothing_left = self.chunks.streaming.is_some_and(|streaming| {
             let next = self.chunks.current().chunk.index.saturating_add(self.chunks.devices());
-            !streaming.endless && next >= streaming.whole.chunks()
+            !streaming.endless && next >= streaming.whole.own_chunks()
         });
         if nothing_left || exchange.has_ended() || self.chunks.cancels.any() {
             // A caller that no longer pushes may wait for the run before it pulls.
@@ -308,16 +356,16 @@ impl Run<'_> {
         }
         // Another device is slow only if nothing happens at all: it may be waiting for threads itself.
         if what == For::OtherDevices && waited.seen.replace(version) != Some(version) {
-            waited.since = None;
+            waited.patience = Patience::default();
         }
         // The progress of a simulated device does not depend on the threads, unless they are slow.
-        let patience = if device.is_simulated() && !is_wanted { PATIENCE } else { Duration::ZERO };
-        let left = patience.saturating_sub(waited.since.get_or_insert_with(Instant::now).elapsed());
-        if !left.is_zero() {
+        let is_patient = device.is_simulated() && !is_wanted;
+        if is_patient && !waited.patience.left().is_zero() {
+            let mut wait = || exchange.wait_patiently(version, || waited.patience.left().min(MOMENT));
             match what {
                 // The simulation does not go on meanwhile, as with one device.
-                For::Threads => exchange.wait(version, left),
-                For::OtherDevices => exchange.wait_aside(device, version, left),
+                For::Threads => wait(),
+                For::OtherDevices => exchange.aside(device, version, wait),
             }
         } else if !staging.deliver_first(|slot, done| self.target.wait_for(slot, done))? {
             exchange.wait_aside(device, version, PATIENCE);
@@ -360,5 +408,20 @@ impl Run<'_> {
             exchange.wait_aside(self.resources.device, version, pause);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_stands_still_does_not_lose_its_patience() {
+        let (mut patience, begun) = (Patience::default(), Instant::now());
+        assert_eq!(patience.left_at(begun), PATIENCE);
+        assert_eq!(patience.left_at(begun + MOMENT / 2), PATIENCE - MOMENT / 2);
+        assert_eq!(patience.left_at(begun + 50 * PATIENCE), PATIENCE - MOMENT * 3 / 2);
+        let left = (1..=20).map(|moment| patience.left_at(begun + 50 * PATIENCE + moment * MOMENT)).last();
+        assert_eq!(left, Some(Duration::ZERO));
     }
 }

@@ -113,8 +113,20 @@ impl<'r> Chunks<'r> {
         match (self.hand, &self.streaming) {
             (Some(hand), Some(streaming)) if streaming.endless => hand.chunk(turn),
             (Some(hand), Some(_)) => hand.foreseen(turn),
-            _ => self.of_turn(turn),
+            // Nothing of a chunk without items is read.
+            _ => self.of_turn(turn).filter(|chunk| chunk.len > 0),
         }
+    }
+
+    /// Whether a chunk may be without items of this rank, since other ranks have some.
+    #[inline]
+    pub(crate) fn may_be_empty(&self, index: usize) -> bool {
+        self.chunking.get().agreed_items(index) > 0
+    }
+
+    /// Items of a chunk on the rank that has the most.
+    pub(crate) fn agreed_items(&self, chunk: Chunk) -> usize {
+        self.chunking.get().agreed_items(chunk.index).max(chunk.len)
     }
 
     /// The turn of a chunk of a run with sources or sinks; `None` if another device has it.

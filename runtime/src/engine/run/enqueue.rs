@@ -17,6 +17,7 @@ use crate::driver::{
     Access, Command, DevicePtr, DriverResult, HostBodies, HostBody, RawFunction, RawLaunch, RawStream,
 };
 use crate::engine::run::operation::Operation;
+use crate::engine::state::locked;
 use crate::engine::targets::what::{HostPart, What};
 use crate::observe::timeline::Engine;
 use crate::observe::watch::OperationWatch;
@@ -44,11 +45,35 @@ impl<'r> Operation<'r> {
     fn begin_routine(&self) -> Result<()> {
         self.run.launch()?;
         match self.run.target.open(self.stream, self.tag()) {
-            Ok(true) => Ok(()),
+            Ok(true) => self.settle_before_first_call(),
             // The routine is only predicted.
             Ok(false) => self.fail(Detail::Skipped),
             Err(error) => Err(self.failed(error)),
         }
+    }
+
+    /// Before the operation's routine is called for the first time, for which its library may load kernels: waits until
+    /// no collective is under way.
+    ///
+    /// # Errors
+    /// Those of [`settle_collectives`](Self::settle_collectives).
+    fn settle_before_first_call(&self) -> Result<()> {
+        let resources = &self.run.resources;
+        let is_first = resources.ranks.is_some() && locked(resources.states).is_first(self.index);
+        if is_first { self.settle_collectives() } else { Ok(()) }
+    }
+
+    // Note 81: libraries warm up between collectives, not beside them.
+    /// Before something is made that the driver may have a GPU stop for: waits until no collective is under way on it.
+    ///
+    /// # Errors
+    /// What was on a stream has failed, or a rank has.
+    pub(super) fn settle_collectives(&self) -> Result<()> {
+        if self.device().is_on_host() {
+            return Ok(());
+        }
+        // SAFETY: the streams live as long as the run.
+        self.check(unsafe { self.run.posted.wait(self.device()) })
     }
 
     /// Takes the outcome of a routine.

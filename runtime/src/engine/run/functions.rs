@@ -18,7 +18,8 @@ use crate::driver::{Command, HostJob};
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::feeds::failure::Failure;
 use crate::engine::run::operation::Operation;
-use crate::engine::targets::what::HostPart;
+use crate::engine::targets::what::{HostPart, What};
+use crate::observe::timeline::Engine;
 
 /// The functions of one run.
 #[derive(Default)]
@@ -289,7 +290,7 @@ impl<'r> Operation<'r> {
         // returned.
         let call = move || function(unsafe { memory.slices() });
         let job = self.run.functions.borrow_mut().guarded(self, call);
-        self.on_host(bytes, |stream| {
+        self.outside_graphs(What::new(Engine::Host, bytes), |stream| {
             // SAFETY: the stream lives as long as the run, and so does the memory.
             unsafe {
                 let function = Command::Host { job, accesses: &accesses };
@@ -322,7 +323,7 @@ impl<'r> Operation<'r> {
         };
         // If the thread is gone, it failed to start or the run is over: there is nobody to call.
         let signal: HostJob = Box::new(move || drop(queue.send(Some(job))));
-        self.on_host(0, |stream| {
+        self.outside_graphs(What::new(Engine::Host, 0), |stream| {
             // SAFETY: the stream lives as long as the run; sending is quick and calls no device.
             unsafe { self.device().driver().enqueue(Command::Signal(signal), stream, self.tag()) }
         })

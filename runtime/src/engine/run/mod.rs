@@ -3,12 +3,15 @@
 mod ahead;
 pub(crate) mod arrival;
 pub(crate) mod chunks;
+pub(crate) mod collectives;
+pub(crate) mod constant;
 mod copies;
 mod dealt;
 pub(crate) mod enqueue;
 pub(crate) mod functions;
 pub(crate) mod operation;
 mod order;
+mod posted;
 pub(crate) mod resources;
 pub(crate) mod routine;
 mod slots;
@@ -28,9 +31,11 @@ use crate::engine::chunks::log::ChunkLog;
 use crate::engine::explain::explain;
 use crate::engine::place::place_of_pipeline;
 use crate::engine::run::chunks::{Chunks, Current};
+use crate::engine::run::collectives::Missing;
 use crate::engine::run::functions::Functions;
 use crate::engine::run::operation::Operation;
 use crate::engine::run::order::Order;
+use crate::engine::run::posted::Posted;
 use crate::engine::run::resources::{Resources, Taken};
 use crate::engine::staging::transfer::Transfer;
 use crate::engine::targets::what::Numbered;
@@ -63,6 +68,9 @@ pub struct Run<'r> {
     pub(crate) seen: &'r RunWatch,
     /// The operations whose pageable data are read ahead, and their arguments.
     read_ahead: Vec<(usize, usize)>,
+    /// What a chunk without items lacks.
+    missing: RefCell<Missing>,
+    posted: Posted,
 }
 
 impl fmt::Debug for Run<'_> {
@@ -86,7 +94,21 @@ impl<'r> Run<'r> {
         };
         let order = Order::new(resources.plan.operations.len());
         let functions = RefCell::new(functions);
-        Self { resources, taken, arguments, chunks, order, functions, target, seen, read_ahead }
+        let missing = RefCell::default();
+        let posted = Posted::default();
+        Self {
+            resources,
+            taken,
+            arguments,
+            chunks,
+            order,
+            functions,
+            target,
+            seen,
+            read_ahead,
+            missing,
+            posted,
+        }
     }
 
     /// Copies the data that the whole run shares to the device, before anything else.
@@ -120,11 +142,11 @@ impl<'r> Run<'r> {
         self.order.begin(index, self.chunks.turn(c.index));
         let current = self.chunks.current().chunk;
         // The first chunk of a run that learns its chunks one by one has no items before it begins.
-        if c.index != current.index || current.len == 0 {
+        if c.index != current.index || current.len == 0 && !self.chunks.may_be_empty(c.index) {
             self.begin(c.index);
         }
         let Current { chunk, turn, slot } = self.chunks.current();
-        if chunk.len == 0 {
+        if chunk.len == 0 && !self.chunks.may_be_empty(chunk.index) {
             // A run without items has no such chunk.
             self.order.refuse();
         }
@@ -162,7 +184,7 @@ impl<'r> Run<'r> {
         let chunk = self.chunks.begin(index);
         let turn = self.chunks.current().turn;
         // A chunk after the last has no items, and per-chunk data end before it.
-        if chunk.len == 0 {
+        if chunk.len == 0 && !self.chunks.may_be_empty(index) {
             self.order.refuse();
         }
         if self.order.is_kept() {

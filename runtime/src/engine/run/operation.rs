@@ -23,7 +23,6 @@ use crate::engine::place::place_of;
 use crate::engine::run::resources::Resources;
 use crate::engine::run::{EventKey, Run};
 use crate::engine::targets::what::{HostPart, Numbered, What};
-use crate::observe::timeline::Engine;
 use crate::observe::watch::OperationWatch;
 
 /// One operation of one chunk.
@@ -216,15 +215,14 @@ impl<'r> Operation<'r> {
         self.plan().accesses.iter().map(bytes).fold(0, usize::saturating_add)
     }
 
-    /// Enqueues a function on the CPU that works on so many bytes.
-    pub(crate) fn on_host(
+    /// Enqueues one command that no graph can hold.
+    pub(crate) fn outside_graphs(
         &self,
-        bytes: usize,
+        what: What,
         enqueue: impl FnOnce(RawStream) -> DriverResult<()>,
     ) -> Result<()> {
         self.run.launch()?;
-        let what = What::new(Engine::Host, bytes);
-        self.check(self.run.target.on_host(self.stream, self.tag(), what, enqueue))
+        self.check(self.run.target.outside_graphs(self.stream, self.tag(), what, enqueue))
     }
 
     pub(crate) fn tag(&self) -> Tag {
@@ -343,6 +341,11 @@ impl<'r> Operation<'r> {
     fn start(&self, buffer: usize, bytes: usize) -> Option<DevicePtr> {
         let (ptr, room) = self.room(buffer)?;
         (bytes <= room && self.run.order.is_kept()).then_some(ptr)
+    }
+
+    /// The start of this chunk's slot of a buffer for so many bytes, of which some may be beyond this rank's items.
+    pub(crate) fn room_for(&self, buffer: usize, bytes: usize) -> Option<DevicePtr> {
+        self.start(buffer, bytes)
     }
 
     /// Like [`device_range`](Self::device_range), but refuses an argument that was borrowed shared.

@@ -7,6 +7,7 @@ use crate::base::plan::Plan;
 use crate::device::Device;
 use crate::engine::launched::Launched;
 use crate::engine::pace::Pace;
+use crate::engine::ranks::Ranks;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
 use crate::engine::state::States;
@@ -24,6 +25,8 @@ pub(crate) struct Resources<'r> {
     pub(crate) depth: usize,
     /// The number of the device among the pipeline's.
     pub(crate) number: usize,
+    /// The pipeline's part in a world, if it has one.
+    pub(crate) ranks: Option<&'r Ranks>,
     pub(crate) pace: &'r Pace,
     pub(crate) ring: &'r Ring,
     pub(crate) states: &'r Mutex<States>,

@@ -74,6 +74,7 @@ impl Enqueue<'_> {
             Taken::New => {
                 // If `make` fails or unwinds, dropping this takes the note back.
                 let mut state = State { states, key, value: None };
+                self.noted(self.operation.settle_collectives())?;
                 self.noted(self.operation.check(self.device().driver().make_current()))?;
                 state.value = Some(Box::new(make()?));
                 Ok(state)

@@ -68,6 +68,7 @@ impl Workspace {
         }
         let latest = self.blocks.last().map_or(0, |block| block.bytes);
         if self.blocks.is_empty() || latest < bytes {
+            queue.noted(queue.operation.settle_collectives())?;
             self.blocks.push(allocate(queue.device(), bytes.max(2 * latest), self.name)?);
         }
         Ok(self.blocks[self.blocks.len() - 1].ptr.0)

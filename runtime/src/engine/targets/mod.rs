@@ -250,9 +250,9 @@ impl Target<'_> {
         }
     }
 
-    /// Enqueues a function on the CPU, which is one command that no graph can hold. Everything so far was
+    /// Enqueues one command that no graph can hold, such as a function on the CPU. Everything so far was
     /// [launched](Self::launch).
-    pub(crate) fn on_host(
+    pub(crate) fn outside_graphs(
         &self,
         stream: Numbered<RawStream>,
         tag: Tag,

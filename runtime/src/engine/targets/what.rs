@@ -41,6 +41,8 @@ pub(crate) enum HostPart {
     Routine { bytes: usize },
     /// A function on the CPU that is given so many bytes.
     Function { bytes: usize },
+    /// What ranks do together, which takes so long.
+    Collective { bytes: usize, nanos: f64 },
     /// A callback.
     Callback,
     /// Copies of values to the variables of a kernel's module.

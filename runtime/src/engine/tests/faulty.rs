@@ -51,7 +51,7 @@ impl Call {
             Command::CopyToDevice { .. } => Self::CopyToDevice,
             Command::CopyToHost { .. } => Self::CopyToHost,
             Command::CopyOnDevice { .. } => Self::CopyOnDevice,
-            Command::CopyBetween { .. } | Command::CopyRows(_) => return None,
+            Command::CopyBetween { .. } | Command::CopyRows(_) | Command::Collective(_) => return None,
             Command::Fill { .. } => Self::Fill,
             Command::Launch(_) => Self::Launch,
             Command::Host { .. } => Self::Host,

@@ -17,6 +17,8 @@ const DIGITS: usize = 21;
 /// The alignment of the data, in bytes.
 const ALIGNED: usize = 64;
 
+pub(super) const TOO_LARGE: &str = "its shape is larger than any file";
+
 const ORDER: char = if cfg!(target_endian = "big") { '>' } else { '<' };
 
 /// The contents of a header.
@@ -34,28 +36,8 @@ fn invalid(message: impl Into<String>) -> io::Error {
 impl Header {
     /// Reads up to the data. Data other than `T`s in C order are an error.
     pub(super) fn read<T: Scalar>(reader: &mut impl Read) -> io::Result<Self> {
-        let mut start = [0; 8];
-        exact(reader, &mut start)?;
-        if start[..6] != *MAGIC {
-            return Err(invalid("it is no `.npy` file, or one that was not finished"));
-        }
-        let mut length = [0; 4];
-        let bytes = match start[6] {
-            1 => 2,
-            2 | 3 => 4,
-            version => {
-                return Err(invalid(format!("it is a `.npy` file of version {version}, not of 1 to 3")));
-            }
-        };
-        exact(reader, &mut length[..bytes])?;
-        let length = u32::from_le_bytes(length) as usize;
-        if length > LONGEST {
-            return Err(invalid(format!("its header is {length} bytes long")));
-        }
-        let mut text = vec![0; length];
-        exact(reader, &mut text)?;
-        let fields =
-            Fields::parse(&text).ok_or_else(|| invalid("its header is not that of a `.npy` file"))?;
+        let (text, data) = text(reader)?;
+        let fields = fields(&text)?;
         check_type::<T>(fields.descr)?;
         if fields.fortran && fields.shape.iter().filter(|&&len| len != 1).count() > 1 {
             return Err(invalid("it is in Fortran order: `numpy.ascontiguousarray` gives the order of C"));
@@ -66,9 +48,49 @@ impl Header {
             fields.shape.iter().try_fold(1_u64, |product, &len| product.checked_mul(len))
         };
         let fits = |&elements: &u64| elements.checked_mul(size_of::<T>() as u64).is_some();
-        let elements = elements.filter(fits).ok_or_else(|| invalid("its shape is larger than any file"))?;
-        Ok(Self { elements, data: 8 + bytes + length })
+        let elements = elements.filter(fits).ok_or_else(|| invalid(TOO_LARGE))?;
+        Ok(Self { elements, data })
     }
+}
+
+/// The shape of an array of any type, in either order.
+pub(super) fn shape(reader: &mut impl Read) -> io::Result<Vec<usize>> {
+    let (text, _) = text(reader)?;
+    let fields = fields(&text)?;
+    if fields.descr.is_none() {
+        return Err(invalid("its elements are records, which no pipeline reads"));
+    }
+    let len = |&len: &u64| usize::try_from(len).map_err(|_| invalid(TOO_LARGE));
+    fields.shape.iter().map(len).collect()
+}
+
+/// The text of a header, and the offset of the data behind it, in bytes.
+fn text(reader: &mut impl Read) -> io::Result<(Vec<u8>, usize)> {
+    let mut start = [0; 8];
+    exact(reader, &mut start)?;
+    if start[..6] != *MAGIC {
+        return Err(invalid("it is no `.npy` file, or one that was not finished"));
+    }
+    let mut length = [0; 4];
+    let bytes = match start[6] {
+        1 => 2,
+        2 | 3 => 4,
+        version => {
+            return Err(invalid(format!("it is a `.npy` file of version {version}, not of 1 to 3")));
+        }
+    };
+    exact(reader, &mut length[..bytes])?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST {
+        return Err(invalid(format!("its header is {length} bytes long")));
+    }
+    let mut text = vec![0; length];
+    exact(reader, &mut text)?;
+    Ok((text, 8 + bytes + length))
+}
+
+fn fields(text: &[u8]) -> io::Result<Fields<'_>> {
+    Fields::parse(text).ok_or_else(|| invalid("its header is not that of a `.npy` file"))
 }
 
 fn exact(reader: &mut impl Read, bytes: &mut [u8]) -> io::Result<()> {

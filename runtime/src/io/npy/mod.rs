@@ -1,13 +1,20 @@
 //! NumPy's `.npy` files, of versions 1 to 3.
 
 mod header;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 
 use self::header::Header;
-use super::bytes::Reader;
+pub(super) use self::parts::shape;
+pub use self::parts::{NpyPartWriter, NpyPartsReader};
+use super::bytes::{Reader, attempt};
 use super::{Scalar, Sink, Source};
 use crate::base::chunk::Chunk;
+
+const APPENDING: &str = "the header is written last, and at the beginning, which a file that is open for appending does not allow";
 
 /// The source that [`source::npy`](super::source::npy) returns.
 #[derive(Debug)]
@@ -16,15 +23,6 @@ pub struct NpyReader<R> {
     /// Once the header is read: the number of all elements, and of those that are left.
     elements: Option<(u64, u64)>,
     has_failed: bool,
-}
-
-/// Notes a failure, which a caller that succeeds takes back. After an error or a panic a reader or a writer
-/// has lost its place in the file, and what follows would be taken for other elements.
-fn attempt(has_failed: &mut bool) -> io::Result<()> {
-    match std::mem::replace(has_failed, true) {
-        true => Err(io::Error::new(ErrorKind::InvalidInput, "it has failed before")),
-        false => Ok(()),
-    }
 }
 
 impl<R> NpyReader<R> {
@@ -137,8 +135,7 @@ impl<W: Write + Seek> NpyWriter<W> {
         let header = header::written::<T>(elements / item, &self.shape);
         self.writer.write_all(&header)?;
         if self.writer.stream_position()? != start + header.len() as u64 {
-            let message = "the header is written last, and at the beginning, which a file that is open for appending does not allow";
-            return Err(io::Error::new(ErrorKind::InvalidInput, message));
+            return Err(io::Error::new(ErrorKind::InvalidInput, APPENDING));
         }
         self.writer.seek(SeekFrom::Start(end))?;
         self.writer.flush()?;

@@ -1,5 +1,6 @@
 //! The texts about each [`Cause`], with advice.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::findings::{Cause, Finding};
@@ -21,6 +22,7 @@ impl Cause {
             Self::NullStream => "null stream",
             Self::OneStream => "one stream",
             Self::HostFunction => "streams wait for a host function",
+            Self::Ranks => "streams wait for other ranks",
             Self::DepthTooSmall => "depth too small",
             Self::Carry => "chunks wait for each other",
             Self::HostMemory => "the host's memory binds",
@@ -122,6 +124,10 @@ impl Timeline {
                 let what = format!("streams wait for `{}` on the CPU", function.unwrap_or("then"));
                 (what, "make it quicker, or a `then`, which nothing waits for".to_owned())
             }
+            Cause::Ranks => {
+                let what = format!("nothing else is at work during `{}`", self.longest_collective());
+                (what, "put it on a stream of its own, before work that does not need its result".to_owned())
+            }
             Cause::DepthTooSmall => {
                 let what = match report.depth {
                     1 => "chunks wait for the one ring slot".to_owned(),
@@ -152,6 +158,17 @@ impl Timeline {
                 (what, "hand on less, or later".to_owned())
             }
         }
+    }
+
+    /// The collective that takes most of the run.
+    fn longest_collective(&self) -> &'static str {
+        let mut times = BTreeMap::<usize, Duration>::new();
+        for span in self.spans.iter().filter(|span| span.engine == Engine::Network) {
+            *times.entry(span.operation).or_default() += span.time();
+        }
+        // Among those that take equally long it is the first one.
+        let longest = times.into_iter().rev().max_by_key(|(_, time)| *time);
+        longest.map_or("a collective", |(operation, _)| self.plan.operations[operation].text)
     }
 
     /// Describes work that could overlap but is on one stream: whole stages, operations of one stage, or

@@ -6,8 +6,12 @@ use std::time::Duration;
 use super::axis::Window;
 use super::{Engine, Timeline};
 
+/// So many ranks are not told apart.
+const MANY: usize = 9;
+
 impl Engine {
-    pub(super) const ALL: [Self; 4] = [Self::ToDevice, Self::Compute, Self::ToHost, Self::Host];
+    pub(super) const ALL: [Self; 5] =
+        [Self::ToDevice, Self::Compute, Self::ToHost, Self::Host, Self::Network];
 }
 
 impl fmt::Display for Engine {
@@ -17,6 +21,7 @@ impl fmt::Display for Engine {
             Self::Compute => "compute",
             Self::ToHost => "link down",
             Self::Host => "host",
+            Self::Network => "network",
         })
     }
 }
@@ -58,8 +63,25 @@ impl Timeline {
         Some(busy)
     }
 
+    /// The shares of each engine that had work, as parts of a sentence; of up to so many ranks a sentence for each. Empty
+    /// if nothing was done.
+    pub(super) fn busy_shares(&self, window: Window) -> Vec<Vec<String>> {
+        let said = |who: String, mut shares: Vec<String>| {
+            shares.first_mut()?.insert_str(0, &who);
+            Some(shares)
+        };
+        match self.ranks() {
+            0..=1 => said("busy: ".to_owned(), self.shares(window)).into_iter().collect(),
+            MANY.. => said("busy on any rank: ".to_owned(), self.shares(window)).into_iter().collect(),
+            ranks => {
+                let of = |rank| said(format!("r{rank} busy: "), self.part_of_rank(rank)?.shares(window));
+                (0..ranks).filter_map(of).collect()
+            }
+        }
+    }
+
     /// The share of each engine that had work, as text: `link up 93 %`.
-    pub(super) fn shares(&self, window: Window) -> Vec<String> {
+    fn shares(&self, window: Window) -> Vec<String> {
         let share = |engine| {
             let percent = 100.0 * self.share_in(engine, window)?;
             Some(match percent {

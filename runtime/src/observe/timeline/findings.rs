@@ -52,6 +52,8 @@ pub enum Cause {
     OneStream,
     /// Streams wait for a function on the CPU.
     HostFunction,
+    /// Streams wait for other ranks.
+    Ranks,
     /// The next chunk waits for a ring slot.
     DepthTooSmall,
     /// Each chunk waits for the data that the one before hands on.
@@ -85,15 +87,25 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Whether a run of this time has lost enough of it.
+pub(super) fn worth_a_word(lost: Duration, time: Duration) -> bool {
+    lost > time.mul_f64(WORTH_A_WORD) && !lost.is_zero()
+}
+
 impl Timeline {
     /// The reasons why the run stays behind its limit, the most expensive first. Those below 3 % of the run
     /// are left out.
+    ///
+    /// Those of a timeline [of all ranks](Self::of_all_ranks) are about the rank for which the others wait, and say
+    /// which one that is and how long they wait.
     pub fn findings(&self) -> Vec<Finding> {
+        if let Some((rank, own)) = self.awaited_rank().and_then(|rank| Some((rank, self.of_rank(rank)?))) {
+            return self.findings_of_rank(rank, &own);
+        }
         let lost = self.losses();
-        let worth = self.time().mul_f64(WORTH_A_WORD);
         let mut found: Vec<_> = lost
             .into_iter()
-            .filter(|(_, lost)| *lost > worth && !lost.is_zero())
+            .filter(|(_, lost)| worth_a_word(*lost, self.time()))
             .map(|(cause, lost)| self.finding(cause, lost))
             .collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.lost));
@@ -120,6 +132,11 @@ impl Timeline {
 
     /// The time lost to each cause.
     pub(super) fn losses(&self) -> BTreeMap<Cause, Duration> {
+        if let Some(awaited) = self.awaited_rank().and_then(|rank| self.of_rank(rank)) {
+            let mut lost = awaited.losses();
+            *lost.entry(Cause::Ranks).or_default() += self.lost_by_ranks();
+            return lost;
+        }
         if let Some(last) = self.last_device() {
             return self.losses_of(last);
         }
@@ -227,6 +244,7 @@ impl Timeline {
             let busy = earlier.end.min(to).saturating_sub(begun);
             match earlier.engine {
                 Engine::Host => add(Cause::HostFunction, busy),
+                Engine::Network => add(Cause::Ranks, busy),
                 Engine::ToDevice | Engine::Compute | Engine::ToHost => at_work += busy,
             }
             (index, to) = (before, begun);
@@ -296,6 +314,7 @@ impl Timeline {
                     }
                 }
             }
+            Engine::Network => {}
             Engine::Host => spans.for_each(|span| {
                 if matches!(self.plan.operations[span.operation].kind, OperationKind::Host { .. }) {
                     add(Cause::HostFunction, span.time());

@@ -176,13 +176,12 @@ impl fmt::Display for Gantt<'_> {
         let stages = timeline.plan.stages.iter().zip(&letters);
         let legend = stages.map(|(stage, &letter)| format!("{} {}", of_chunk(letter, true), unraw(stage)));
         writeln!(f, "{}", wrapped(legend.chain(["even chunks in capitals".to_owned()]), width))?;
-        match timeline.shares(window) {
-            shares if shares.is_empty() => f.write_str("nothing was done"),
-            mut shares => {
-                shares[0].insert_str(0, "busy: ");
-                f.write_str(&wrapped(shares, width))
-            }
+        let shares = timeline.busy_shares(window);
+        if shares.is_empty() {
+            return f.write_str("nothing was done");
         }
+        let lines: Vec<_> = shares.into_iter().map(|shares| wrapped(shares, width)).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod advice;
 mod axis;
+mod clocks;
 mod colours;
 mod compare;
 mod engines;
@@ -13,6 +14,9 @@ mod lanes;
 mod letters;
 #[cfg(feature = "png")]
 mod png;
+mod ranks;
+#[cfg(test)]
+mod ranks_tests;
 #[cfg(test)]
 mod sample;
 mod scene;
@@ -94,7 +98,7 @@ pub struct Timeline {
     pub report: Report,
     /// Whether this is a prediction.
     pub predicted: bool,
-    /// The device's calibration; that of the first one, if the run has several.
+    /// The device's calibration; that of the first one, if the run has several, and that of rank 0's for all ranks.
     pub spec: DeviceModel,
     /// The model of the machine, if the run has several devices and it is known: in a prediction and a profile it is
     /// that of the simulated machine, or measured, perhaps by an earlier process.
@@ -107,7 +111,7 @@ pub struct Timeline {
 }
 
 /// Facts that a timeline does not show, but on which advice depends.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Basis {
     /// For each of the plan's hosts, whether it is a source or a sink.
     pub streamed: Vec<bool>,
@@ -119,6 +123,30 @@ pub(crate) struct Basis {
     pub graph: bool,
     /// Whether a prediction has estimated some kernel's time from its bytes, for want of a profile.
     pub by_bytes: bool,
+    /// The run, if ranks have agreed on it.
+    pub run: Option<RunOfRanks>,
+    /// What each rank has of the run, in the timeline of all ranks; otherwise empty.
+    pub ranks: Vec<OfRank>,
+}
+
+/// What tells a run of several ranks from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunOfRanks {
+    /// The number of the world in this process.
+    pub world: u32,
+    /// How often the ranks of the world had come together when they agreed on the run, which is the same on all.
+    pub agreement: u64,
+    /// The number of the run among those of its pipeline.
+    pub number: u64,
+}
+
+/// A rank's part in the timeline of all ranks.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OfRank {
+    /// The rank's own report.
+    pub report: Report,
+    /// The time at which its run began, since the first rank's did.
+    pub begin: Duration,
 }
 
 /// A stream of a run.
@@ -133,6 +161,8 @@ pub struct Row {
     pub slot: Option<usize>,
     /// The number of the device, if the run has several. The name then begins with it: `d0 math`.
     pub device: Option<usize>,
+    /// The rank, in the timeline [of all ranks](Timeline::of_all_ranks). The name then begins with it: `r0 math`.
+    pub rank: Option<usize>,
 }
 
 /// A piece of work that one operation of one chunk gave to the device.

@@ -63,7 +63,7 @@ pub(super) const SAXPY: Plan = Plan {
 
 /// A row with one of the plan's streams.
 pub(super) fn row(name: &str, stream: usize, slot: Option<usize>) -> Row {
-    Row { name: name.to_owned(), stream, slot, device: None }
+    Row { name: name.to_owned(), stream, slot, device: None, rank: None }
 }
 
 /// A span of [`SAXPY`] with its operation, chunk, row and time in microseconds. Copies are of 1 MB.

@@ -16,6 +16,8 @@ const MARGIN: f64 = 14.0;
 const LINE: f64 = 18.0;
 const BAR: f64 = 20.0;
 const ROW: f64 = 24.0;
+/// The gap between the rows of one rank and those of the next.
+const BETWEEN_RANKS: f64 = 8.0;
 /// The greatest height of a row of overlapping spans, in bars.
 const LANES: usize = 4;
 /// The opacity of spans that were not timed.
@@ -137,7 +139,12 @@ impl Scene {
         let (of_spans, of_rows) = lanes(timeline);
         let top = self.height;
         let mut tops = Vec::new();
+        let mut rank = None;
         for (row, lanes) in timeline.rows.iter().zip(&of_rows) {
+            if !tops.is_empty() && row.rank != rank {
+                self.height += BETWEEN_RANKS;
+            }
+            rank = row.rank;
             let bars = *lanes.min(&LANES) as f64;
             self.rectangle(plot.left, self.height + 2.0, plot.width(), ROW * bars - 4.0, Paint::Band);
             tops.push(self.height + 2.0);
@@ -161,13 +168,11 @@ impl Scene {
             let lane = bar.lane.min(LANES - 1) as f64;
             self.bar(bar, tops[bar.row] + ROW * lane, stages);
         }
-        match timeline.shares(Window::of(timeline)) {
-            shares if shares.is_empty() => self.paragraph(vec!["nothing was done".to_owned()], Paint::Quiet),
-            mut shares => {
-                shares[0].insert_str(0, "busy: ");
-                self.paragraph(shares, Paint::Quiet);
-            }
+        let shares = timeline.busy_shares(Window::of(timeline));
+        if shares.is_empty() {
+            self.paragraph(vec!["nothing was done".to_owned()], Paint::Quiet);
         }
+        shares.into_iter().for_each(|shares| self.paragraph(shares, Paint::Quiet));
         self.height += 8.0;
     }
 

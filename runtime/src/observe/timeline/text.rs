@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{Span, Timeline};
 pub(super) use crate::base::error::counted as count;
 pub(super) use crate::base::report::Bytes;
+use crate::base::report::Report;
 
 /// A time in the unit that suits it.
 pub(super) struct Time(pub(super) Duration);
@@ -73,16 +74,26 @@ impl Timeline {
     /// Parts of a sentence: what ran, on which device, how long, in how many chunks.
     pub(super) fn heading(&self) -> Vec<String> {
         let report = &self.report;
+        let on = match self.ranks() {
+            0 => report.device.clone(),
+            ranks => format!("{} ({})", count(ranks, "rank"), report.device),
+        };
         let mut parts = vec![
-            format!("{} on {}", report.pipeline, report.device),
+            format!("{} on {on}", report.pipeline),
             self.origin().to_owned(),
             format!("{}{}", Time(report.time), if report.simulated { " (virtual time)" } else { "" }),
         ];
         match report.chunks {
             0 => parts.push("no items".to_owned()),
             chunks => {
-                let even = if report.items.div_ceil(report.chunk.max(1)) == chunks { "" } else { "up to " };
-                parts.push(format!("{} of {even}{}", count(chunks, "chunk"), count(report.chunk, "item")));
+                let are_even = match self.ranks() {
+                    0 => is_even(report),
+                    _ => self.basis.ranks.iter().all(|rank| is_even(&rank.report)),
+                };
+                let (even, each) =
+                    (if are_even { "" } else { "up to " }, if self.ranks() > 1 { " on each" } else { "" });
+                let of = count(report.chunk, "item");
+                parts.push(format!("{} of {even}{of}{each}", count(chunks, "chunk")));
                 parts.push(format!("depth {}", report.depth));
                 if self.spans.iter().any(|span| span.estimated) {
                     parts.push(format!(
@@ -94,6 +105,11 @@ impl Timeline {
         }
         parts
     }
+}
+
+/// Whether the items make as many chunks as there are, without smaller ones at the beginning.
+fn is_even(report: &Report) -> bool {
+    report.items.div_ceil(report.chunk.max(1)) == report.chunks
 }
 
 #[cfg(test)]

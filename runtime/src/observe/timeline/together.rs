@@ -126,7 +126,7 @@ impl Timeline {
             let way = match span.engine {
                 Engine::ToDevice => 0,
                 Engine::ToHost => 1,
-                Engine::Compute | Engine::Host => continue,
+                Engine::Compute | Engine::Host | Engine::Network => continue,
             };
             let device = self.rows.get(span.row).and_then(|row| row.device);
             if let Some(device) = device.filter(|device| place.devices.contains(device)) {

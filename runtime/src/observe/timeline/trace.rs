@@ -13,7 +13,7 @@ use super::text::unraw;
 use super::{Engine, Span, Timeline};
 use crate::base::plan::Distance;
 
-/// The number of the process whose threads are the streams.
+/// The number of the first process whose threads are streams: the only one, or that of rank 0.
 const STREAMS: u64 = 1;
 
 impl Timeline {
@@ -21,7 +21,8 @@ impl Timeline {
     /// `chrome://tracing`.
     ///
     /// Each stream is a thread, each operation a slice with its chunk, bytes, rate and place in the source.
-    /// Arrows are the plan's waits. A counter for each engine says how many operations it was at.
+    /// Arrows are the plan's waits. A counter for each engine says how many operations it was at. Of
+    /// [all ranks](Self::of_all_ranks), each is a process.
     pub fn trace(&self) -> String {
         let mut out = Vec::new();
         // Writing to memory does not fail, and the JSON written is UTF-8.
@@ -42,9 +43,39 @@ impl Timeline {
             "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"run\":{}}},\"traceEvents\":[",
             Text(&said)
         )?;
+        let ranks = self.ranks() as u64;
+        let mut numbers = Numbers { thread: STREAMS + ranks.max(1), arrow: 0 };
+        if ranks == 0 {
+            let name = format!("{}, {}", self.heading().swap_remove(0), self.origin());
+            self.process(STREAMS, &name, None, &mut numbers, &mut to)?;
+        }
+        for rank in 0..self.ranks() {
+            let Some(part) = self.part_of_rank(rank) else { continue };
+            let name = format!("rank {rank}: {}, {}", part.heading().swap_remove(0), part.origin());
+            let process = STREAMS + rank as u64;
+            part.process(process, &name, Some(process), &mut numbers, &mut to)?;
+        }
+        write!(to.to, "\n]}}")
+    }
+
+    /// Writes a process whose threads are the streams. `engines`: the process of the counters, if it is not one of its
+    /// own.
+    fn process(
+        &self,
+        process: u64,
+        name: &str,
+        engines: Option<u64>,
+        numbers: &mut Numbers,
+        to: &mut Events<impl Write>,
+    ) -> io::Result<()> {
         let (lanes, of_rows) = lanes(self);
-        let threads = Threads::new(&of_rows);
-        self.name_all(&threads, &of_rows, &mut to)?;
+        let threads = Threads::new(process, numbers.thread, &of_rows);
+        numbers.thread = threads.next + u64::from(engines.is_none());
+        to.metadata(process, process, "process", name, process)?;
+        if engines.is_none() {
+            to.metadata(threads.next, threads.next, "process", "engines", threads.next)?;
+        }
+        self.name_threads(&threads, &of_rows, to)?;
         // Events are in order of time; of those that begin at the same time the longest is first, so that a
         // viewer may nest them.
         let mut order: Vec<_> =
@@ -52,28 +83,28 @@ impl Timeline {
         order.sort_by_key(|&i| (self.spans[i].start, std::cmp::Reverse(self.spans[i].end)));
         let thread = |index: usize| threads.of(self.spans[index].row, lanes[index]);
         for &index in &order {
-            self.slice(&self.spans[index], thread(index), &mut to)?;
+            self.slice(&self.spans[index], (process, thread(index)), to)?;
         }
-        self.arrows(&order, thread, &mut to)?;
-        self.counters(threads.next, &mut to)?;
-        write!(to.to, "\n]}}")
+        self.arrows(&order, (process, &mut numbers.arrow), thread, to)?;
+        self.counters(engines.unwrap_or(threads.next), to)
     }
 
-    /// Writes the names of processes and threads, and their order.
-    fn name_all(&self, threads: &Threads, of_rows: &[usize], to: &mut Events<impl Write>) -> io::Result<()> {
-        let process = format!("{}, {}", self.heading().swap_remove(0), self.origin());
-        let engines = threads.next;
-        for (number, name) in [(STREAMS, process.as_str()), (engines, "engines")] {
-            to.metadata(number, number, "process", name, number)?;
-        }
+    /// Writes the names of threads, and their order.
+    fn name_threads(
+        &self,
+        threads: &Threads,
+        of_rows: &[usize],
+        to: &mut Events<impl Write>,
+    ) -> io::Result<()> {
+        let process = threads.process;
         for (row, (named, &lanes)) in self.rows.iter().zip(of_rows).enumerate() {
             for lane in 0..lanes {
                 let thread = threads.of(row, lane);
                 match lane {
-                    0 => to.metadata(STREAMS, thread, "thread", unraw(&named.name), thread)?,
+                    0 => to.metadata(process, thread, "thread", unraw(&named.name), thread)?,
                     _ => {
                         let name = format!("{}, at the same time {lane}", unraw(&named.name));
-                        to.metadata(STREAMS, thread, "thread", &name, thread)?;
+                        to.metadata(process, thread, "thread", &name, thread)?;
                     }
                 }
             }
@@ -81,7 +112,12 @@ impl Timeline {
         Ok(())
     }
 
-    fn slice(&self, span: &Span, thread: u64, to: &mut Events<impl Write>) -> io::Result<()> {
+    fn slice(
+        &self,
+        span: &Span,
+        (process, thread): (u64, u64),
+        to: &mut Events<impl Write>,
+    ) -> io::Result<()> {
         let operation = &self.plan.operations[span.operation];
         let (stage, Span { chunk, engine, .. }) = (Text(unraw(self.stage(span))), *span);
         let site = format!("{}:{}:{}", self.plan.file, operation.line, operation.column);
@@ -104,7 +140,7 @@ impl Timeline {
         let (start, time) = (Begin(nanoseconds(span.start)), Micros(nanoseconds(span.time())));
         let name = Text(operation.text);
         to.event(format_args!(
-            r#""ph":"X","pid":{STREAMS},"tid":{thread},"ts":{start},"dur":{time},"name":{name},"cat":{stage},"args":{args}}}"#
+            r#""ph":"X","pid":{process},"tid":{thread},"ts":{start},"dur":{time},"name":{name},"cat":{stage},"args":{args}}}"#
         ))
     }
 
@@ -112,6 +148,7 @@ impl Timeline {
     fn arrows(
         &self,
         order: &[usize],
+        (process, id): (u64, &mut u64),
         thread: impl Fn(usize) -> u64,
         to: &mut Events<impl Write>,
     ) -> io::Result<()> {
@@ -121,7 +158,6 @@ impl Timeline {
             let Span { operation, chunk, .. } = self.spans[index];
             ends.entry((operation, chunk)).or_insert((index, index)).1 = index;
         }
-        let mut id = 0;
         for wait in self.plan.waits {
             let recorded = &self.plan.events[wait.event];
             let back = match wait.distance {
@@ -137,7 +173,7 @@ impl Timeline {
                 }
                 let from = chunk.checked_sub(back).and_then(|chunk| ends.get(&(recorded.operation, chunk)));
                 let Some(&(_, from)) = from else { continue };
-                id += 1;
+                *id += 1;
                 // The arrow begins within the slice, whose end is no longer part of it, and never points to
                 // an earlier time.
                 let Span { start: began, end, .. } = self.spans[from];
@@ -146,7 +182,7 @@ impl Timeline {
                 for (phase, index, at) in [(r#""s""#, from, at), (r#""f","bp":"e""#, index, start)] {
                     let (tid, at, name) = (thread(index), Begin(at), Text(recorded.name));
                     to.event(format_args!(
-                        r#""ph":{phase},"pid":{STREAMS},"tid":{tid},"ts":{at},"id":{id},"name":{name},"cat":"wait""#
+                        r#""ph":{phase},"pid":{process},"tid":{tid},"ts":{at},"id":{id},"name":{name},"cat":"wait""#
                     ))?;
                 }
             }
@@ -204,8 +240,15 @@ impl<W: Write> Events<W> {
     }
 }
 
+/// The next unused numbers.
+struct Numbers {
+    thread: u64,
+    arrow: u64,
+}
+
 /// The numbers of threads.
 struct Threads {
+    process: u64,
     /// The first thread of each row.
     first: Vec<u64>,
     /// The first unused number.
@@ -213,8 +256,9 @@ struct Threads {
 }
 
 impl Threads {
-    fn new(of_rows: &[usize]) -> Self {
-        let mut threads = Self { first: Vec::with_capacity(of_rows.len()), next: STREAMS + 1 };
+    /// Those of the rows of a process, from `next` on.
+    fn new(process: u64, next: u64, of_rows: &[usize]) -> Self {
+        let mut threads = Self { process, first: Vec::with_capacity(of_rows.len()), next };
         for lanes in of_rows {
             threads.first.push(threads.next);
             threads.next += *lanes as u64;

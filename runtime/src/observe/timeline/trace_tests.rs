@@ -42,8 +42,8 @@ fn events(timeline: &Timeline) -> Vec<Event> {
     let mut threads = BTreeMap::new();
     let mut slices: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
     let mut flows: BTreeMap<u64, Vec<(String, String, f64)>> = BTreeMap::new();
-    let mut counted: BTreeMap<String, f64> = BTreeMap::new();
-    let mut last = 0.0;
+    let mut counted: BTreeMap<(u64, String), f64> = BTreeMap::new();
+    let mut last: BTreeMap<u64, f64> = BTreeMap::new();
     for event in &events {
         let (phase, name) = (event.text("ph"), event.text("name").to_owned());
         let (pid, tid) = (event.id("pid"), event.id("tid"));
@@ -71,8 +71,7 @@ fn events(timeline: &Timeline) -> Vec<Event> {
                 let dur = event.number("dur");
                 assert!(dur >= 0.0 && !event.text("cat").is_empty());
                 assert!(event.args().number("chunk") >= 0.0);
-                assert!(threads.contains_key(&tid) && ts >= last);
-                last = ts;
+                assert!(threads.contains_key(&tid) && last.insert(pid, ts).is_none_or(|last| ts >= last));
                 slices.entry(tid).or_default().push((ts, ts + dur));
             }
             "s" | "f" => {
@@ -84,7 +83,7 @@ fn events(timeline: &Timeline) -> Vec<Event> {
             }
             "C" => {
                 event.args().id("operations");
-                let before = counted.insert(name, ts);
+                let before = counted.insert((pid, name), ts);
                 assert!(before.is_none_or(|before| before < ts), "in order of time");
             }
             other => panic!("no phase: {other}"),
@@ -225,4 +224,23 @@ fn slices_that_touch_do_not_overlap_after_rounding() {
 fn a_full_disk() {
     let mut room = [0; 100];
     assert!(steady(1).write_trace(&mut room[..]).is_err());
+}
+
+#[test]
+fn each_rank_is_a_process() {
+    let all = Timeline::of_ranks(vec![steady(3), saxpy(9, vec![]), steady(3)]).expect("there are ranks");
+    let events = events(&all);
+    let names = of(&events, "M").into_iter().filter(|event| event.text("name") == "process_name");
+    let names: Vec<_> = names.map(|event| (event.id("pid"), event.args().text("name").to_owned())).collect();
+    let named = |rank: usize| format!("rank {rank}: Saxpy on NVIDIA H200, measured");
+    assert_eq!(names, [(1, named(0)), (2, named(1)), (3, named(2))]);
+    let ranks = [1, 3].map(|process| {
+        let of_rank = events.iter().filter(|event| event.id("pid") == process);
+        let of_phase = |phase| of_rank.clone().filter(|event| event.text("ph") == phase).count();
+        ["X", "s", "f", "C"].map(of_phase)
+    });
+    assert_eq!(ranks[0], ranks[1]);
+    assert_eq!(ranks[0][0], 12);
+    let arrows: BTreeSet<_> = of(&events, "s").into_iter().map(|event| event.id("id")).collect();
+    assert_eq!(arrows.len(), 2 * ranks[0][1], "each has a number of its own");
 }

@@ -81,7 +81,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
                 self.op = op.base10_parse().expect("a number");
                 return;
             }
-            "upload" | "download" | "copy" | "fill" | "launch" => {
+            "upload" | "download" | "copy" | "fill" | "launch" | "all_reduce" | "barrier" => {
                 self.calls.push(Call::Op { op: self.op, stream: self.stream });
                 return;
             }

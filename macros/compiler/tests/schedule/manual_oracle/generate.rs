@@ -53,6 +53,7 @@ impl Builder<'_> {
             (Kind::Resident, "w", 0, 2),
             (Kind::Carry, "a", 0, 2),
             (Kind::CarryGiven, "b", 0, 2),
+            (Kind::Together, "together", 0, 2),
         ];
         for (kind, letter, least, limit) in kinds {
             for index in 0..least + self.random.below(limit) {
@@ -133,21 +134,22 @@ impl Builder<'_> {
         let careless = self.careless && self.random.chance(20);
         let readable =
             move |kind: Kind, written: bool| kind.is_ring() && (written || careless && kind == Kind::Device);
-        match self.random.below(10) {
+        match self.random.below(12) {
             0 | 1 => self.upload(),
-            2 => {
+            2 | 3 if self.some(|kind, _| kind == Kind::Together).is_some() => self.collective(careless),
+            4 => {
                 let from = self.some(readable).expect("something was uploaded");
                 let to = self.destination(Some(from));
                 self.written[to] = true;
                 What::Copy { from, to }
             }
-            3 => {
+            5 => {
                 let to = self.some(|kind, written| kind == Kind::Device || kind == Kind::Copied && written);
                 let to = to.expect("something was uploaded");
                 self.written[to] = true;
                 What::Fill(to)
             }
-            4 => match self.some(|kind, _| matches!(kind, Kind::Output | Kind::InOut)) {
+            6 => match self.some(|kind, _| matches!(kind, Kind::Output | Kind::InOut)) {
                 Some(to) => {
                     let from = self.some(readable).expect("something was uploaded");
                     self.written[to] = true;
@@ -159,12 +161,27 @@ impl Builder<'_> {
         }
     }
 
+    fn collective(&mut self, careless: bool) -> What {
+        let together = self.some(|kind, _| kind == Kind::Together).expect("it was there");
+        let fits = move |kind: Kind, written: bool| match kind {
+            Kind::Carry | Kind::CarryGiven => true,
+            Kind::Device => written || careless,
+            Kind::Copied => written,
+            _ => false,
+        };
+        let data = if self.random.chance(75) { self.some(fits) } else { None };
+        if let Some(data) = data {
+            self.written[data] = true;
+        }
+        What::Collective { together, data }
+    }
+
     fn launch(&mut self, careless: bool) -> What {
         let mut arguments: Vec<(Mode, usize)> = Vec::new();
         for _ in 0..1 + self.random.below(3) {
             let mode = *self.random.pick(&[Mode::Read, Mode::Read, Mode::ReadWrite, Mode::Out]);
             let fits = move |kind: Kind, written: bool| match mode {
-                _ if kind.is_host() => false,
+                _ if kind.is_host() || kind == Kind::Together => false,
                 // A copy must have declared it.
                 _ if kind == Kind::Copied => written,
                 _ if careless => true,

@@ -8,15 +8,8 @@
 //! `THALWEG_ORACLE=100000` tries more programs, `THALWEG_SEED=7` begins with another seed.
 
 use crate::{emitted, random};
-mod device;
 
-/// Says what was tried, past the harness, which keeps what a test that passes prints.
-macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        writeln!(std::io::stderr(), $($text)*).expect("a line on the terminal");
-    }};
-}
+mod device;
 mod expansion;
 mod generate;
 mod pipeline;
@@ -285,7 +278,8 @@ struct Race {
 
 impl Race {
     fn read(error: &Said, expansion: &Expansion, pipeline: &Pipeline) -> Option<Self> {
-        let name = error.text.split_once("buffer `")?.1.split_once('`')?.0;
+        // Collectives that have no data in common have their order.
+        let name = error.text.split_once("buffer `").and_then(|(_, rest)| Some(rest.split_once('`')?.0));
         let note = error.text.lines().find(|line| line.starts_with("note: "))?;
         let line = note.rsplit_once("at line ")?.1.parse().ok()?;
         let of = if note.contains("of the chunk before") {
@@ -300,7 +294,11 @@ impl Race {
             let at = expansion.origin(line)?;
             ops.iter().position(|placed| placed.at == at)
         };
-        let data = pipeline.data.iter().position(|data| data.name == name)?;
+        let is_meant = |data: &pipeline::Data| match name {
+            Some(name) => data.name == name,
+            None => data.kind == pipeline::Kind::Together,
+        };
+        let data = pipeline.data.iter().position(is_meant)?;
         Some(Self { data, from: op(line)?, to: op(error.span.start().line)?, of })
     }
 }

@@ -37,6 +37,8 @@ pub enum Kind {
     Carry,
     /// Set by what `run` is given.
     CarryGiven,
+    /// No data: what all collectives have in common, since ranks begin them in one order.
+    Together,
 }
 
 impl Kind {
@@ -46,7 +48,7 @@ impl Kind {
 
     /// Whether there is one for the whole run.
     pub fn is_shared(self) -> bool {
-        matches!(self, Self::Resident | Self::Carry | Self::CarryGiven)
+        matches!(self, Self::Resident | Self::Carry | Self::CarryGiven | Self::Together)
     }
 
     /// Whether each ring slot has one.
@@ -108,9 +110,17 @@ pub struct Op {
 /// Numbers are indices into the pipeline's data.
 #[derive(Debug, Clone)]
 pub enum What {
-    Copy { from: usize, to: usize },
+    Copy {
+        from: usize,
+        to: usize,
+    },
     Fill(usize),
     Launch(Vec<(Mode, usize)>),
+    /// The ranks add up some data, or only meet.
+    Collective {
+        together: usize,
+        data: Option<usize>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +139,9 @@ impl What {
             Self::Launch(arguments) => {
                 let access = |&(mode, data): &(Mode, usize)| (data, mode != Mode::Out, mode != Mode::Read);
                 arguments.iter().map(access).collect()
+            }
+            Self::Collective { together, data } => {
+                data.iter().chain([together]).map(|&data| (data, true, true)).collect()
             }
         }
     }
@@ -207,7 +220,7 @@ impl Pipeline {
                 Kind::Output => format!("output {name}: [f32];"),
                 Kind::InOut => format!("inout {name}: [f32];"),
                 Kind::Device => format!("device {name}: [f32];"),
-                Kind::Copied => continue,
+                Kind::Copied | Kind::Together => continue,
                 Kind::Resident => format!("resident {name}: [f32];"),
                 Kind::Carry => format!("carry {name}: [f32; 4] = 0.0;"),
                 Kind::CarryGiven => format!("carry {name}: [f32; 4];"),
@@ -246,6 +259,10 @@ impl Pipeline {
             Line::Op(Op { what: What::Copy { from, to }, .. }) => {
                 format!("copy {} -> {};", name(from), name(to))
             }
+            Line::Op(Op { what: What::Collective { data: Some(data), .. }, .. }) => {
+                format!("all_reduce sum {};", name(data))
+            }
+            Line::Op(Op { what: What::Collective { data: None, .. }, .. }) => "barrier;".to_owned(),
             Line::Op(Op { what: What::Fill(to), .. }) => format!("fill {} = 0.0;", name(to)),
             Line::Op(Op { what: What::Launch(arguments), on }) => {
                 let argument = |(mode, data): &(Mode, usize)| match mode {

@@ -4,15 +4,8 @@
 //! `THALWEG_FUZZ=1000000` tries more inputs, `THALWEG_SEED=7` begins with another seed.
 
 use crate::{emitted, random};
-mod corpus;
 
-/// Says what was tried, past the harness, which keeps what a test that passes prints.
-macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        writeln!(std::io::stderr(), $($text)*).expect("a line on the terminal");
-    }};
-}
+mod corpus;
 mod mutation;
 
 use std::collections::BTreeMap;

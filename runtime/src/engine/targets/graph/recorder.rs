@@ -54,7 +54,9 @@ impl Cover {
         let waits = plan.waits.iter().any(|wait| wait.distance == Distance::Previous);
         // Callbacks come in the order of the chunks.
         let callbacks = any(|kind| matches!(kind, OperationKind::Then));
-        Self::Chunk { ordered: carries || waits || callbacks }
+        // So do the collectives of all ranks.
+        let collectives = any(|kind| matches!(kind, OperationKind::Collective { .. }));
+        Self::Chunk { ordered: carries || waits || callbacks || collectives }
     }
 }
 

@@ -190,6 +190,8 @@ impl Model {
             }
             Command::Host { .. } => self.host(stream, tag, what),
             Command::Signal(_) => self.signal(stream, tag),
+            // The run's own code predicts them, since only it knows the world.
+            Command::Collective(_) => Ok(()),
             Command::Record(_) => event.map_or(Ok(()), |event| self.record(event, stream, tag)),
             Command::Wait(_) => event.map_or(Ok(()), |event| self.wait(stream, event, tag)),
             // A prediction models the graphs itself and never enqueues one.
@@ -248,6 +250,18 @@ impl Model {
         let time = self.measured(tag).map(|cost| cost.time(what.bytes));
         let demand = self.forecast.function(what.bytes as f64, time);
         self.work(stream, tag, what, demand, self.costs[0])
+    }
+
+    /// What ranks do together, if all of them come at the same time.
+    pub(crate) fn collective(
+        &mut self,
+        stream: usize,
+        tag: Tag,
+        what: What,
+        nanos: Nanos,
+    ) -> DriverResult<()> {
+        let demand = self.forecast.collective(nanos);
+        self.work(stream, tag, what, demand, self.costs[1])
     }
 
     /// A callback.

@@ -40,6 +40,9 @@ impl<'r> ModelTarget<'r> {
                 model.kernel(stream, tag, What::new(Engine::Compute, bytes), [0.0; 2])
             }
             HostPart::Function { bytes } => model.host(stream, tag, What::new(Engine::Host, bytes)),
+            HostPart::Collective { bytes, nanos } => {
+                model.collective(stream, tag, What::new(Engine::Network, bytes), nanos)
+            }
             HostPart::Callback => model.signal(stream, tag),
             // Kernels are not launched.
             HostPart::Variables => Ok(()),

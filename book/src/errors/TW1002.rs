@@ -1,0 +1,15 @@
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage load { copy y -> dy; }
+        stage share { broadcast dy from 0; }
+        stage store { copy dy -> y; }
+    }
+}
+
+pub fn main() -> thalweg::Result<()> {
+    P::new(&Device::open()?)?.run(&mut [1.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! [`Handle`]: NCCL's communicator in one thread's hands.
+
+use std::ptr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::calls::number;
+use super::library::Nccl;
+use super::sys::{self, ncclComm_t, ncclConfig_t, ncclUniqueId};
+use crate::driver::DriverResult;
+
+/// The pause between two questions.
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// NCCL's communicator, as long as no other thread uses it.
+pub(super) struct Handle {
+    nccl: &'static Nccl,
+    handle: usize,
+}
+
+impl Handle {
+    /// Begins to connect a rank with the others.
+    ///
+    /// # Errors
+    /// NCCL refuses it.
+    ///
+    /// # Safety
+    /// The device's context is current.
+    pub(super) unsafe fn begin(
+        nccl: &'static Nccl,
+        id: ncclUniqueId,
+        [rank, size]: [usize; 2],
+    ) -> DriverResult<Self> {
+        let mut comm: ncclComm_t = ptr::null_mut();
+        let mut config = ncclConfig_t::nonblocking();
+        // SAFETY: both are places that NCCL uses during the call only, and the device's context is current.
+        let code =
+            unsafe { nccl.ncclCommInitRankConfig(&mut comm, number(size), id, number(rank), &mut config) };
+        nccl.check("ncclCommInitRankConfig", code)?;
+        Ok(Self::of(nccl, comm))
+    }
+
+    /// The library, and the communicator as a number.
+    pub(super) fn into_parts(self) -> (&'static Nccl, usize) {
+        (self.nccl, self.handle)
+    }
+
+    pub(super) fn of(nccl: &'static Nccl, comm: ncclComm_t) -> Self {
+        Self { nccl, handle: comm.expose_provenance() }
+    }
+
+    fn comm(&self) -> ncclComm_t {
+        ptr::with_exposed_provenance_mut(self.handle)
+    }
+
+    /// Whether nothing that was asked for is in progress any more.
+    ///
+    /// # Errors
+    /// What has gone wrong, in a call or since.
+    pub(super) fn is_settled(&self) -> DriverResult<bool> {
+        let mut state = sys::ncclSuccess;
+        // SAFETY: the communicator is live, no other thread uses it, and `state` is a place for the result.
+        let code = unsafe { self.nccl.ncclCommGetAsyncError(self.comm(), &mut state) };
+        match (code, state) {
+            (sys::ncclSuccess, sys::ncclSuccess) => Ok(true),
+            (sys::ncclSuccess, sys::ncclInProgress) => Ok(false),
+            (sys::ncclSuccess, state) => Err(self.nccl.error("ncclCommGetAsyncError", state)),
+            (code, _) => Err(self.nccl.error("ncclCommGetAsyncError", code)),
+        }
+    }
+
+    /// Ends it in peace. After an error, or if that takes longer than `limit`, it is ended by force, on
+    /// another thread, and the answer is `false`.
+    pub(super) fn end(self, limit: Duration) -> bool {
+        // SAFETY: the communicator is live, no other thread uses it, and nothing is under way on it.
+        let finalized = unsafe { self.nccl.ncclCommFinalize(self.comm()) };
+        let mut is_settled = self.nccl.check("ncclCommFinalize", finalized).and_then(|()| self.is_settled());
+        let began = Instant::now();
+        while let Ok(false) = is_settled {
+            if began.elapsed() > limit {
+                break;
+            }
+            thread::sleep(PAUSE);
+            is_settled = self.is_settled();
+        }
+        if !matches!(is_settled, Ok(true)) {
+            self.abort_elsewhere();
+            return false;
+        }
+        // SAFETY: as above; it is not used again.
+        let destroyed = unsafe { self.nccl.ncclCommDestroy(self.comm()) };
+        self.nccl.check("ncclCommDestroy", destroyed).is_ok()
+    }
+
+    /// Ends it by force. That may wait for a stream, and for ever if other ranks are gone in a bad moment.
+    pub(super) fn abort(self) {
+        // Nobody here could use an error: nothing on the communicator counts any more. SAFETY: the
+        // communicator is live, and no other thread uses it. NCCL lets its kernels and threads end first.
+        let _ = unsafe { self.nccl.ncclCommAbort(self.comm()) };
+    }
+
+    /// The same on a thread of its own, since nobody may wait for it. Without such a thread it is leaked.
+    pub(super) fn abort_elsewhere(self) {
+        let _ = thread::Builder::new().name("thalweg ranks".to_owned()).spawn(move || self.abort());
+    }
+}

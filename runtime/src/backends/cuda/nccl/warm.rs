@@ -1,0 +1,90 @@
+//! Lets each kind of collective take place once, before the first run needs it.
+//!
+//! NCCL connects ranks, and allocates the buffers for that, when an operation first uses a connection. An
+//! allocation may wait for everything on the device, and so for a kernel that waits for a rank that waits in
+//! an allocation of its own.
+
+use super::communicator::Communicator;
+use super::patience::Patience;
+use crate::backends::cuda::api::{self, Api};
+use crate::backends::cuda::handles::stream_handle;
+use crate::backends::cuda::sys::{CUstream, CUstream_flags_enum};
+use crate::base::collective::{Element, Operands, Reduce};
+use crate::driver::collective::{Joining, Message, Shared};
+use crate::driver::{DevicePtr, DriverResult, RawStream};
+
+/// The bytes that a rank gives: as few as a barrier's, and as many as are cut into pieces. NCCL sends them in
+/// different ways, over different connections.
+const SIZES: [usize; 2] = [256, 1 << 20];
+/// The most bytes that are allocated, if a rank of so large a world need not give fewer than the first size.
+const MOST: usize = 64 << 20;
+/// The most ranks each of which sends to all others. In a larger world each sends to its neighbours only.
+const ALL_PAIRS: usize = 64;
+
+/// Lets each kind of collective take place once, on memory and on a stream that are given back. The context
+/// is current.
+///
+/// # Errors
+/// NCCL's or the driver's; or a rank is gone. Then memory may still be in use, and stays.
+pub(super) fn up(
+    api: &Api,
+    communicator: &Communicator,
+    world: &Joining,
+    patience: &Patience<'_>,
+) -> DriverResult<()> {
+    let sizes = SIZES.map(|bytes| bytes.min(MOST / (world.size + 1)).max(SIZES[0]) & !0xff);
+    let (mut memory, mut stream): (_, CUstream) = (0, std::ptr::null_mut());
+    let flags = CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
+    // SAFETY: both are places for the results, and the context is current.
+    unsafe {
+        api.cuMemAlloc_v2(&mut memory, sizes[1] * (world.size + 1))?;
+        api.cuStreamCreateWithPriority(&mut stream, flags, 0)?;
+    }
+    let raw = RawStream(stream.expose_provenance() as u64);
+    for bytes in sizes {
+        for work in each_kind(DevicePtr(memory), bytes, [world.rank, world.size]) {
+            // SAFETY: the context is current, the memory has room for all parts, and both stay, even after an
+            // error.
+            unsafe { communicator.ask(&work, raw) }?;
+            communicator.settle(|| patience.ask())?;
+        }
+    }
+    // SAFETY: the stream is live, and the context current.
+    while let Err(error) = unsafe { api.cuStreamQuery(stream_handle(raw)) } {
+        if error.code != api::NOT_READY {
+            return Err(error);
+        }
+        patience.ask()?;
+        std::thread::yield_now();
+    }
+    // SAFETY: everything on the stream is over, and nothing else uses the memory.
+    unsafe {
+        api.cuMemFree_v2(memory)?;
+        api.cuStreamDestroy_v2(stream)
+    }
+}
+
+/// A collective of each kind, in which a rank gives `part` bytes. The memory has room for one part of each
+/// rank, and one more.
+fn each_kind(at: DevicePtr, part: usize, [rank, size]: [usize; 2]) -> Vec<Shared> {
+    let operands = Operands { reduce: Reduce::Sum, element: Element::F32 };
+    let (bytes, others) = (part, at.offset(part));
+    let is_peer = |other: &usize| {
+        let apart = rank.abs_diff(*other);
+        size <= ALL_PAIRS || apart <= 1 || apart == size - 1
+    };
+    let message = |rank: usize, at: DevicePtr| Message { rank, at, bytes };
+    let peers = || (0..size).filter(is_peer);
+    vec![
+        Shared::AllReduce { at, bytes, operands },
+        Shared::Reduce { at, bytes, operands, root: 0 },
+        Shared::Broadcast { at, bytes, root: 0 },
+        Shared::AllGather { from: at, to: others, bytes },
+        Shared::ReduceScatter { from: others, to: at, bytes, parts: size, operands },
+        Shared::Messages {
+            sends: peers().map(|peer| message(peer, at)).collect(),
+            receives: peers().map(|peer| message(peer, others.offset(peer * part))).collect(),
+        },
+        Shared::Barrier,
+    ]
+}

@@ -1,0 +1,18 @@
+// A collective names a buffer with a halo.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32] halo 1 = clamp;
+        inout y: [f32];
+        stage load { copy x -> dx; copy y -> dy; }
+        stage share { all_reduce sum dx; }
+        stage store { copy dy -> y; }
+    }
+}
+
+fn main() -> thalweg::Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}
