@@ -38,9 +38,42 @@ fn sgd(i: Index, g: &[f32], w: &mut Own<[f32]>) {
     *w -= 0.1 * g[i];
 }
 
+/// Where ranks run.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// So many, on simulated devices.
+    Simulated(usize),
+    /// One alone, on a GPU.
+    Gpu,
+}
+
+impl From<usize> for Place {
+    fn from(size: usize) -> Self {
+        Self::Simulated(size)
+    }
+}
+
+impl Place {
+    /// The number of ranks.
+    fn size(self) -> usize {
+        match self {
+            Self::Simulated(size) => size,
+            Self::Gpu => 1,
+        }
+    }
+}
+
 /// Runs a program as so many ranks, each of which has to succeed.
-fn on<R: Send>(size: usize, program: impl Fn(&World) -> thalweg::Result<R> + Sync) -> Vec<R> {
-    let results = ranks(MachineModel::h200(size), program);
+fn on<R: Send>(place: impl Into<Place>, program: impl Fn(&World) -> thalweg::Result<R> + Sync) -> Vec<R> {
+    let results = match place.into() {
+        Place::Simulated(size) => ranks(MachineModel::h200(size), program),
+        Place::Gpu => {
+            let world = World::alone();
+            let device = world.device().expect("a device");
+            assert_eq!(device.to_string(), Device::cuda(0).expect("a GPU").to_string());
+            vec![program(&world)]
+        }
+    };
     results.into_iter().map(|result| result.unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 

@@ -4,9 +4,20 @@ use thalweg::half;
 use thalweg::prelude::*;
 use thalweg::sim::{MachineModel, SimulatedMachine, ranks};
 
-use super::{add_to, on};
+use super::{Place, add_to, on};
 
-const SIZES: [usize; 5] = [1, 2, 3, 4, 7];
+/// Checks something for worlds of several sizes.
+fn in_worlds(check: impl Fn(Place)) {
+    [1, 2, 3, 4, 7].into_iter().map(Place::Simulated).for_each(check);
+}
+
+/// A world of one needs no other ranks, nor NCCL.
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_gpu_alone_carries_out_all_of_them() {
+    let checks = [check_reduced, check_one_rank, check_parts, check_passed_on, check_borders];
+    checks.into_iter().for_each(|check| check(Place::Gpu));
+}
 
 /// What a rank has: `10 * rank + item`.
 fn own(rank: usize, items: usize) -> Vec<f32> {
@@ -75,31 +86,37 @@ fn in_pairs(numbers: &[f32], of: &impl Fn(f32, f32) -> f32) -> f32 {
 
 #[test]
 fn every_rank_gets_what_all_have_reduced() {
-    for size in SIZES {
-        let same = |all: Vec<Vec<f32>>, expected: Vec<f32>| {
-            assert!(all.iter().all(|y| *y == expected), "{size} ranks: {all:?}, not {expected:?}");
-        };
-        let sums = reduced(size, |a, b| a + b);
-        same(of_all_ranks!(Means, size), sums.iter().map(|sum| sum / size as f32).collect());
-        same(of_all_ranks!(Sums, size), sums);
-        same(of_all_ranks!(Least, size), reduced(size, f32::min));
-        same(of_all_ranks!(Greatest, size), reduced(size, f32::max));
-        same(of_all_ranks!(Products, size), reduced(size, |a, b| a * b));
-    }
+    in_worlds(check_reduced);
+}
+
+fn check_reduced(place: Place) {
+    let size = place.size();
+    let same = |all: Vec<Vec<f32>>, expected: Vec<f32>| {
+        assert!(all.iter().all(|y| *y == expected), "{size} ranks: {all:?}, not {expected:?}");
+    };
+    let sums = reduced(size, |a, b| a + b);
+    same(of_all_ranks!(Means, place), sums.iter().map(|sum| sum / size as f32).collect());
+    same(of_all_ranks!(Sums, place), sums);
+    same(of_all_ranks!(Least, place), reduced(size, f32::min));
+    same(of_all_ranks!(Greatest, place), reduced(size, f32::max));
+    same(of_all_ranks!(Products, place), reduced(size, |a, b| a * b));
 }
 
 #[test]
 fn one_rank_gets_it_or_gives_its_own() {
-    for size in SIZES {
-        let reduced_there = of_all_ranks!(ToLast, size);
-        let given = of_all_ranks!(FromLast, size);
-        let waited = of_all_ranks!(Waited, size);
-        for rank in 0..size {
-            let expected = if rank == size - 1 { reduced(size, |a, b| a + b) } else { own(rank, 10) };
-            assert_eq!(reduced_there[rank], expected, "rank {rank} of {size}");
-            assert_eq!(given[rank], own(size - 1, 10), "rank {rank} of {size}");
-            assert_eq!(waited[rank], own(rank, 10), "rank {rank} of {size}");
-        }
+    in_worlds(check_one_rank);
+}
+
+fn check_one_rank(place: Place) {
+    let size = place.size();
+    let reduced_there = of_all_ranks!(ToLast, place);
+    let given = of_all_ranks!(FromLast, place);
+    let waited = of_all_ranks!(Waited, place);
+    for rank in 0..size {
+        let expected = if rank == size - 1 { reduced(size, |a, b| a + b) } else { own(rank, 10) };
+        assert_eq!(reduced_there[rank], expected, "rank {rank} of {size}");
+        assert_eq!(given[rank], own(size - 1, 10), "rank {rank} of {size}");
+        assert_eq!(waited[rank], own(rank, 10), "rank {rank} of {size}");
     }
 }
 
@@ -152,29 +169,31 @@ stream_pipeline! {
 
 #[test]
 fn parts_go_to_and_come_from_all() {
-    for size in SIZES {
-        let all = on(size, |world| {
-            let mut outputs: [Vec<f32>; 5] =
-                [3 * size, 3 * size, 3, 3, 3 * size].map(|len| vec![-1.0; 2 * len]);
-            let [gathered, at_root, scattered, added, turned] = &mut outputs;
-            let mut parts = Parts::options(&world.device()?).world(world).build()?;
-            parts.run(&[0.0; 2], gathered, at_root, scattered, added, turned)?;
-            Ok(outputs)
-        });
-        for (rank, [gathered, at_root, scattered, added, turned]) in all.into_iter().enumerate() {
-            let of = |rank: usize, chunk: usize| [(10 * rank + chunk) as f32; 3];
-            let of_all = |chunk| (0..size).flat_map(move |rank| of(rank, chunk)).collect::<Vec<f32>>();
-            let chunks = |of: &dyn Fn(usize) -> Vec<f32>| [of(0), of(1)].concat();
-            assert_eq!(gathered, chunks(&of_all), "rank {rank} of {size}");
-            let at_the_last = if rank == size - 1 { chunks(&of_all) } else { vec![0.0; 6 * size] };
-            assert_eq!(at_root, at_the_last, "rank {rank} of {size}");
-            assert_eq!(scattered, chunks(&|chunk| of(rank, chunk).to_vec()), "rank {rank} of {size}");
-            // All ranks have the same, so each element is that of this rank, as often as there are ranks.
-            let sum = |chunk| of(rank, chunk).map(|x| x * size as f32).to_vec();
-            assert_eq!(added, chunks(&sum), "rank {rank} of {size}");
-            let from_each = |chunk| (0..size).flat_map(|_| of(rank, chunk)).collect::<Vec<f32>>();
-            assert_eq!(turned, chunks(&from_each), "rank {rank} of {size}");
-        }
+    in_worlds(check_parts);
+}
+
+fn check_parts(place: Place) {
+    let size = place.size();
+    let all = on(place, |world| {
+        let mut outputs: [Vec<f32>; 5] = [3 * size, 3 * size, 3, 3, 3 * size].map(|len| vec![-1.0; 2 * len]);
+        let [gathered, at_root, scattered, added, turned] = &mut outputs;
+        let mut parts = Parts::options(&world.device()?).world(world).build()?;
+        parts.run(&[0.0; 2], gathered, at_root, scattered, added, turned)?;
+        Ok(outputs)
+    });
+    for (rank, [gathered, at_root, scattered, added, turned]) in all.into_iter().enumerate() {
+        let of = |rank: usize, chunk: usize| [(10 * rank + chunk) as f32; 3];
+        let of_all = |chunk| (0..size).flat_map(move |rank| of(rank, chunk)).collect::<Vec<f32>>();
+        let chunks = |of: &dyn Fn(usize) -> Vec<f32>| [of(0), of(1)].concat();
+        assert_eq!(gathered, chunks(&of_all), "rank {rank} of {size}");
+        let at_the_last = if rank == size - 1 { chunks(&of_all) } else { vec![0.0; 6 * size] };
+        assert_eq!(at_root, at_the_last, "rank {rank} of {size}");
+        assert_eq!(scattered, chunks(&|chunk| of(rank, chunk).to_vec()), "rank {rank} of {size}");
+        // All ranks have the same, so each element is that of this rank, as often as there are ranks.
+        let sum = |chunk| of(rank, chunk).map(|x| x * size as f32).to_vec();
+        assert_eq!(added, chunks(&sum), "rank {rank} of {size}");
+        let from_each = |chunk| (0..size).flat_map(|_| of(rank, chunk)).collect::<Vec<f32>>();
+        assert_eq!(turned, chunks(&from_each), "rank {rank} of {size}");
     }
 }
 
@@ -200,22 +219,25 @@ stream_pipeline! {
 
 #[test]
 fn ranks_pass_on_what_they_have() {
-    for size in SIZES {
-        let all = on(size, |world| {
-            let mut outputs: [Vec<f32>; 3] = [14; 3].map(|len| vec![-1.0; len]);
-            let [left, right, both] = &mut outputs;
-            let mut shifts = Shifts::options(&world.device()?).world(world).build()?;
-            shifts.run(&own(world.rank(), 14), left, right, both)?;
-            Ok(outputs)
-        });
-        for (rank, [left, right, both]) in all.into_iter().enumerate() {
-            let of = |rank: Option<usize>| {
-                rank.filter(|rank| *rank < size).map_or(vec![0.0; 14], |rank| own(rank, 14))
-            };
-            assert_eq!(left, of(rank.checked_sub(1)), "rank {rank} of {size}");
-            assert_eq!(right, of(Some(rank + 1)), "rank {rank} of {size}");
-            assert_eq!(both, own((rank + size - 1) % size, 14), "rank {rank} of {size}");
-        }
+    in_worlds(check_passed_on);
+}
+
+fn check_passed_on(place: Place) {
+    let size = place.size();
+    let all = on(place, |world| {
+        let mut outputs: [Vec<f32>; 3] = [14; 3].map(|len| vec![-1.0; len]);
+        let [left, right, both] = &mut outputs;
+        let mut shifts = Shifts::options(&world.device()?).world(world).build()?;
+        shifts.run(&own(world.rank(), 14), left, right, both)?;
+        Ok(outputs)
+    });
+    for (rank, [left, right, both]) in all.into_iter().enumerate() {
+        let of = |rank: Option<usize>| {
+            rank.filter(|rank| *rank < size).map_or(vec![0.0; 14], |rank| own(rank, 14))
+        };
+        assert_eq!(left, of(rank.checked_sub(1)), "rank {rank} of {size}");
+        assert_eq!(right, of(Some(rank + 1)), "rank {rank} of {size}");
+        assert_eq!(both, own((rank + size - 1) % size, 14), "rank {rank} of {size}");
     }
 }
 
@@ -231,26 +253,29 @@ stream_pipeline! {
 
 #[test]
 fn neighbours_exchange_their_borders() {
-    for size in SIZES {
-        let all = on(size, |world| {
-            let (mut line, mut ring) = (own(world.rank(), 8), own(world.rank(), 8));
-            Borders::options(&world.device()?).world(world).build()?.run(&[0], &mut line, &mut ring)?;
-            Ok((line, ring))
-        });
-        for (rank, (line, ring)) in all.into_iter().enumerate() {
-            let mut expected = own(rank, 8);
-            if rank > 0 {
-                expected[..2].copy_from_slice(&own(rank - 1, 8)[4..6]);
-            }
-            if rank + 1 < size {
-                expected[6..].copy_from_slice(&own(rank + 1, 8)[2..4]);
-            }
-            assert_eq!(line, expected, "rank {rank} of {size}");
-            let mut expected = own(rank, 8);
-            expected[..2].copy_from_slice(&own((rank + size - 1) % size, 8)[4..6]);
-            expected[6..].copy_from_slice(&own((rank + 1) % size, 8)[2..4]);
-            assert_eq!(ring, expected, "rank {rank} of {size}, periodic");
+    in_worlds(check_borders);
+}
+
+fn check_borders(place: Place) {
+    let size = place.size();
+    let all = on(place, |world| {
+        let (mut line, mut ring) = (own(world.rank(), 8), own(world.rank(), 8));
+        Borders::options(&world.device()?).world(world).build()?.run(&[0], &mut line, &mut ring)?;
+        Ok((line, ring))
+    });
+    for (rank, (line, ring)) in all.into_iter().enumerate() {
+        let mut expected = own(rank, 8);
+        if rank > 0 {
+            expected[..2].copy_from_slice(&own(rank - 1, 8)[4..6]);
         }
+        if rank + 1 < size {
+            expected[6..].copy_from_slice(&own(rank + 1, 8)[2..4]);
+        }
+        assert_eq!(line, expected, "rank {rank} of {size}");
+        let mut expected = own(rank, 8);
+        expected[..2].copy_from_slice(&own((rank + size - 1) % size, 8)[4..6]);
+        expected[6..].copy_from_slice(&own((rank + 1) % size, 8)[2..4]);
+        assert_eq!(ring, expected, "rank {rank} of {size}, periodic");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::backends::cuda::{Cuda, device_count};
 use crate::base::kernel::KernelInfo;
 use crate::driver::{Command, DevicePtr, Driver, HostJob, RawStream};
 
-static SLOW_FILL: KernelInfo = kernel(&SOURCE, "slow_fill").parameters(&[4, 4, 8]);
+pub(super) static SLOW_FILL: KernelInfo = kernel(&SOURCE, "slow_fill").parameters(&[4, 4, 8]);
 static REVERSE: KernelInfo = kernel(&SOURCE, "reverse").parameters(&[4, 8]);
 
 /// A device with one stream, `LEN` elements of device memory, and as many of page-locked memory.

@@ -4,6 +4,7 @@ use crate::base::kernel::{KernelInfo, KernelModule};
 use crate::driver::{HostBodies, HostBody, RawFunction, RawLaunch, Tag};
 
 mod gpu;
+mod nccl;
 // The stubs are shared objects built by `cc`, found by `LD_LIBRARY_PATH`.
 #[cfg(target_os = "linux")]
 mod recorded;
