@@ -48,7 +48,8 @@ type RingNew =
     unsafe extern "C" fn(*const f32, *mut f32, usize, usize, c_int, c_int, c_int, *mut *mut c_void) -> c_int;
 type Serial = unsafe extern "C" fn(*const f32, *mut f32, usize, c_int, *mut f64) -> c_int;
 type Staged = unsafe extern "C" fn(*const f32, *mut f32, usize, usize, c_int, c_int, *mut f64) -> c_int;
-type Frames = unsafe extern "C" fn(*const f32, *mut f32, usize, c_int, c_int, *mut f64) -> c_int;
+type Frames =
+    unsafe extern "C" fn(*mut f32, *mut f32, *const f32, *mut f32, usize, c_int, c_int, *mut f64) -> c_int;
 
 /// The loaded library.
 pub struct Cpp {
@@ -156,12 +157,27 @@ impl Cpp {
     }
 
     /// Seconds of each of so many frames. The data are page-locked.
-    pub fn frames(&self, way: Frame, x: &[f32], z: &mut [f32], frames: usize) -> Vec<f64> {
+    pub fn frames(&self, way: Frame, x: &mut [f32], z: &mut [f32], frames: usize) -> Vec<f64> {
+        self.frames_between(way, (x, z), None, frames)
+    }
+
+    /// The same, each with a copy from ordinary memory to `x` first, and one from `z` to ordinary memory at its end.
+    pub fn frames_between(
+        &self,
+        way: Frame,
+        (x, z): (&mut [f32], &mut [f32]),
+        ordinary: Option<(&[f32], &mut [f32])>,
+        frames: usize,
+    ) -> Vec<f64> {
         let mut latencies = vec![0.0; frames];
-        // SAFETY: as in `serial`; there is room for as many times.
+        let (from, to) = ordinary.map_or((std::ptr::null(), std::ptr::null_mut()), |(from, to)| {
+            assert!(from.len() == x.len() && to.len() == z.len());
+            (from.as_ptr(), to.as_mut_ptr())
+        });
+        // SAFETY: as in `serial`; ordinary memory is as long, and there is room for as many times.
         let status = unsafe {
-            let (x, z, n) = (x.as_ptr(), z.as_mut_ptr(), x.len());
-            (self.frames)(x, z, n, way as c_int, frames as c_int, latencies.as_mut_ptr())
+            let (x, z, n) = (x.as_mut_ptr(), z.as_mut_ptr(), x.len());
+            (self.frames)(x, z, from, to, n, way as c_int, frames as c_int, latencies.as_mut_ptr())
         };
         self.check(status);
         latencies

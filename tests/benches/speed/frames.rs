@@ -29,7 +29,8 @@ pub fn frames(device: &Device, cpp: Option<&Cpp>) -> thalweg::Result<Value> {
             ("C++ mapped, graph, polled", Frame::Polled),
         ] {
             let Some(cpp) = cpp else { continue };
-            contenders.push((name, Box::new(move |data, n| Ok(cpp.frames(way, &data.x, &mut data.z, n)))));
+            contenders
+                .push((name, Box::new(move |data, n| Ok(cpp.frames(way, &mut data.x, &mut data.z, n)))));
         }
         let (mut streams, mut graph) = (Frames::new(device)?, Frames::options(device).graph().build()?);
         let (mut mapped, mut mapped_graph) =

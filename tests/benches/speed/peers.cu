@@ -344,9 +344,12 @@ int peers_uploads(const float* x, size_t total, size_t chunk, int batched) {
 }
 
 // One frame in, three kernels, out. Ways: 0 stream calls, 1 a graph, 2 mapped memory in a graph, 3 the same,
-// and the end is seen by polling a word that the stream writes, 4 mapped memory by stream calls. `latencies`
-// receives `frames` times in seconds.
-int peers_frames(const float* x, float* z, size_t n, int way, int frames, double* latencies) {
+// and the end is seen by polling a word that the stream writes, 4 mapped memory by stream calls. With `from` and
+// `to`, a frame begins with the copy from there to `x`, and ends with the one from `z`. `latencies` receives
+// `frames` times in seconds.
+int peers_frames(
+    float* x, float* z, const float* from, float* to, size_t n, int way, int frames, double* latencies
+) {
     float *a, *b;
     cudaStream_t stream;
     TRY(cudaMalloc(&a, n * sizeof(float)));
@@ -381,6 +384,7 @@ int peers_frames(const float* x, float* z, size_t n, int way, int frames, double
     unsigned ticks = 0;
     for (int frame = -frames / 10; frame < frames; frame++) {
         const double start = seconds();
+        if (from) memcpy(x, from, n * sizeof(float));
         TRY(graph ? static_cast<int>(cudaGraphLaunch(graph, stream)) : way == 4 ? mapped() : copies());
         if (way == 3) {
             TRY(write_value(stream, reinterpret_cast<CUdeviceptr>(const_cast<unsigned*>(flag)), ++ticks, 0));
@@ -389,6 +393,7 @@ int peers_frames(const float* x, float* z, size_t n, int way, int frames, double
         } else {
             TRY(cudaStreamSynchronize(stream));
         }
+        if (to) memcpy(to, z, n * sizeof(float));
         if (frame >= 0) latencies[frame] = seconds() - start;
     }
     TRY(cudaStreamSynchronize(stream));

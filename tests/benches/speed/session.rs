@@ -34,7 +34,7 @@ pub fn session(device: &Device, cpp: Option<&Cpp>) -> thalweg::Result<Value> {
             contenders.push((
                 name,
                 Box::new(move |data, n| {
-                    let latencies = cpp.frames(way, &data.x, &mut data.z, n);
+                    let latencies = cpp.frames(way, &mut data.x, &mut data.z, n);
                     data.pageable_z.copy_from_slice(&data.z);
                     Ok(latencies)
                 }),
@@ -113,17 +113,10 @@ fn each_of<'a>(mut frame: impl FnMut(&mut Data) -> thalweg::Result<()> + 'a) -> 
     })
 }
 
-/// C++ with a copy on each side, as a session has them: what those take is added to each frame.
+/// C++ with a copy on each side, as a session has them.
 fn copied(cpp: &Cpp, way: Frame, data: &mut Data, frames: usize) -> Vec<f64> {
-    let latencies = cpp.frames(way, &data.x, &mut data.z, frames);
-    let copies = latencies.iter().map(|seconds| {
-        let start = Instant::now();
-        data.x.copy_from_slice(&data.pageable_x);
-        data.pageable_z.copy_from_slice(&data.z);
-        std::hint::black_box((&data.x, &data.pageable_z));
-        seconds + start.elapsed().as_secs_f64()
-    });
-    copies.collect()
+    let Data { x, z, pageable_x, pageable_z } = data;
+    cpp.frames_between(way, (x, z), Some((pageable_x, pageable_z)), frames)
 }
 
 fn check(name: &str, x: &[f32], z: &[f32]) {
