@@ -209,7 +209,10 @@ impl Event {
         let outcome = unsafe { driver.enqueue(Command::Record(self.raw.raw), stream.raw, tag) };
         outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
         state.clock = joined.unwrap_or_else(|| std::mem::take(&mut state.clock));
-        *recorded = Recorded::Enqueued(stream.now(&state));
+        match &mut *recorded {
+            Recorded::Enqueued(clock) => stream.set_to_now(clock, &state),
+            other => *other = Recorded::Enqueued(stream.now(&state)),
+        }
         Ok(())
     }
 

@@ -20,6 +20,7 @@ on_each!(
     a_pipeline_comes_after_streams,
     a_stream_waits_for_another,
     nothing_at_all,
+    what_is_refused_uses_nothing,
     several_threads_have_a_stream_each,
     a_stream_is_shared_by_threads,
 );
@@ -200,6 +201,22 @@ fn a_stream_waits_for_another(device: &Device) {
 }
 
 /// Lengths of 0 and 1.
+/// Otherwise memory of a copy that was refused for its other side would look as if it were in use.
+fn what_is_refused_uses_nothing(device: &Device) {
+    let [one, other, third] = [(); 3].map(|()| Stream::new(device).expect("a stream"));
+    let mut x = PinnedBuf::from_slice(device, &numbers(N)).expect("memory");
+    let [mut raced, mut free] = [(); 2].map(|()| DeviceBuf::zeroed(device, N).expect("memory"));
+    one.fill(&mut raced, 1.0).expect("a fill");
+    for _ in 0..2 {
+        let refused = other.upload(&x, &mut raced).expect_err("nothing orders it with the fill");
+        assert!(matches!(refused.detail(), Detail::Race { .. }), "{refused}");
+    }
+    third.download(&free, &mut x).expect("nobody reads the page-locked memory");
+    third.upload(&x, &mut free).expect("a copy");
+    assert_eq!(free.to_vec().expect("a copy"), vec![0.0; N]);
+    assert_eq!(raced.to_vec().expect("a copy"), vec![1.0; N]);
+}
+
 fn nothing_at_all(device: &Device) {
     let stream = Stream::new(device).expect("a stream");
     let add = add_to::load(device).expect("a kernel");

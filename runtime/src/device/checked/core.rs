@@ -13,7 +13,7 @@ use super::capture::Capturing;
 use crate::base::error::{Detail, DriverError, Error, RACE_OF_PEERS, RACE_OF_STRANGERS, Result};
 use crate::base::plan::Priority;
 use crate::device::Device;
-use crate::device::pending::progress::{Clock, Progress};
+use crate::device::pending::progress::{Clock, Handle, Progress};
 use crate::device::pending::uses::{Refused, Use, Used, Uses};
 use crate::device::pending::{Caller, Kind, Launches, SharedFaults, Stream, raced};
 use crate::driver::{Command, RawStream};
@@ -98,6 +98,7 @@ impl StreamCore {
             launches: Launches::default(),
             lent,
         });
+        core.progress.is_of(Arc::downgrade(&core) as _);
         device.registry().add_stream(kind, Arc::downgrade(&core) as _);
         core
     }
@@ -159,22 +160,17 @@ impl StreamCore {
         let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
         let CoreState { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
-        // Note 9: what nothing orders is refused; no wait is inserted.
-        // All memory is checked before any use is noted, since a refused command is no use.
-        for Used { memory, bytes, write, .. } in memory.iter().filter(|_| checked) {
-            if let Some(earlier) = memory.uses().conflict(bytes.clone(), *write, (&self.progress, clock)) {
-                return Err(self.race(&earlier, (caller, *write)));
-            }
-        }
         // The number is taken even if the command is refused after all: uses that are noted by then have a
         // number of their own.
         *enqueued += 1;
         let number = *enqueued;
         let mut new = self.use_of(number, caller);
+        // Note 9: what nothing orders is refused; no wait is inserted.
         for (index, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
             new.write = *write;
             if let Err(refused) = its.uses().note(bytes, &new, clock, checked) {
-                memory[..index].iter().for_each(|used| used.memory.uses().has_refused(&used.bytes, &new));
+                // The driver was not asked: a refused command is no use.
+                memory[..index].iter().for_each(|used| used.memory.uses().forget(&used.bytes, &new));
                 return Err(match refused {
                     Refused::Race(earlier) => self.race(&earlier, (caller, *write)),
                     Refused::Held => Error::new(Detail::HeldByRun).at(caller.place()),
@@ -229,9 +225,15 @@ impl StreamCore {
 
     /// Everything before a point after the operation that was enqueued last.
     pub(crate) fn now(&self, state: &CoreState) -> Clock {
-        let mut clock = state.clock.clone();
-        clock.advance(&self.progress, state.enqueued);
+        let mut clock = Clock::default();
+        self.set_to_now(&mut clock, state);
         clock
+    }
+
+    /// Sets a clock to everything before that point.
+    pub(crate) fn set_to_now(&self, clock: &mut Clock, state: &CoreState) {
+        clock.set(&state.clock);
+        clock.advance(&self.progress, state.enqueued);
     }
 
     /// An error that the stream's next synchronisation reports.
@@ -287,9 +289,8 @@ impl StreamCore {
     }
 
     /// A read by one of the stream's operations.
-    fn use_of(self: &Arc<Self>, number: u64, caller: Caller) -> Use {
-        let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self) as _);
-        Use { progress, number, stream, caller, write: false, refused: false }
+    fn use_of(&self, number: u64, caller: Caller) -> Use {
+        Use { progress: Arc::clone(&self.progress), number, caller, write: false, refused: false }
     }
 
     /// The error of an operation here that nothing orders with an earlier one, perhaps of another device.
@@ -310,6 +311,18 @@ impl StreamCore {
     }
 }
 
+impl Handle for StreamCore {
+    fn wait_for(&self, number: u64) -> bool {
+        if self.progress.has_reached(number) {
+            return true;
+        }
+        if let Err(error) = self.drain(false) {
+            self.keep(error);
+        }
+        self.progress.has_reached(number)
+    }
+}
+
 impl Stream for StreamCore {
     fn kind(&self) -> Kind {
         self.kind
@@ -325,16 +338,6 @@ impl Stream for StreamCore {
 
     fn clock(&self) -> Clock {
         self.now(&self.state())
-    }
-
-    fn wait_for(&self, number: u64) -> bool {
-        if self.progress.has_reached(number) {
-            return true;
-        }
-        if let Err(error) = self.drain(false) {
-            self.keep(error);
-        }
-        self.progress.has_reached(number)
     }
 
     fn take_kept(&self) -> Option<Error> {

@@ -57,6 +57,35 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// Adds a use of some bytes, unless it matters that nothing orders an earlier one with it.
+    ///
+    /// # Errors
+    /// That earlier use.
+    pub(crate) fn add_unless_raced(
+        &mut self,
+        bytes: &Range<u64>,
+        new: &Use,
+        clock: &Clock,
+        matters: bool,
+    ) -> Result<(), Use> {
+        let earlier =
+            if matters { self.conflict(bytes.clone(), new.write, (&new.progress, clock)) } else { None };
+        match earlier {
+            Some(earlier) => Err(earlier),
+            None => {
+                self.add(bytes, new);
+                Ok(())
+            }
+        }
+    }
+
+    /// Forgets a use of some bytes that was added.
+    pub(crate) fn forget(&mut self, bytes: &Range<u64>, new: &Use) {
+        for (_, segment) in self.segments.range_mut(bytes.clone()) {
+            segment.uses.retain(|each| !each.is(new));
+        }
+    }
+
     /// Adds a use of some bytes. Uses that are over are forgotten, but their failures are kept.
     pub(crate) fn add(&mut self, bytes: &Range<u64>, new: &Use) {
         let Self { segments, failures } = self;

@@ -7,7 +7,7 @@
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 
 use super::owner::Owner;
 use crate::base::error::Error;
@@ -25,6 +25,15 @@ pub(crate) struct Progress {
     failed: Mutex<Vec<(RangeInclusive<u64>, Error)>>,
     /// Whether there is any failure. It is read without the lock.
     has_failed: AtomicBool,
+    /// The stream, to wait for its operations. A stream that is gone enqueues nothing more.
+    handle: OnceLock<Weak<dyn Handle>>,
+}
+
+/// A stream that operations are enqueued on.
+pub(crate) trait Handle: Send + Sync {
+    /// Waits for the first `number` operations, and keeps their errors; `false` if the stream cannot be
+    /// waited for.
+    fn wait_for(&self, number: u64) -> bool;
 }
 
 /// The facts about a stream that a waiting thread needs.
@@ -71,7 +80,21 @@ impl Progress {
             completed: AtomicU64::new(0),
             failed: Mutex::default(),
             has_failed: AtomicBool::new(false),
+            handle: OnceLock::new(),
         })
+    }
+
+    /// Notes the stream, once.
+    pub(crate) fn is_of(&self, stream: Weak<dyn Handle>) {
+        let _ = self.handle.set(stream);
+    }
+
+    /// Waits for the first `number` operations, and keeps their errors; `false` if that is not possible.
+    pub(crate) fn wait_for(&self, number: u64) -> bool {
+        match self.handle.get().and_then(Weak::upgrade) {
+            Some(stream) => stream.wait_for(number),
+            None => self.wait_for_the_last(number),
+        }
     }
 
     /// The stream's device.
@@ -97,7 +120,7 @@ impl Progress {
 
     /// Waits for the first `number` operations of a stream that has no handle, and so gets no more
     /// operations. `false` if that is not possible.
-    pub(crate) fn wait_for_the_last(&self, number: u64) -> bool {
+    fn wait_for_the_last(&self, number: u64) -> bool {
         let driver = self.device.driver();
         if self.has_reached(number) || driver.may_wait().is_err() {
             return self.has_reached(number);
@@ -188,6 +211,22 @@ impl Clock {
         match self.0.iter_mut().find(|(of, _)| Arc::ptr_eq(of, progress)) {
             Some((_, reached)) => *reached = (*reached).max(number),
             None => self.0.push((Arc::clone(progress), number)),
+        }
+    }
+
+    /// Becomes the other point, in the memory of this one: an event is recorded again and again.
+    pub(crate) fn set(&mut self, other: &Self) {
+        self.0.truncate(other.0.len());
+        for (index, (progress, number)) in other.0.iter().enumerate() {
+            match self.0.get_mut(index) {
+                Some((of, reached)) => {
+                    if !Arc::ptr_eq(of, progress) {
+                        of.clone_from(progress);
+                    }
+                    *reached = *number;
+                }
+                None => self.0.push((Arc::clone(progress), *number)),
+            }
         }
     }
 

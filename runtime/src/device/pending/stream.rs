@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-use super::progress::{Clock, Progress};
+use super::progress::{Clock, Handle, Progress};
 use crate::base::error::Error;
 
 /// The kind of a stream.
@@ -31,7 +31,7 @@ impl Kind {
 
 /// A stream by hand, as far as others need it. Its implementation lies above: it has a device, which has the
 /// registry.
-pub(crate) trait Stream: Any + Send + Sync {
+pub(crate) trait Stream: Any + Handle {
     fn kind(&self) -> Kind;
 
     fn progress(&self) -> &Arc<Progress>;
@@ -41,10 +41,6 @@ pub(crate) trait Stream: Any + Send + Sync {
 
     /// Everything before a point after the operation that was enqueued last.
     fn clock(&self) -> Clock;
-
-    /// Waits for the first `number` operations, and keeps their errors; `false` if the stream cannot be
-    /// waited for.
-    fn wait_for(&self, number: u64) -> bool;
 
     /// Takes the errors that were kept while somebody else waited.
     fn take_kept(&self) -> Option<Error>;

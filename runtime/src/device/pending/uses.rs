@@ -6,12 +6,11 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::caller::Caller;
 use super::known::{Known, Segment};
 use super::progress::{Clock, Progress};
-use super::stream::Stream;
 use crate::base::error::{Error, Result};
 
 /// An operation is pending that reads.
@@ -24,8 +23,6 @@ const WRITES: u8 = 2;
 pub(crate) struct Use {
     pub(crate) progress: Arc<Progress>,
     pub(crate) number: u64,
-    /// The stream, to wait for the operation. A stream that is gone enqueues nothing more.
-    pub(crate) stream: Weak<dyn Stream>,
     pub(crate) caller: Caller,
     pub(crate) write: bool,
     /// Whether the driver has refused it, so that failures of its stream do not concern the memory.
@@ -155,14 +152,17 @@ impl Uses {
         if self.runs.load(Ordering::Acquire) > 0 {
             return Err(Refused::Held);
         }
-        if let Some(earlier) =
-            known.conflict(bytes.clone(), new.write, (&new.progress, clock)).filter(|_| matters)
-        {
-            return Err(Refused::Race(Box::new(earlier)));
-        }
+        known
+            .add_unless_raced(bytes, new, clock, matters)
+            .map_err(|earlier| Refused::Race(Box::new(earlier)))?;
         self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
-        known.add(bytes, new);
         Ok(())
+    }
+
+    /// Forgets a use that was noted, and for which the driver was not asked.
+    #[cold]
+    pub(crate) fn forget(&self, bytes: &Range<u64>, new: &Use) {
+        self.locked().forget(bytes, new);
     }
 
     /// Notes that the driver has taken a use. Earlier uses are forgotten, and so are failures of the bytes
@@ -259,10 +259,7 @@ impl Uses {
                 None => last.push(left.clone()),
             }
         }
-        let settled = last.iter().all(|left| match left.stream.upgrade() {
-            Some(stream) => stream.wait_for(left.number),
-            None => left.progress.wait_for_the_last(left.number),
-        });
+        let settled = last.iter().all(|left| left.progress.wait_for(left.number));
         self.prune();
         settled
     }
@@ -274,14 +271,12 @@ mod tests {
 
     use super::*;
     use crate::device::Device;
-    use crate::device::checked::core::StreamCore;
     use crate::sim::Simulation;
 
     #[track_caller]
     fn operation(progress: &Arc<Progress>, number: u64, write: bool) -> Use {
         let caller = Caller { what: "test", at: Location::caller() };
-        let (progress, stream) = (Arc::clone(progress), Weak::<StreamCore>::new() as _);
-        Use { progress, number, stream, caller, write, refused: false }
+        Use { progress: Arc::clone(progress), number, caller, write, refused: false }
     }
 
     /// Notes a use that the driver takes.
