@@ -9,7 +9,8 @@
 //! take no time.
 //!
 //! By hand, a chunk is ten operations on a stream for each stage: a copy in, a kernel and a copy out, and seven
-//! records and waits; checked for races, and not. A frame of a session goes from the push to the end of the pull.
+//! records and waits; checked for races, and not. A run of one chunk on mapped memory is timed as a whole, as a frame is
+//! that a program waits for. A frame of a session goes from the push to the end of the pull.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,6 +52,15 @@ stream_pipeline! {
         stage load { copy x -> dx; fill dy = 0.0; }
         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(2.0, &dx, &mut dy); }
         stage store { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    pipeline Mapped {
+        input x: mapped [f32];
+        inout y: mapped [f32];
+        chunk c = usize::MAX;
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(2.0, &x, &mut y); }
     }
 }
 
@@ -139,6 +149,23 @@ fn by_hand(device: &Device, checked: bool) -> thalweg::Result<f64> {
     Ok(median(times))
 }
 
+/// Nanoseconds of a run, from call to return, whose graph is launched again.
+fn whole_run(device: &Device, graph: bool) -> thalweg::Result<f64> {
+    let options = Mapped::options(device);
+    let mut mapped = if graph { options.graph().build()? } else { options.build()? };
+    let x = PinnedBuf::<f32>::zeroed(device, CHUNK)?;
+    let mut y = PinnedBuf::<f32>::zeroed(device, CHUNK)?;
+    let mut times = Vec::with_capacity(RUNS * CHUNKS);
+    for number in 0..(WARM_UP + RUNS) * CHUNKS {
+        let start = Instant::now();
+        mapped.run(&x, &mut y)?;
+        if number >= WARM_UP * CHUNKS {
+            times.push(start.elapsed().as_nanos() as f64);
+        }
+    }
+    Ok(median(times))
+}
+
 /// Nanoseconds from a push to the end of the pull.
 fn session(device: &Device, graph: bool) -> thalweg::Result<f64> {
     let options = Frames::options(device);
@@ -183,6 +210,8 @@ fn measure() -> thalweg::Result<()> {
     row("staged", &mut || per_chunk(|| streams.run(3.0, &numbers, &mut ordinary)))?;
     row("by hand", &mut || by_hand(&device, true))?;
     row("by hand, unchecked", &mut || by_hand(&device, false))?;
+    row("a run of one chunk, mapped", &mut || whole_run(&device, false))?;
+    row("a run of one chunk, mapped, as a graph", &mut || whole_run(&device, true))?;
     row("session", &mut || session(&device, false))?;
     row("session, as graphs", &mut || session(&device, true))
 }

@@ -52,6 +52,7 @@ pub fn session(device: &Device, cpp: Option<&Cpp>) -> thalweg::Result<Value> {
         contenders.push(("Thalweg run, graph", each(move |d| graph.run(&d.pageable_x, &mut d.pageable_z))));
         contenders.push(("Thalweg session, streams", one_by_one(begun(device, kib, false, 3)?)));
         contenders.push(("Thalweg session, graph", one_by_one(begun(device, kib, true, 3)?)));
+        contenders.push(("Thalweg session, graph, depth 1", one_by_one(begun(device, kib, true, 1)?)));
 
         let mut latencies = vec![Vec::new(); contenders.len()];
         for _ in 0..TURNS {

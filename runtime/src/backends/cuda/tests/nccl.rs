@@ -159,13 +159,14 @@ fn a_rank_alone_carries_out_each_kind() {
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_busy_gpu_is_no_rank_that_stands_still() {
-    let limit = Duration::from_millis(100);
+    // Connecting has to be over by then, too.
+    let limit = Duration::from_secs(2);
     let rank = Rank::alone(2 << 40, limit);
     let began = Instant::now();
-    rank.be_busy(20);
+    rank.be_busy(120);
     rank.post(Shared::AllReduce { at: rank.to, bytes: BYTES, operands: SUM }).expect("a collective");
     rank.synchronize().expect("nothing stands still");
-    assert!(began.elapsed() > 2 * limit, "{:?}: the GPU was not busy for long enough", began.elapsed());
+    assert!(began.elapsed() > limit, "{:?}: the GPU was not busy for long enough", began.elapsed());
     rank.leave();
 }
 
@@ -207,7 +208,7 @@ fn two_ranks_on_one_gpu_are_refused() {
         [0, 1].map(join).map(|thread| thread.join().expect("no panic"))
     });
     for said in &refused {
-        assert!(said.contains("ncclInvalidUsage") && said.contains("ncclCommInitRankConfig"), "{said}");
+        assert!(said.contains("ncclInvalidUsage") && said.contains("Duplicate GPU detected"), "{said}");
     }
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}: {refused:?}", began.elapsed());
 }
