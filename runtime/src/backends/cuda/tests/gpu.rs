@@ -97,7 +97,7 @@ impl Bench {
     }
 }
 
-fn param<T>(value: &mut T) -> *mut c_void {
+pub(super) fn param<T>(value: &mut T) -> *mut c_void {
     ptr::from_mut(value).cast()
 }
 

@@ -1,11 +1,10 @@
 //! NCCL on a single GPU: a communicator of one rank, and two ranks that would share the GPU.
 
-use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::gpu::SLOW_FILL;
+use super::gpu::{SLOW_FILL, param};
 use super::{TAG, launch};
 use crate::backends::cuda::Cuda;
 use crate::base::collective::{CollectiveKind, Element, Operands, Reduce};
@@ -102,11 +101,7 @@ impl Rank {
         let function = self.device.load(&SLOW_FILL).expect("a kernel").function;
         for _ in 0..launches {
             let (mut n, mut value, mut out) = (LEN as u32, 7.0_f32.to_bits(), self.from.0);
-            let params = &[
-                ptr::from_mut(&mut n).cast(),
-                ptr::from_mut(&mut value).cast(),
-                ptr::from_mut(&mut out).cast(),
-            ];
+            let params = &[param(&mut n), param(&mut value), param(&mut out)];
             self.enqueue(Command::Launch(&launch(function, 1, 0, params))).expect("a launch");
         }
     }
