@@ -10,7 +10,7 @@ pub(crate) mod launch;
 pub(crate) mod memory;
 mod open;
 pub(crate) mod pending;
-mod range;
+pub(crate) mod range;
 pub(crate) mod registered;
 mod release;
 mod shared;

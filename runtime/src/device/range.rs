@@ -9,6 +9,15 @@ use crate::base::error::Detail;
 /// # Errors
 /// [`ErrorKind::Shape`] if the range is not within them.
 pub(crate) fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize, usize), Detail> {
+    let (start, end) = bounds(len, range);
+    match end.checked_sub(start) {
+        Some(elements) if end <= len => Ok((start, elements)),
+        _ => Err(Detail::Range { start, end, len }),
+    }
+}
+
+/// The start and the end of a range of something that has `len` elements, wherever they lie.
+pub(crate) fn bounds(len: usize, range: impl RangeBounds<usize>) -> (usize, usize) {
     // A bound that no number can express is beyond `len`, too.
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
@@ -20,8 +29,5 @@ pub(crate) fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize,
         Bound::Excluded(&end) => end,
         Bound::Unbounded => len,
     };
-    match end.checked_sub(start) {
-        Some(elements) if end <= len => Ok((start, elements)),
-        _ => Err(Detail::Range { start, end, len }),
-    }
+    (start, end)
 }

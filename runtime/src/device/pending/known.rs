@@ -68,15 +68,11 @@ impl Known {
         clock: &Clock,
         matters: bool,
     ) -> Result<(), Use> {
-        let earlier =
-            if matters { self.conflict(bytes.clone(), new.write, (&new.progress, clock)) } else { None };
-        match earlier {
-            Some(earlier) => Err(earlier),
-            None => {
-                self.add(bytes, new);
-                Ok(())
-            }
+        if matters && let Some(earlier) = self.conflict(bytes.clone(), new.write, (&new.progress, clock)) {
+            return Err(earlier);
         }
+        self.add(bytes, new);
+        Ok(())
     }
 
     /// Forgets a use of some bytes that was added.

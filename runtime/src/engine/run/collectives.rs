@@ -5,13 +5,14 @@
 //! changes nothing in a reduction, and with zeros in what is moved.
 
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
 use crate::base::collective::{self, CollectiveKind, Path, Reduction, neutral};
 use crate::base::error::{Detail, RanksDetail, Result};
 use crate::base::plan::{Memory, OperationKind};
+use crate::device::range::bounds;
 use crate::driver::collective::{Message, RawCollective, Shared};
 use crate::driver::{Access, Command, DevicePtr};
 use crate::engine::arguments::handles::Buffer;
@@ -136,16 +137,7 @@ impl Operation<'_> {
     pub fn part<T: Pod>(&self, buffer: Buffer<T>, range: impl RangeBounds<usize>) -> Operand<T> {
         let shape = &self.run.arguments.buffers[buffer.index];
         let len = shape.len(self.agreed_items());
-        let start = match range.start_bound() {
-            Bound::Included(&start) => start,
-            Bound::Excluded(&start) => start.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(&end) => end.saturating_add(1),
-            Bound::Excluded(&end) => end,
-            Bound::Unbounded => len,
-        };
+        let (start, end) = bounds(len, range);
         if start > end || end > len {
             let buffer = self.run.resources.plan.buffers[buffer.index].name;
             let refused = Detail::Ranks(RanksDetail::Part { buffer, start, end, len });
