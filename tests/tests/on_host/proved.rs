@@ -10,7 +10,7 @@ use super::blocks::{program, run, simulated, slice, slice_mut};
 #[path = "../rust_kernels/proved.rs"]
 mod kernels;
 
-use kernels::{with_checks, without_checks};
+use kernels::{too_far, with_checks, without_checks};
 
 fn text<K: Kernel>() -> String {
     let KernelSource::Rust(source) = K::INFO.module.source else { panic!("the kernel is in Rust") };
@@ -75,4 +75,17 @@ fn what_is_not_proved_still_faults() {
         }
     }
     assert!(tried.iter().all(|&faults| faults > 0), "each way has failed for some data: {tried:?}");
+}
+
+#[test]
+fn one_beyond_what_is_required_still_faults() {
+    let text = text::<too_far>();
+    assert_eq!((text.matches("x.data[").count(), text.matches("x.at(").count()), (1, 2), "{text}");
+    let program = program::<too_far>();
+    let x = [1_u32, 2, 4, 8];
+    for (n, faults) in [(0_u64, 0), (1, 0), (2, 3), (3, 3), (4, 0)] {
+        let mut y = [0_u32; 3];
+        let all: Vec<Argument> = [&[Argument::value(&n)], &*slice(&x), &slice_mut(&mut y)].concat();
+        assert_eq!(run::<too_far>(&program, 1, 32, 0, &all).faults.len(), faults, "{n}");
+    }
 }

@@ -6,12 +6,12 @@ use thalweg_tests::{assert_said, on_each_device};
 
 /// All of these are proved.
 #[kernel]
-#[requires(x.len() == y.len() && z.len() >= x.len())]
+#[requires(x.len() == y.len() && z.len() >= x.len() + 2)]
 pub(crate) fn without_checks(i: Index, x: &[u32], z: &[u32], y: &mut Own<[u32]>) {
     const TAPS: usize = 5;
     let Some(y) = y.get_mut(i) else { return };
-    let mut sum = x[i] ^ z[i];
     let here = i.get();
+    let mut sum = x[i] ^ z[i] ^ z[here + 1].wrapping_mul(17) ^ z[2 + here].wrapping_mul(257);
     if here > 0 && here + 1 < x.len() {
         sum += x[here - 1] + 2 * x[here + 1];
     }
@@ -92,15 +92,46 @@ pub(crate) fn with_checks(i: Index, way: u32, n: usize, x: &[u32], z: &[u32], y:
     *y = sum;
 }
 
+/// What lies beyond a length by one too many.
+#[kernel]
+#[requires(y.len() + 1 <= x.len())]
+pub(crate) fn too_far(i: Index, n: usize, x: &[u32], y: &mut Own<[u32]>) {
+    let len = y.len();
+    let Some(y) = y.get_mut(i) else { return };
+    if n < len {
+        *y += x[n + 1] + x[n + 2];
+    } else if n <= len {
+        *y += x[n + 1];
+    }
+}
+
 on_each_device! {
     indices_that_are_proved_are_those_of_rust;
     an_end_that_is_included_is_checked;
+    one_beyond_what_is_required_is_checked;
+}
+
+fn one_beyond_what_is_required_is_checked(device: &Device) {
+    let stream = Stream::new(device).unwrap();
+    let x = DeviceBuf::from_slice(device, &[1_u32, 2, 4, 8]).unwrap();
+    let mut y = DeviceBuf::<u32>::zeroed(device, 3).unwrap();
+    let kernel = too_far::load(device).unwrap();
+    for n in [0, 1, 4] {
+        kernel.launch(stream.config(1, 4, 0), n, &x, &mut y).unwrap();
+    }
+    assert_eq!(y.to_vec().unwrap(), [6 + 12; 3]);
+    let error = kernel.launch(stream.config(1, 4, 0), 0, x.slice(..3).unwrap(), &mut y).unwrap_err();
+    assert!(error.to_string().contains("y.len() + 1 <= x.len()"), "{error}");
+    let launched = kernel.launch(stream.config(1, 4, 0), 2, &x, &mut y);
+    let error = launched.and_then(|()| y.to_vec()).unwrap_err();
+    assert_said(device, &error.to_string(), "proved.rs", &["the len is 4 but the index is 4"]);
 }
 
 fn indices_that_are_proved_are_those_of_rust(device: &Device) {
     let stream = Stream::new(device).unwrap();
-    let [x, z] = [[5_u32, 7, 11], [1, 2, 4]];
-    let [on_x, on_z] = [x, z].map(|data| DeviceBuf::from_slice(device, &data).unwrap());
+    let (x, z) = ([5_u32, 7, 11], [1_u32, 2, 4, 8, 16]);
+    let (on_x, on_z) =
+        (DeviceBuf::from_slice(device, &x).unwrap(), DeviceBuf::from_slice(device, &z).unwrap());
     let mut y = DeviceBuf::<u32>::zeroed(device, 3).unwrap();
     without_checks::load(device).unwrap().launch(stream.config(1, 4, 0), &on_x, &on_z, &mut y).unwrap();
     let rest = |mut sum: u32| {
@@ -109,11 +140,12 @@ fn indices_that_are_proved_are_those_of_rust(device: &Device) {
         }
         sum.wrapping_add(z[sum as usize % 3])
     };
-    assert_eq!(y.to_vec().unwrap(), [rest(5 ^ 1), rest((7 ^ 2) + 5 + 22), rest(11 ^ 4)]);
+    let of = |i: usize| x[i] ^ z[i] ^ (z[i + 1] * 17) ^ (z[i + 2] * 257);
+    assert_eq!(y.to_vec().unwrap(), [rest(of(0)), rest(of(1) + 5 + 22), rest(of(2))]);
     let error = without_checks::load(device)
-        .and_then(|kernel| kernel.launch(stream.config(1, 4, 0), &on_x, on_z.slice(..2)?, &mut y))
+        .and_then(|kernel| kernel.launch(stream.config(1, 4, 0), &on_x, on_z.slice(..4)?, &mut y))
         .unwrap_err();
-    assert!(error.to_string().contains("z.len() >= x.len()"), "{error}");
+    assert!(error.to_string().contains("z.len() >= x.len() + 2"), "{error}");
 }
 
 fn an_end_that_is_included_is_checked(device: &Device) {

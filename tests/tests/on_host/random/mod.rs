@@ -181,6 +181,8 @@ const BATCH: usize = 25;
 /// So many kernels call every method.
 const ALL_METHODS: u64 = 500;
 
+/// Every other file is compiled as a debug build, and the rest as release builds.
+///
 /// `THALWEG_RANDOM_KERNELS` is how many kernels are tried, and `THALWEG_SEED` the first of their seeds. Of
 /// `THALWEG_EXPLAIN` kernels that differ, the smallest kernel with the same difference is written.
 #[test]
@@ -198,10 +200,8 @@ fn kernels_do_the_same_in_both_languages() {
         }
         modules.push(module);
     }
-    let work: Vec<_> = modules
-        .chunks(BATCH)
-        .flat_map(|modules| [Build::Debug, Build::Release].map(|build| (modules, build)))
-        .collect();
+    let work: Vec<_> =
+        modules.chunks(BATCH).zip([Build::Debug, Build::Release].into_iter().cycle()).collect();
     let (next, all) = (AtomicUsize::new(0), Mutex::new((Tried::default(), Vec::new())));
     std::thread::scope(|scope| {
         for _ in 0..2 {

@@ -10,7 +10,8 @@
 //! Three rules keep this sound:
 //! - A [`Term`] is made of names that are never assigned: of those without `mut`. A name in a loop's body
 //!   stands for another number in each turn, so facts end with the block in which they were learned.
-//! - Terms are compared as they stand. Of sums nothing is concluded, since they may have wrapped.
+//! - Terms are compared as they stand. Sums may have wrapped. Of those with an integer alone something is concluded:
+//!   that they are no more than the sum of a length and an integer that is no less, which has not wrapped.
 //! - What an access has shown, since it would have failed otherwise, is known from the next statement on: C++
 //!   leaves open in which order one statement reads its operands.
 

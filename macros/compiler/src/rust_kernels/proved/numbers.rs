@@ -76,7 +76,7 @@ impl Walk<'_> {
             // No memory has more bytes, and an element has one at least.
             Term::Length(_) => true,
             Term::Least(a, b) => self.is_below_half(a) || self.is_below_half(b),
-            Term::Named(_) | Term::Operator(..) => false,
+            Term::Named(_) | Term::Operator(..) | Term::Beyond(..) => false,
         }
     }
 

@@ -74,7 +74,8 @@ impl Parameters<'_> {
         }
     }
 
-    /// A number that the body has, too. Sums are none: the host computes them by itself.
+    /// A number that the body has, too, or a sum that does not wrap, neither on the host nor there: of a length and an
+    /// integer. The host computes all other sums by itself.
     fn term(&self, expr: &Expr) -> Option<Term> {
         match peel_expr(expr) {
             Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) => {
@@ -86,6 +87,15 @@ impl Parameters<'_> {
                 let has_length =
                     matches!(kind, ParameterKind::Slice(_) | ParameterKind::Own(_) | ParameterKind::Out(_));
                 has_length.then_some(Term::Length(id))
+            }
+            Expr::Binary(sum) if matches!(sum.op, BinOp::Add(_)) => {
+                match (self.term(&sum.left)?, self.term(&sum.right)?) {
+                    (Term::Length(of), Term::Integer(more)) | (Term::Integer(more), Term::Length(of)) => {
+                        let more = u64::try_from(more).ok().filter(|more| more >> 63 == 0)?;
+                        self.is_of_numbers(of).then_some(Term::Beyond(of, more))
+                    }
+                    _ => None,
+                }
             }
             // The number of a narrower type is the same one in the wider.
             Expr::Cast(cast) => {
@@ -99,6 +109,18 @@ impl Parameters<'_> {
                 let ParameterKind::Value(ty) = kind else { return None };
                 natural(ty).map(|_| Term::Local(id))
             }
+        }
+    }
+
+    /// Whether a parameter's elements are numbers, which have a size. Of elements without one there may be any number.
+    fn is_of_numbers(&self, id: LocalId) -> bool {
+        let mut all = self.signature.parameters.iter().zip(&self.function.parameters);
+        let Some((parameter, _)) = all.find(|(_, of)| **of == id) else { return false };
+        match &parameter.kind {
+            ParameterKind::Slice(ty) | ParameterKind::Own(ty) | ParameterKind::Out(ty) => {
+                number(ty).is_some()
+            }
+            _ => false,
         }
     }
 
@@ -130,7 +152,11 @@ impl Parameters<'_> {
 
 /// The type of a natural number.
 fn natural(ty: &Type) -> Option<Number> {
+    number(ty).filter(|number| number.is_natural())
+}
+
+/// The type of a number.
+fn number(ty: &Type) -> Option<Number> {
     let Type::Path(path) = crate::groups::peel(ty) else { return None };
-    let number = Number::named(&path.path.get_ident()?.to_string())?;
-    number.is_natural().then_some(number)
+    Number::named(&path.path.get_ident()?.to_string())
 }

@@ -18,6 +18,8 @@ pub(super) enum Term {
     Operator(Binary, Number, Box<Term>, Box<Term>),
     /// `a.min(b)`
     Least(Box<Term>, Box<Term>),
+    /// A length of numbers and so many more, which is less than 2^64: no memory has 2^63 bytes.
+    Beyond(LocalId, u64),
 }
 
 /// The parts of the largest term: a `let` names a term, and terms of terms could grow without an end.
@@ -143,8 +145,26 @@ impl Facts {
             {
                 vec![((**a).clone(), self.follows(&Term::Integer(0), b, true, depth - 1))]
             }
+            // If it has wrapped, it is even less than the sum that has not.
+            Term::Operator(Binary::Add, _, a, b) if depth > 0 => match (&**a, &**b) {
+                (Term::Integer(more), of) | (of, Term::Integer(more)) => self.beyond(of, *more, depth - 1),
+                _ => Vec::new(),
+            },
+            Term::Length(_) if depth > 0 => self.beyond(term, 0, depth - 1),
             _ => Vec::new(),
         }
+    }
+
+    /// The sums of a length and at least so many `more` of which something is known, if `term` is no more than the
+    /// length: then they are no less than `term` and so many more. And whether they are more.
+    fn beyond(&self, term: &Term, more: u128, depth: usize) -> Vec<(Term, bool)> {
+        let known = self.0.iter().filter_map(|fact| {
+            let Term::Beyond(of, beyond) = fact.less else { return None };
+            let (length, beyond) = (Term::Length(of), u128::from(beyond));
+            let follows = |strict| self.follows(term, &length, strict, depth);
+            (more <= beyond && follows(false)).then(|| (fact.less.clone(), more < beyond || follows(true)))
+        });
+        known.collect()
     }
 }
 
@@ -195,6 +215,31 @@ mod tests {
         let mut facts = Facts::default();
         facts.add(Fact::at_most(Term::Integer(5), local(0)));
         assert!(facts.is_below(&four, &local(0)) && !facts.is_below(&Term::Integer(5), &local(0)));
+    }
+
+    #[test]
+    fn sums_are_bounded_by_what_lies_beyond_a_length() {
+        let [i, j, x] = [0, 1, 2].map(local);
+        let (y, beyond) = (Term::Length(LocalId(3)), Term::Beyond(LocalId(3), 4));
+        let plus = |a: &Term, more| operator(Binary::Add, a.clone(), Term::Integer(more));
+        let mut facts = Facts::default();
+        facts.add(Fact::below(i.clone(), y.clone()));
+        facts.add(Fact::at_most(j.clone(), y.clone()));
+        assert!(!facts.is_at_most(&plus(&i, 4), &x));
+        facts.add(Fact::at_most(beyond, x.clone()));
+        for more in 0..=4 {
+            assert!(facts.is_below(&plus(&i, more), &x), "{more}");
+            assert!(facts.is_at_most(&plus(&j, more), &x), "{more}");
+            assert_eq!(facts.is_below(&plus(&j, more), &x), more < 4, "{more}");
+            let turned = operator(Binary::Add, Term::Integer(more), i.clone());
+            assert!(facts.is_below(&turned, &x), "{more}");
+        }
+        assert!(facts.is_below(&i, &x) && facts.is_below(&y, &x) && facts.is_at_most(&plus(&y, 4), &x));
+        assert!(!facts.is_at_most(&plus(&i, 5), &x) && !facts.is_below(&plus(&y, 4), &x));
+        // Of another number nothing is known, nor of another operator.
+        assert!(!facts.is_at_most(&plus(&local(4), 1), &x));
+        assert!(!facts.is_at_most(&operator(Binary::Multiply, i.clone(), Term::Integer(2)), &x));
+        assert!(!facts.is_at_most(&operator(Binary::Add, i.clone(), i), &x));
     }
 
     #[test]

@@ -50,10 +50,48 @@ fn lengths_that_are_required_equal_and_a_guard_leave_no_check() {
     // The other way round it says nothing.
     assert_kernel("x.len() <= y.len()", &body, &["x", "z"], &[]);
     assert_kernel("x.len() != y.len() || z.len() == y.len()", &body, &["x", "z"], &[]);
-    // A sum of the host's is not computed as the kernel's is.
-    assert_kernel("x.len() >= y.len() + 1", &body, &["x", "z"], &[]);
+    // Other sums of the host's are not computed as the kernel's are.
+    assert_kernel("x.len() >= y.len() + n", &body, &["x", "z"], &[]);
+    assert_kernel("x.len() + n >= y.len()", &body, &["x", "z"], &[]);
     let later = format!("{OWN} let j = i; let k = j.get(); *y = x[k] + z[k + 1];");
     assert_kernel("x.len() == y.len()", &later, &["z"], &["x"]);
+}
+
+#[test]
+fn neighbours_of_what_is_in_a_shorter_slice_have_no_check() {
+    let body = |more: &str| format!("{OWN} let i = i.get(); *y = x[i] + x[i + 1] + x[4 + i] + z[{more}];");
+    let (none, all) = (["z"].as_slice(), ["x", "x", "x", "z"].as_slice());
+    for condition in ["y.len() + 4 <= x.len()", "x.len() > 3 + y.len()", "x.len() == y.len() + 4_usize"] {
+        let strict = if condition.contains('>') { "3" } else { "4" };
+        let both = format!("{condition} && {}", condition.replace('x', "z"));
+        assert_kernel(&both, &body(&format!("i + {strict}")), &[], all);
+        assert_kernel(&both, &body("i + 5"), none, &all[..3]);
+        assert_kernel(&both, &body("i * 2"), none, &all[..3]);
+        assert_kernel(&both, &body("i + n"), none, &all[..3]);
+    }
+    // One of another's length, and one that is changed.
+    let kernel = "{ let Some(y) = y.get_mut(i) else { return }; *y = x[n + 1]; }";
+    assert_kernel("y.len() + 4 <= x.len()", kernel, &["x"], &[]);
+    assert_kernel("y.len() + 4 <= x.len() && n <= y.len()", kernel, &[], &["x"]);
+    assert_kernel(
+        "y.len() + 4 <= x.len()",
+        &format!("{OWN} let mut i = i.get(); i += 1; *y = x[i + 1];"),
+        &["x"],
+        &[],
+    );
+    // A length of elements that may have no size, and a sum that the host lets wrap.
+    for (requires, element) in [
+        ("y.len() + 4 <= x.len()", "[f32; 0]"),
+        ("y.len() + 9223372036854775808 <= x.len()", "f32"),
+        ("y.len() - 4 <= x.len()", "f32"),
+    ] {
+        let function = format!(
+            "#[requires({requires})] fn k(block: Block, n: usize, x: &[f32], y: &[{element}], z: &mut Own<[f32]>) {{
+                 if n < y.len() {{ let z = x[n + 1]; }}
+             }}"
+        );
+        assert_eq!(accesses(Role::Kernel, &function).0, ["x"], "{requires}, {element}");
+    }
 }
 
 #[test]

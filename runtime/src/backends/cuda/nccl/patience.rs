@@ -25,7 +25,7 @@ impl<'w> Patience<'w> {
                 format!(
                     "rank {rank} has waited {} s for NCCL to connect the devices of {size} ranks\n  \
                      help: `NCCL_DEBUG=INFO` makes NCCL tell what it does",
-                    limit.as_secs()
+                    limit.as_secs_f64()
                 )
             })
         });
