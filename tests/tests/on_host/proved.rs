@@ -85,7 +85,7 @@ fn one_beyond_what_is_required_still_faults() {
     let x = [1_u32, 2, 4, 8];
     for (n, faults) in [(0_u64, 0), (1, 0), (2, 3), (3, 3), (4, 0)] {
         let mut y = [0_u32; 3];
-        let all: Vec<Argument> = [&[Argument::value(&n)], &*slice(&x), &slice_mut(&mut y)].concat();
+        let all: Vec<Argument> = [&[Argument::value(&n)][..], &slice(&x)[..], &slice_mut(&mut y)].concat();
         assert_eq!(run::<too_far>(&program, 1, 32, 0, &all).faults.len(), faults, "{n}");
     }
 }
