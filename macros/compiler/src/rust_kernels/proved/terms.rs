@@ -155,14 +155,19 @@ impl Facts {
         }
     }
 
-    /// The sums of a length and at least so many `more` of which something is known, if `term` is no more than the
-    /// length: then they are no less than `term` and so many more. And whether they are more.
+    /// The sums of a length and an integer, of which something is known, that are no less than `term` and so many `more`,
+    /// because `term` is no more than the length. And whether they are more.
     fn beyond(&self, term: &Term, more: u128, depth: usize) -> Vec<(Term, bool)> {
         let known = self.0.iter().filter_map(|fact| {
             let Term::Beyond(of, beyond) = fact.less else { return None };
-            let (length, beyond) = (Term::Length(of), u128::from(beyond));
-            let follows = |strict| self.follows(term, &length, strict, depth);
-            (more <= beyond && follows(false)).then(|| (fact.less.clone(), more < beyond || follows(true)))
+            let follows = |strict| self.follows(term, &Term::Length(of), strict, depth);
+            // What is less than the length is at most one less.
+            let most = match (follows(true), follows(false)) {
+                (true, _) => u128::from(beyond) + 1,
+                (false, true) => u128::from(beyond),
+                (false, false) => return None,
+            };
+            (more <= most).then(|| (fact.less.clone(), more < most))
         });
         known.collect()
     }
@@ -227,15 +232,16 @@ mod tests {
         facts.add(Fact::at_most(j.clone(), y.clone()));
         assert!(!facts.is_at_most(&plus(&i, 4), &x));
         facts.add(Fact::at_most(beyond, x.clone()));
-        for more in 0..=4 {
-            assert!(facts.is_below(&plus(&i, more), &x), "{more}");
-            assert!(facts.is_at_most(&plus(&j, more), &x), "{more}");
-            assert_eq!(facts.is_below(&plus(&j, more), &x), more < 4, "{more}");
+        for more in 0..7 {
+            for (term, most) in [(&i, 5), (&j, 4)] {
+                assert_eq!(facts.is_at_most(&plus(term, more), &x), more <= most, "{term:?} + {more}");
+                assert_eq!(facts.is_below(&plus(term, more), &x), more < most, "{term:?} + {more}");
+            }
             let turned = operator(Binary::Add, Term::Integer(more), i.clone());
-            assert!(facts.is_below(&turned, &x), "{more}");
+            assert_eq!(facts.is_below(&turned, &x), more < 5, "{more}");
         }
         assert!(facts.is_below(&i, &x) && facts.is_below(&y, &x) && facts.is_at_most(&plus(&y, 4), &x));
-        assert!(!facts.is_at_most(&plus(&i, 5), &x) && !facts.is_below(&plus(&y, 4), &x));
+        assert!(!facts.is_at_most(&plus(&y, 5), &x) && !facts.is_below(&plus(&y, 4), &x));
         // Of another number nothing is known, nor of another operator.
         assert!(!facts.is_at_most(&plus(&local(4), 1), &x));
         assert!(!facts.is_at_most(&operator(Binary::Multiply, i.clone(), Term::Integer(2)), &x));
