@@ -74,12 +74,11 @@ pub struct DeviceModel {
     pub host_latency: Duration,
     /// The time that a signal to the host costs its stream: that of `then`, for which the stream does not wait.
     pub signal_latency: Duration,
-    /// The host time of a call that enqueues a copy, or anything else but a kernel, in a pipeline of small chunks. The
-    /// same call alone, on a device that is idle, takes less.
+    /// The host time of a call that enqueues a copy, or anything else but a kernel.
     pub host_call: Duration,
-    /// The host time of a call that launches a kernel, likewise.
+    /// The host time of a call that launches a kernel.
     pub launch_call: Duration,
-    /// The host time of a call that records an event, or makes a stream wait for one, likewise.
+    /// The host time of a call that records an event, or makes a stream wait for one.
     pub event_call: Duration,
     /// The host time of a call that launches a graph.
     pub graph_launch: Duration,

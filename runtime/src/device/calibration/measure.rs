@@ -45,11 +45,6 @@ pub(super) const MANY: usize = 32;
 /// The number of pieces after which an event is recorded anew.
 const SLOTS: usize = 4;
 
-/// The chunks of a pipeline whose calls are timed, and the bytes that each copies in and out: so few that the host is
-/// slower than the link.
-const CHUNKS: usize = 128;
-const CHUNK: usize = 64 << 10;
-
 /// The number of tries.
 const TRIES: usize = 5;
 
@@ -141,9 +136,6 @@ impl<'d> Rig<'d> {
         let duplex_latency = self.copies_both_ways_latency(both)? - copy_latency;
         let [graph_launch, graph_update] = self.graph()?;
         let event_call = self.enqueuing(|| self.record(On::First))?;
-        let launch_call = self.enqueuing(|| self.fill(On::First))?;
-        let host_call = self.call(event_call)?;
-        let load = self.load([host_call, launch_call, event_call])?;
         let spec = DeviceModel {
             name: format!("simulated {}", info.name.trim_start_matches("simulated ")),
             memory: info.memory,
@@ -164,9 +156,9 @@ impl<'d> Rig<'d> {
             event_latency: seconds((hops - copy_latency - launch_latency) / 2.0),
             host_latency: seconds(host_latency),
             signal_latency: seconds(signal_latency),
-            host_call: seconds(load * host_call),
-            launch_call: seconds(load * launch_call),
-            event_call: seconds(load * event_call),
+            host_call: seconds(self.call(event_call)?),
+            launch_call: seconds(self.enqueuing(|| self.fill(On::First))?),
+            event_call: seconds(event_call),
             graph_launch: seconds(graph_launch),
             graph_update: seconds(graph_update),
             ..DeviceModel::h200()
@@ -285,34 +277,6 @@ impl<'d> Rig<'d> {
         Ok((both / 2.0 - 2.0 * event).max(0.0))
     }
 
-    /// How many times as long calls take in a pipeline of small chunks as the same calls take one kind at a time, which
-    /// is how `alone` was measured: calls for a copy, for a launch and for an event. In a pipeline the driver serves
-    /// several streams that wait for each other.
-    fn load(&self, alone: [f64; 3]) -> DriverResult<f64> {
-        let events = || (0..SLOTS).map(|_| Event::new(self.device)).collect::<DriverResult<Vec<_>>>();
-        let [loaded, stored] = [events()?, events()?];
-        let bytes = CHUNK.min(self.bytes);
-        let all = usual(|| {
-            let start = self.driver().clock();
-            for chunk in 0..CHUNKS {
-                let slot = chunk % SLOTS;
-                self.wait(On::First, &stored[slot])?;
-                self.copy(On::First, Direction::ToDevice, bytes)?;
-                self.record_in(On::First, &loaded[slot])?;
-                self.wait(On::Second, &loaded[slot])?;
-                self.fill(On::Second)?;
-                self.copy(On::Second, Direction::ToHost, bytes)?;
-                self.record_in(On::Second, &stored[slot])?;
-            }
-            let end = self.driver().clock();
-            self.streams.iter().try_for_each(Stream::synchronize)?;
-            Ok(end.saturating_sub(start).as_secs_f64())
-        })?;
-        let [call, launch, event] = alone;
-        let one_by_one = CHUNKS as f64 * (2.0 * call + launch + 4.0 * event);
-        Ok((all / one_by_one.max(1e-12)).max(1.0))
-    }
-
     /// Seconds that the host usually takes for `call`. This is not the least time, since a run is not as
     /// lucky each time.
     fn enqueuing(&self, call: impl Fn() -> DriverResult<()>) -> DriverResult<f64> {
@@ -429,8 +393,7 @@ impl<'d> Rig<'d> {
     }
 
     fn fill(&self, on: On) -> DriverResult<()> {
-        // The first stream has the first memory on the device, as its copies have, and the second the second.
-        let fill = Command::Fill { to: self.on_device[on as usize].ptr, pattern: &[0; 4], count: SMALL / 4 };
+        let fill = Command::Fill { to: self.on_device[0].ptr, pattern: &[0; 4], count: SMALL / 4 };
         // SAFETY: as in `copy`.
         unsafe { self.driver().enqueue(fill, self.stream(on).raw, TAG) }
     }
