@@ -62,9 +62,9 @@ impl Parameters<'_> {
             |expr| self.term(expr).filter(|term| !matches!(term, Term::Integer(value) if value >> bits != 0));
         let (Some(left), Some(right)) = (term(&binary.left), term(&binary.right)) else { return };
         match binary.op {
-            BinOp::Lt(_) => facts.add(Fact::below(left, right)),
+            BinOp::Lt(_) => self.below(left, right, facts),
             BinOp::Le(_) => facts.add(Fact::at_most(left, right)),
-            BinOp::Gt(_) => facts.add(Fact::below(right, left)),
+            BinOp::Gt(_) => self.below(right, left, facts),
             BinOp::Ge(_) => facts.add(Fact::at_most(right, left)),
             BinOp::Eq(_) => {
                 facts.add(Fact::at_most(left.clone(), right.clone()));
@@ -72,6 +72,16 @@ impl Parameters<'_> {
             }
             _ => {}
         }
+    }
+
+    /// A length that is less than something is at most one less.
+    fn below(&self, less: Term, more: Term, facts: &mut Facts) {
+        if let Term::Length(of) = less
+            && self.is_of_numbers(of)
+        {
+            facts.add(Fact::at_most(Term::Beyond(of, 1), more.clone()));
+        }
+        facts.add(Fact::below(less, more));
     }
 
     /// A number that the body has, too, or a sum that does not wrap, neither on the host nor there: of a length and an

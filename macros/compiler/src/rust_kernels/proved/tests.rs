@@ -69,6 +69,10 @@ fn neighbours_of_what_is_in_a_shorter_slice_have_no_check() {
         assert_kernel(&both, &body("i * 2"), none, &all[..3]);
         assert_kernel(&both, &body("i + n"), none, &all[..3]);
     }
+    for condition in ["y.len() < x.len()", "x.len() > y.len()"] {
+        let body = format!("{OWN} let i = i.get(); *y = x[i] + x[i + 1] + x[i + 2];");
+        assert_kernel(condition, &body, &["x"], &["x", "x"]);
+    }
     // One of another's length, and one that is changed.
     let kernel = "{ let Some(y) = y.get_mut(i) else { return }; *y = x[n + 1]; }";
     assert_kernel("y.len() + 4 <= x.len()", kernel, &["x"], &[]);
