@@ -202,7 +202,8 @@ impl Recorder {
         event: Option<usize>,
         tag: Tag,
     ) -> DriverResult<()> {
-        // Chunks that differ in their number alone are launched by the same graph as it is: a GPU does not need the number.
+        // Chunks that differ in their number alone are launched by the same graph as it is: a GPU does not need the
+        // number.
         let needs_chunk = self.on_host || self.cover == Cover::Run;
         let tag = Tag { chunk: if needs_chunk { tag.chunk } else { 0 }, ..tag };
         let Graphs { lanes, recorded, .. } = &mut *self.graphs;
