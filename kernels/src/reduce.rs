@@ -1,8 +1,9 @@
 //! Reductions: sums, dot products, least and greatest elements.
 //!
-//! The order of the operations follows from the launch alone: thread `t` of the `T` in the grid takes the elements
-//! `t`, `t + T`, `t + 2 T`, …; then a tree joins the lanes of each warp, and another the warps. There are no
-//! atomics.
+//! The order of the operations follows from the launch alone. Each block has a share of elements that lie together,
+//! in which thread `t` of its `T` takes the elements `t`, `t + T`, `t + 2 T`, …; then a tree joins the lanes of each
+//! warp, and another the warps. There are no atomics. A processor's core, which runs whole blocks, reads its memory
+//! in order so.
 
 use thalweg::prelude::*;
 
@@ -49,10 +50,12 @@ use crate::map::of_type;
 /// give the same bits on every device.
 #[kernel(T in [f32, f64])]
 pub fn sum(block: Block, x: &[T], sums: &mut Out<[f64]>) {
+    let (first, end) = share(block.index().get(), block.blocks(), block.threads(), x.len());
+    let x = &x[first..end];
     let sum = block.reduce(
         |t| {
             let mut sum = 0.0;
-            for i in t.of_grid(x.len()) {
+            for i in t.of_block(x.len()) {
                 sum += x[i] as f64;
             }
             sum
@@ -69,10 +72,12 @@ pub fn sum(block: Block, x: &[T], sums: &mut Out<[f64]>) {
 #[kernel(T in [f32, f64])]
 #[requires(x.len() == y.len())]
 pub fn dot(block: Block, x: &[T], y: &[T], sums: &mut Out<[f64]>) {
+    let (first, end) = share(block.index().get(), block.blocks(), block.threads(), x.len());
+    let (x, y) = (&x[first..end], &y[first..end]);
     let sum = block.reduce(
         |t| {
             let mut sum = 0.0;
-            for i in t.of_grid(x.len()) {
+            for i in t.of_block(x.len()) {
                 sum += x[i] as f64 * y[i] as f64;
             }
             sum
@@ -108,10 +113,12 @@ pub fn dot(block: Block, x: &[T], y: &[T], sums: &mut Out<[f64]>) {
 #[allow(clippy::redundant_closure, reason = "kernels combine by closures")]
 pub fn min(block: Block, x: &[T], least: &mut Out<[T]>) {
     let lesser = |a: T, b: T| if a < b || a.is_nan() || (a == b && a.is_sign_negative()) { a } else { b };
+    let (first, end) = share(block.index().get(), block.blocks(), block.threads(), x.len());
+    let x = &x[first..end];
     let found = block.reduce(
         |t| {
             let mut found = T::INFINITY;
-            for i in t.of_grid(x.len()) {
+            for i in t.of_block(x.len()) {
                 found = lesser(found, x[i]);
             }
             found
@@ -129,10 +136,12 @@ pub fn min(block: Block, x: &[T], least: &mut Out<[T]>) {
 #[allow(clippy::redundant_closure, reason = "kernels combine by closures")]
 pub fn max(block: Block, x: &[T], greatest: &mut Out<[T]>) {
     let greater = |a: T, b: T| if a > b || a.is_nan() || (a == b && !a.is_sign_negative()) { a } else { b };
+    let (first, end) = share(block.index().get(), block.blocks(), block.threads(), x.len());
+    let x = &x[first..end];
     let found = block.reduce(
         |t| {
             let mut found = T::NEG_INFINITY;
-            for i in t.of_grid(x.len()) {
+            for i in t.of_block(x.len()) {
                 found = greater(found, x[i]);
             }
             found
@@ -140,6 +149,15 @@ pub fn max(block: Block, x: &[T], greatest: &mut Out<[T]>) {
         |a, b| greater(a, b),
     );
     greatest.put(block.index(), found);
+}
+
+/// Where the share of block `b` of `blocks` begins and ends: so many whole rounds of its threads that all blocks
+/// together have `n` elements.
+#[device]
+fn share(b: usize, blocks: usize, threads: usize, n: usize) -> (usize, usize) {
+    let share = n.div_ceil(blocks * threads) * threads;
+    let first = (b * share).min(n);
+    (first, (first + share).min(n))
 }
 
 of_type! {

@@ -76,7 +76,7 @@ pub struct DeviceModel {
     pub signal_latency: Duration,
     /// The host time of a call that enqueues a copy, or anything else but a kernel.
     pub host_call: Duration,
-    /// The host time of a call that launches a kernel.
+    /// The host time of a call that launches a kernel. A call that fills memory is taken to cost as much.
     pub launch_call: Duration,
     /// The host time of a call that records an event, or makes a stream wait for one.
     pub event_call: Duration,

@@ -41,28 +41,37 @@ impl Team {
     ///
     /// # Panics
     /// As `work` does, once no thread is at it any more.
-    pub(crate) fn run(&self, helpers: usize, work: &(dyn Fn() + Sync)) {
-        let gate = Arc::new(Gate::new());
+    pub(crate) fn run(&'static self, helpers: usize, work: &(dyn Fn() + Sync)) {
+        let gate = Arc::new(Gate::new(helpers.min(self.helpers)));
         let lent = Lent::new(work);
-        for _ in 0..helpers.min(self.helpers) {
-            let Some(pool) = self.pool() else { break };
-            let gate = Arc::clone(&gate);
-            pool.spawn(move || {
-                if let Some(_within) = gate.enter() {
-                    // SAFETY: the gate was open, so the caller waits in `Closing` until `_within` is dropped.
-                    let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { lent.call() }));
-                    if let Err(payload) = outcome {
-                        gate.note(payload);
-                    }
-                }
-            });
-        }
+        self.call_two(&gate, lent);
         let closing = Closing(&gate);
         work();
         drop(closing);
         let payload = gate.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(payload) = payload {
             resume_unwind(payload);
+        }
+    }
+
+    /// Calls two helpers, each of which calls two more: waking a thread takes some microseconds, which would otherwise
+    /// be the caller's for each of them.
+    fn call_two(&'static self, gate: &Arc<Gate>, lent: Lent) {
+        for _ in 0..2 {
+            if !gate.is_one_left() {
+                return;
+            }
+            let Some(pool) = self.pool() else { return };
+            let gate = Arc::clone(gate);
+            pool.spawn(move || {
+                let Some(_within) = gate.enter() else { return };
+                self.call_two(&gate, lent);
+                // SAFETY: the gate was open, so the caller waits in `Closing` until `_within` is dropped.
+                let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { lent.call() }));
+                if let Err(payload) = outcome {
+                    gate.note(payload);
+                }
+            });
         }
     }
 
@@ -107,6 +116,8 @@ const LOOKS: usize = 1 << 10;
 
 /// What helpers go through to work that is lent.
 struct Gate {
+    /// The helpers that have not been called yet.
+    uncalled: AtomicUsize,
     /// The helpers within, and [`CLOSED`].
     within: AtomicUsize,
     /// Who lends the work.
@@ -116,8 +127,15 @@ struct Gate {
 }
 
 impl Gate {
-    fn new() -> Self {
-        Self { within: AtomicUsize::new(0), caller: thread::current(), panic: Mutex::new(None) }
+    fn new(helpers: usize) -> Self {
+        let uncalled = AtomicUsize::new(helpers);
+        Self { uncalled, within: AtomicUsize::new(0), caller: thread::current(), panic: Mutex::new(None) }
+    }
+
+    /// Whether one more helper may be called, who is then taken to be.
+    fn is_one_left(&self) -> bool {
+        let one_less = |uncalled: usize| uncalled.checked_sub(1);
+        self.uncalled.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
     }
 
     /// `None` if the gate is closed.

@@ -149,7 +149,7 @@ fn reductions(device: &Device, turns: &mut Turns) -> thalweg::Result<()> {
         "histogram of 256 bins",
         (Vec::new(), Vec::new(), ours::Histogram::new(device)?),
         |(plain, ..)| *plain = plain::histogram(BINS, &x),
-        |(_, counts, histogram)| ours::histogram(histogram, BINS, &x).map(|found| *counts = found),
+        |(_, counts, histogram)| ours::histogram(histogram, device, BINS, &x).map(|found| *counts = found),
         |(plain, ours, _)| assert!(plain == ours, "other counts"),
     )?;
     turns.take(

@@ -129,7 +129,7 @@ struct Part {
 /// Where tasks `may_wait` for those before them, there is one part: no thread takes a task before all of these have been
 /// taken.
 fn by_team(
-    team: &Team,
+    team: &'static Team,
     tasks: usize,
     may_wait: bool,
     run: impl Fn(usize) -> Result<(), KernelFault> + Sync,

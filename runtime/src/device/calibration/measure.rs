@@ -1,4 +1,4 @@
-//! Measuring a device with its own copies, fills, events and graphs.
+//! Measuring a device with its own copies, fills, events and graphs, and a kernel that does nothing.
 //!
 //! Everything is timed by the driver's clock. On the simulated device that clock is virtual, so a measurement
 //! of it gives the rates and times of its model. The quickest of several tries counts, since anything else
@@ -9,6 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::nothing::Nothing;
 use crate::base::error::Result;
 use crate::base::host_copy::{PIECE, Way, Workers, copy_with, numa};
 use crate::base::model::DeviceModel;
@@ -64,11 +65,11 @@ pub(super) fn measure(device: &Device) -> Result<DeviceModel> {
     }
 }
 
-/// Two streams, and memory for a large copy each way.
+/// Streams, and memory for a large copy each way.
 pub(super) struct Rig<'d> {
     pub(super) device: &'d Device,
-    pub(super) streams: [Stream; 2],
-    events: [Event; 2],
+    pub(super) streams: [Stream; 3],
+    events: [Event; 3],
     /// The memory is freed if the device can be waited for.
     pub(super) on_device: [ManuallyDrop<DeviceMemory>; 2],
     pinned: [PinnedCore; 2],
@@ -77,11 +78,12 @@ pub(super) struct Rig<'d> {
     is_left: AtomicBool,
 }
 
-/// One of the two streams.
+/// One of the streams.
 #[derive(Clone, Copy)]
 pub(super) enum On {
     First,
     Second,
+    Third,
 }
 
 /// The direction of a copy.
@@ -97,8 +99,9 @@ impl<'d> Rig<'d> {
         let stream = || Stream::new(device, Priority::Default);
         let memory = || DeviceMemory::new(device, bytes);
         let pinned = || PinnedCore::new(device, bytes);
-        let streams = [stream()?, stream()?];
-        let events = [Event::new(device)?, Event::new(device)?];
+        let event = || Event::new(device);
+        let streams = [stream()?, stream()?, stream()?];
+        let events = [event()?, event()?, event()?];
         // These are freed if the allocations after them fail.
         let on_device = [memory()?, memory()?];
         let pinned = [pinned()?, pinned()?];
@@ -116,16 +119,25 @@ impl<'d> Rig<'d> {
     fn spec(&self) -> DriverResult<DeviceModel> {
         self.warm_up()?;
         let info = self.driver().info();
-        let small = |on: On| self.copy(on, Direction::ToDevice, SMALL);
-        let copy_latency = self.behind_a_copy(|| small(On::First))?;
-        let launch_latency = self.behind_a_copy(|| self.fill(On::First))?;
-        // The operations go from the copy engine to the multiprocessors and back.
-        let hops = self.behind_a_copy(|| {
-            small(On::First)?;
+        let kernel = Nothing::load(self.device);
+        let launch = |on: On| match &kernel {
+            Some(kernel) => kernel.launch(self.device, self.stream(on)),
+            None => self.fill(on),
+        };
+        let small = |on: On, direction: Direction| self.copy(on, direction, SMALL);
+        let copy_latency = self.behind_a_copy(|| small(On::First, Direction::ToDevice))?;
+        let launch_latency = self.behind_a_copy(|| launch(On::First))?;
+        // The way of one chunk: to the device, through a kernel and back, before the next one comes. A copy to the host
+        // that something waits for takes longer than one of many in its stream, and this is where it counts.
+        let chunk = self.behind_a_copy(|| {
+            small(On::First, Direction::ToDevice)?;
             self.hand_over(On::First, On::Second)?;
-            self.fill(On::Second)?;
-            self.hand_over(On::Second, On::First)
+            launch(On::Second)?;
+            self.hand_over(On::Second, On::Third)?;
+            small(On::Third, Direction::ToHost)?;
+            self.hand_over(On::Third, On::First)
         })?;
+        let hops = chunk - 2.0 * copy_latency - launch_latency;
         let signal_latency = self.behind_a_copy(|| self.signal())?;
         let host_latency = self.behind_a_copy(|| self.host())?;
         let [to_device, to_host] = [Direction::ToDevice, Direction::ToHost];
@@ -153,11 +165,11 @@ impl<'d> Rig<'d> {
             copy_latency: seconds(copy_latency),
             duplex_latency: seconds(duplex_latency),
             launch_latency: seconds(launch_latency),
-            event_latency: seconds((hops - copy_latency - launch_latency) / 2.0),
+            event_latency: seconds(hops / 3.0),
             host_latency: seconds(host_latency),
             signal_latency: seconds(signal_latency),
             host_call: seconds(self.call(event_call)?),
-            launch_call: seconds(self.enqueuing(|| self.fill(On::First))?),
+            launch_call: seconds(self.enqueuing(|| launch(On::First))?),
             event_call: seconds(event_call),
             graph_launch: seconds(graph_launch),
             graph_update: seconds(graph_update),

@@ -9,6 +9,7 @@
 mod file;
 mod machine;
 mod measure;
+mod nothing;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +26,7 @@ use crate::device::Device;
 
 /// The version of the fields and of how they are measured, those of machines too. The figures of another version
 /// are not used.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The model of a device about which nothing is known.
 static ASSUMED: LazyLock<DeviceModel> = LazyLock::new(DeviceModel::h200);

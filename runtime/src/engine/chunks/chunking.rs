@@ -11,8 +11,9 @@ const STEPS: u32 = 3;
 /// The number of whole chunks from which a run is worth ramps.
 const ENOUGH: usize = 16;
 
-/// How often the first and the last chunk of a run are halved if they alone are to be small.
-const HALVINGS: u32 = 5;
+/// How often the first and the last chunk of a run are halved if they alone are to be small: so often that what is
+/// done for these alone, on one thread, costs little beside what all threads do for a whole chunk.
+const HALVINGS: u32 = 9;
 
 /// The number of whole chunks for which such a run has items, at least.
 const FEW: usize = 4;
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn ends_are_small_where_there_are_few_chunks() {
-        let (whole, end) = (1024 * GRAIN, 32 * GRAIN);
+        let (whole, end) = (1024 * GRAIN, 2 * GRAIN);
         assert_eq!(
             lengths(Chunking::small_at_ends(4 * whole + 5, whole)),
             [end, whole, whole, whole, whole - 2 * end + 5, end]

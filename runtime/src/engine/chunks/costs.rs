@@ -17,7 +17,7 @@ pub(crate) const AUTO_SLOT_BYTES: usize = 16 << 20;
 
 /// The same on a CPU where no item is copied, so that a slot takes no memory. A chunk that one operation goes
 /// through costs as much as each of the operation's blocks does, which larger chunks give more to do.
-pub(crate) const AUTO_BYTES_IN_PLACE: usize = 64 << 20;
+pub(crate) const AUTO_BYTES_IN_PLACE: usize = 256 << 20;
 
 /// The smallest limit of a slot, even if the ring then exceeds the device's cache.
 const LEAST_SLOT_BYTES: usize = 4 << 20;

@@ -65,6 +65,7 @@ stream_pipeline! {
 stream_pipeline! {
     pub pipeline Histogram {
         param bins: u32;
+        param blocks: u32;
         input x: [f32];
         output counts: [u32; bins as usize] per chunk;
         device d_counts: [u32; bins as usize] per chunk;
@@ -72,7 +73,7 @@ stream_pipeline! {
         stage count {
             copy x -> dx;
             fill d_counts = 0;
-            kernels::histogram_f32<<<264, 256, 8 * 4 * (bins + 1)>>>(c.len as u32, bins, 0.0, 1.0, &dx, &mut d_counts);
+            kernels::histogram_f32<<<blocks, 256, 8 * 4 * (bins + 1)>>>(c.len as u32, bins, 0.0, 1.0, &dx, &mut d_counts);
             copy d_counts -> counts;
         }
     }
@@ -129,9 +130,14 @@ stream_pipeline! {
 }
 
 /// The counts of all chunks together.
-pub fn histogram(pipeline: &mut Histogram, bins: usize, x: &[f32]) -> thalweg::Result<Vec<u32>> {
+pub fn histogram(
+    pipeline: &mut Histogram,
+    device: &Device,
+    bins: usize,
+    x: &[f32],
+) -> thalweg::Result<Vec<u32>> {
     let mut chunks = Vec::new();
-    pipeline.run(bins as u32, x, sink::extend(&mut chunks))?;
+    pipeline.run(bins as u32, 2 * device.multiprocessors(), x, sink::extend(&mut chunks))?;
     let mut counts = vec![0; bins];
     for chunk in chunks.chunks(bins) {
         counts.iter_mut().zip(chunk).for_each(|(sum, count)| *sum += count);
