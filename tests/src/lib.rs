@@ -7,6 +7,7 @@ pub mod compare;
 pub mod errors;
 pub mod graphs;
 pub mod kernels;
+pub mod launcher;
 pub mod launches;
 pub mod loading;
 pub mod on_host;

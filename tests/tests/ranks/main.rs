@@ -4,8 +4,6 @@
 mod agreement;
 mod attacks;
 mod data;
-#[cfg(unix)]
-mod launcher;
 mod operations;
 mod overlap;
 #[cfg(unix)]

@@ -1,18 +1,32 @@
 //! Ranks in processes of their own, on processors and on simulated devices, over loopback.
 
 use std::io::{BufRead, BufReader, Write};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use thalweg::prelude::*;
+use thalweg_tests::launcher::{self, Launched, ended};
 
 use super::add_to;
-use super::launcher::{Launched, PROGRAM, ended, launch};
+
+/// Says which of the programs a rank is to run.
+const PROGRAM: &str = "THALWEG_TEST_PROGRAM";
 
 /// What a rank that was told of a failure ends with.
 const TOLD: i32 = 7;
 
 /// How long the other ranks may take to end when one was killed.
 const SOON: Duration = Duration::from_secs(10);
+
+/// Starts `size` ranks, each a process that runs the test [`rank`] alone. `device`: the value of `THALWEG_DEVICE`.
+pub(crate) fn launch(size: usize, program: &str, device: &str) -> Launched {
+    launcher::launch(size, || {
+        let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
+        command.args(["processes::rank", "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+        command.env("THALWEG_DEVICE", device).env(PROGRAM, program).env("THALWEG_CPU_THREADS", "1");
+        command
+    })
+}
 
 stream_pipeline! {
     pipeline Steps {

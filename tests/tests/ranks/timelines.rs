@@ -369,7 +369,7 @@ pub(crate) fn dies(world: &World) -> thalweg::Result<String> {
 #[cfg(unix)]
 #[test]
 fn processes_send_long_timelines() {
-    let results = super::launcher::launch(3, "long timelines", "sim").results();
+    let results = super::processes::launch(3, "long timelines", "sim").results();
     let rows = (0..3).map(|rank| ["load", "share", "store"].map(|row| format!("r{rank} {row}")).join(", "));
     let rows: Vec<_> = rows.collect();
     assert_eq!(results[0], format!("{} and 18000 spans of sums", rows.join(", ")));
@@ -379,10 +379,10 @@ fn processes_send_long_timelines() {
 #[cfg(unix)]
 #[test]
 fn a_rank_that_dies_has_no_timeline() {
-    let mut launched = super::launcher::launch(3, "dies before its timeline", "sim");
+    let mut launched = super::processes::launch(3, "dies before its timeline", "sim");
     launched.ranks.remove(1).wait().expect("it ends");
     for rank in launched.ranks {
-        let (code, said) = super::launcher::ended(rank, Duration::from_secs(20));
+        let (code, said) = thalweg_tests::launcher::ended(rank, Duration::from_secs(20));
         assert!(code == Some(7) && said.contains("rank 1") && said.contains("has died"), "{code:?}\n{said}");
     }
 }

@@ -1,5 +1,5 @@
-//! A launcher for tests: starts this program as several ranks with the variables of torchrun, whose own store it plays by
-//! occupying `MASTER_PORT`.
+//! A launcher of ranks: starts processes with the variables of torchrun, whose own store it plays by occupying
+//! `MASTER_PORT`.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -7,12 +7,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Says which of the programs a rank is to run.
-pub(crate) const PROGRAM: &str = "THALWEG_TEST_PROGRAM";
-
 /// The ranks of a program, in processes of their own.
-pub(crate) struct Launched {
-    pub(crate) ranks: Vec<Child>,
+#[derive(Debug)]
+pub struct Launched {
+    /// The processes, in the order of ranks. Their output is piped.
+    pub ranks: Vec<Child>,
     /// The store of torchrun, which no rank may need.
     _store: TcpListener,
 }
@@ -20,15 +19,13 @@ pub(crate) struct Launched {
 /// A run of its own, as torchrun's run ids are.
 static RUNS: AtomicU32 = AtomicU32::new(0);
 
-/// Starts `size` ranks, each a process that runs the test [`rank`](super::processes::rank) alone. `device`: the value of
-/// `THALWEG_DEVICE`.
-pub(crate) fn launch(size: usize, program: &str, device: &str) -> Launched {
+/// Starts `size` ranks, each by such a command.
+pub fn launch(size: usize, command: impl Fn() -> Command) -> Launched {
     let store = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = store.local_addr().expect("it is bound").port();
     let run = format!("{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
     let rank = |rank: usize| {
-        let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
-        command.args(["processes::rank", "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+        let mut command = command();
         for (name, value) in
             [("RANK", rank), ("LOCAL_RANK", rank), ("WORLD_SIZE", size), ("LOCAL_WORLD_SIZE", size)]
         {
@@ -36,7 +33,6 @@ pub(crate) fn launch(size: usize, program: &str, device: &str) -> Launched {
         }
         command.env("MASTER_ADDR", "127.0.0.1").env("MASTER_PORT", port.to_string());
         command.env("TORCHELASTIC_RUN_ID", &run).env("TORCHELASTIC_RESTART_COUNT", "0");
-        command.env("THALWEG_DEVICE", device).env(PROGRAM, program).env("THALWEG_CPU_THREADS", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("a process")
     };
@@ -45,7 +41,10 @@ pub(crate) fn launch(size: usize, program: &str, device: &str) -> Launched {
 
 impl Launched {
     /// Waits for all ranks, each of which has to succeed, and returns the lines that begin with `result:`.
-    pub(crate) fn results(self) -> Vec<String> {
+    ///
+    /// # Panics
+    /// A rank fails, or has no such line.
+    pub fn results(self) -> Vec<String> {
         let outputs = self.ranks.into_iter().map(|rank| rank.wait_with_output().expect("its output"));
         outputs.enumerate().map(|(rank, output)| result(rank, &output)).collect()
     }
@@ -59,8 +58,11 @@ fn result(rank: usize, output: &Output) -> String {
 }
 
 /// Waits until a process has ended, and returns its code and everything that it has said. It is killed if it does not end
-/// within the limit, which fails the test.
-pub(crate) fn ended(mut rank: Child, limit: Duration) -> (Option<i32>, String) {
+/// within the limit.
+///
+/// # Panics
+/// It does not end within the limit.
+pub fn ended(mut rank: Child, limit: Duration) -> (Option<i32>, String) {
     let since = Instant::now();
     let status = loop {
         if let Some(status) = rank.try_wait().expect("it can be waited for") {
