@@ -1,12 +1,9 @@
 //! Hand-written CUDA C++ (`peers.cu`): built by nvcc where there is one, and loaded.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::path::Path;
-use std::process::Command;
-
-use libloading::Library;
 
 use crate::measure::{Contender, Output, Sample};
+use crate::nvcc;
 
 /// How a ring of slots is streamed.
 #[derive(Clone, Copy)]
@@ -66,11 +63,7 @@ pub struct Cpp {
 impl Cpp {
     /// `None` where there is neither a library, `PEERS=libpeers.so`, nor nvcc to build one.
     pub fn load() -> Option<Self> {
-        let path = std::env::var_os("PEERS").map(Into::into).or_else(build)?;
-        // SAFETY: the library is `peers.cu`'s, whose initialisers are those of CUDA's runtime.
-        let library = unsafe { Library::new(&path) };
-        let library: &'static Library =
-            Box::leak(Box::new(library.unwrap_or_else(|error| panic!("{}: {error}", path.display()))));
+        let library = nvcc::load(&nvcc::file("speed")?);
         // SAFETY: the types are those of `peers.cu`.
         unsafe {
             Some(Self {
@@ -209,34 +202,5 @@ impl Drop for Ring<'_> {
     fn drop(&mut self) {
         // SAFETY: made by `ring_new`, freed here only, and nothing of it is under way.
         unsafe { (self.cpp.ring_free)(self.raw) };
-    }
-}
-
-/// The library, made by nvcc; `None` if there is none.
-fn build() -> Option<std::path::PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/speed");
-    let library = std::env::temp_dir().join("libpeers.so");
-    let built = Command::new("nvcc")
-        .args([
-            "-std=c++17",
-            "-O3",
-            "-arch=native",
-            "-shared",
-            "-Xcompiler",
-            "-fPIC",
-            "-cudart",
-            "static",
-            "-o",
-        ])
-        .arg(&library)
-        .arg(folder.join("peers.cu"))
-        .status();
-    match built {
-        Ok(status) if status.success() => Some(library),
-        Ok(status) => panic!("nvcc: {status}"),
-        Err(error) => {
-            eprintln!("no hand-written C++ in this run: nvcc: {error}");
-            None
-        }
     }
 }

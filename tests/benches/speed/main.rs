@@ -17,6 +17,7 @@ mod cpu;
 mod files;
 mod frames;
 mod measure;
+mod nvcc;
 mod pipelines;
 mod plot;
 mod rust;

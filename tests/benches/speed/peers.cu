@@ -178,6 +178,86 @@ struct Ring {
     }
 };
 
+// Ordinary memory through page-locked slots of one device: each of so many threads copies in, enqueues, and copies out
+// what is done.
+struct Staging {
+    static constexpr int SLOTS = 3;
+    struct Slot {
+        float *host_in, *host_out, *in, *out;
+        cudaStream_t stream;
+        cudaEvent_t done;
+    };
+
+    int device = 0;
+    std::vector<Slot> slots;
+    size_t room = 0;
+
+    // Makes the slots, unless those that are there will do.
+    int reserve(size_t piece, int threads) {
+        const size_t wanted = static_cast<size_t>(threads) * SLOTS;
+        if (slots.size() >= wanted && room >= piece) return 0;
+        TRY(cudaSetDevice(device));
+        for (auto& slot : slots) {
+            cudaFreeHost(slot.host_in), cudaFreeHost(slot.host_out), cudaFree(slot.in), cudaFree(slot.out);
+            cudaStreamDestroy(slot.stream), cudaEventDestroy(slot.done);
+        }
+        slots.resize(wanted);
+        for (auto& slot : slots) {
+            TRY(cudaMallocHost(&slot.host_in, piece * sizeof(float)));
+            TRY(cudaMallocHost(&slot.host_out, piece * sizeof(float)));
+            TRY(cudaMalloc(&slot.in, piece * sizeof(float)));
+            TRY(cudaMalloc(&slot.out, piece * sizeof(float)));
+            TRY(new_stream(&slot.stream));
+            TRY(new_event(&slot.done));
+        }
+        room = piece;
+        return 0;
+    }
+
+    int run(const float* x, float* z, size_t total, size_t piece, int threads, int iterations) {
+        std::atomic<size_t> next{0};
+        std::atomic<int> failed{0};
+        const size_t pieces = (total + piece - 1) / piece;
+        const auto length = [&](size_t p) { return std::min(piece, total - p * piece); };
+        const auto work = [&](int thread) -> int {
+            TRY(cudaSetDevice(device));
+            size_t held[SLOTS] = {};
+            bool busy[SLOTS] = {};
+            const auto deliver = [&](int k) -> int {
+                if (!busy[k]) return 0;
+                auto& slot = slots[thread * SLOTS + k];
+                TRY(cudaEventSynchronize(slot.done));
+                std::memcpy(z + held[k] * piece, slot.host_out, length(held[k]) * sizeof(float));
+                busy[k] = false;
+                return 0;
+            };
+            for (int k = 0;; k = (k + 1) % SLOTS) {
+                const size_t p = next++;
+                if (p >= pieces) break;
+                TRY(deliver(k));
+                auto& slot = slots[thread * SLOTS + k];
+                const size_t n = length(p);
+                std::memcpy(slot.host_in, x + p * piece, n * sizeof(float));
+                TRY(cudaMemcpyAsync(slot.in, slot.host_in, n * sizeof(float), cudaMemcpyHostToDevice, slot.stream));
+                TRY(launch(slot.in, slot.out, n, iterations, slot.stream));
+                TRY(cudaMemcpyAsync(slot.host_out, slot.out, n * sizeof(float), cudaMemcpyDeviceToHost, slot.stream));
+                TRY(cudaEventRecord(slot.done, slot.stream));
+                held[k] = p, busy[k] = true;
+            }
+            for (int k = 0; k < SLOTS; k++) TRY(deliver(k));
+            return 0;
+        };
+        std::vector<std::thread> pool;
+        for (int thread = 0; thread < threads; thread++) {
+            pool.emplace_back([&, thread] {
+                if (const int status = work(thread)) failed = status;
+            });
+        }
+        for (auto& thread : pool) thread.join();
+        return failed;
+    }
+};
+
 }  // namespace peers
 
 using namespace peers;
@@ -234,76 +314,14 @@ int peers_serial(const float* x, float* z, size_t total, int iterations, double*
     return 0;
 }
 
-// Ordinary memory through page-locked slots: each of `threads` threads copies in, enqueues, and copies out
-// what is done.
+// Ordinary memory through page-locked slots of the first device.
 int peers_staged(const float* x, float* z, size_t total, size_t piece, int threads, int iterations, double* enqueue) {
-    constexpr int SLOTS = 3;
-    struct Slot {
-        float *host_in, *host_out, *in, *out;
-        cudaStream_t stream;
-        cudaEvent_t done;
-    };
-    static std::vector<Slot> slots;
-    static size_t room = 0;
-    const size_t wanted = static_cast<size_t>(threads) * SLOTS;
-    if (slots.size() < wanted || room < piece) {
-        for (auto& slot : slots) {
-            cudaFreeHost(slot.host_in), cudaFreeHost(slot.host_out), cudaFree(slot.in), cudaFree(slot.out);
-            cudaStreamDestroy(slot.stream), cudaEventDestroy(slot.done);
-        }
-        slots.resize(wanted);
-        for (auto& slot : slots) {
-            TRY(cudaMallocHost(&slot.host_in, piece * sizeof(float)));
-            TRY(cudaMallocHost(&slot.host_out, piece * sizeof(float)));
-            TRY(cudaMalloc(&slot.in, piece * sizeof(float)));
-            TRY(cudaMalloc(&slot.out, piece * sizeof(float)));
-            TRY(new_stream(&slot.stream));
-            TRY(new_event(&slot.done));
-        }
-        room = piece;
-    }
-    std::atomic<size_t> next{0};
-    std::atomic<int> failed{0};
-    const size_t pieces = (total + piece - 1) / piece;
-    const auto length = [&](size_t p) { return std::min(piece, total - p * piece); };
-    const auto work = [&](int thread) -> int {
-        TRY(cudaSetDevice(0));
-        size_t held[SLOTS] = {};
-        bool busy[SLOTS] = {};
-        const auto deliver = [&](int k) -> int {
-            if (!busy[k]) return 0;
-            auto& slot = slots[thread * SLOTS + k];
-            TRY(cudaEventSynchronize(slot.done));
-            std::memcpy(z + held[k] * piece, slot.host_out, length(held[k]) * sizeof(float));
-            busy[k] = false;
-            return 0;
-        };
-        for (int k = 0;; k = (k + 1) % SLOTS) {
-            const size_t p = next++;
-            if (p >= pieces) break;
-            TRY(deliver(k));
-            auto& slot = slots[thread * SLOTS + k];
-            const size_t n = length(p);
-            std::memcpy(slot.host_in, x + p * piece, n * sizeof(float));
-            TRY(cudaMemcpyAsync(slot.in, slot.host_in, n * sizeof(float), cudaMemcpyHostToDevice, slot.stream));
-            TRY(launch(slot.in, slot.out, n, iterations, slot.stream));
-            TRY(cudaMemcpyAsync(slot.host_out, slot.out, n * sizeof(float), cudaMemcpyDeviceToHost, slot.stream));
-            TRY(cudaEventRecord(slot.done, slot.stream));
-            held[k] = p, busy[k] = true;
-        }
-        for (int k = 0; k < SLOTS; k++) TRY(deliver(k));
-        return 0;
-    };
+    static Staging staging;
+    TRY(staging.reserve(piece, threads));
     const double start = seconds();
-    std::vector<std::thread> pool;
-    for (int thread = 0; thread < threads; thread++) {
-        pool.emplace_back([&, thread] {
-            if (const int status = work(thread)) failed = status;
-        });
-    }
-    for (auto& thread : pool) thread.join();
+    TRY(staging.run(x, z, total, piece, threads, iterations));
     *enqueue = seconds() - start;
-    return failed;
+    return 0;
 }
 
 // All uploads of a small-chunk run, one by one or as one batch where the driver has that; nothing else.
