@@ -44,7 +44,7 @@ pub fn conduct(
 // ANCHOR: pipeline
 stream_pipeline! {
     /// Two steps for each item, there and back.
-    pipeline Plate {
+    pub pipeline Plate {
         param rows: usize;
         param first: isize;
         uniform param columns: usize;
