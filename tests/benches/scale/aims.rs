@@ -27,7 +27,7 @@ impl Outcome {
     }
 }
 
-/// Prints all aims as one table with a column for each number of devices.
+/// Prints all aims that have figures as one table with a column for each number of devices.
 pub fn print(aims: &[Aim]) {
     let counts: BTreeSet<usize> = aims.iter().flat_map(|aim| &aim.found).map(|(count, _)| *count).collect();
     if counts.is_empty() {
@@ -35,7 +35,7 @@ pub fn print(aims: &[Aim]) {
     }
     let heads: String = counts.iter().map(|count| format!("{count:>9}")).collect();
     println!("\n{:<38}{:>16}{heads}", "figures and aims, by GPUs or threads", "aim");
-    for Aim { name, wanted, found } in aims {
+    for Aim { name, wanted, found } in aims.iter().filter(|aim| !aim.found.is_empty()) {
         let of = |count: usize| found.iter().find(|(of, _)| *of == count).map(|(_, figure)| *figure);
         let cells = counts.iter().map(|count| of(*count).map_or("-".to_owned(), |it| format!("{it:.3}")));
         let cells: String = cells.map(|cell| format!("{cell:>9}")).collect();

@@ -26,8 +26,9 @@ const FEW: usize = 10;
 
 /// A square plate, whose rows ranks divide.
 pub fn heat(setting: &Setting) -> thalweg::Result<Outcome> {
-    let mut figures =
-        Figures::new("us of a step, a plate of 16384 x 16384 points, by ranks", &setting.counts);
+    let points = points(setting.is_quick);
+    let title = format!("us of a step, a plate of {points} x {points} points, by ranks");
+    let mut figures = Figures::new(title, &setting.counts);
     let mut all = Vec::new();
     for &count in &setting.counts {
         let result = ranks::result(setting, count, "heat");

@@ -113,16 +113,13 @@ fn digits(world: &World, arguments: &Arguments) -> thalweg::Result<Value> {
     for round in 0..effort.warm_up + effort.runs {
         world.barrier()?;
         let report = train.run(RATE, &images, &labels, &mut loss, &mut first, &mut second)?;
-        seconds.extend((round >= effort.warm_up).then(|| of_step(&report, steps)));
+        let of_step = report.time.as_secs_f64() / steps as f64;
+        seconds.extend((round >= effort.warm_up).then_some(of_step));
         losses.push(loss[steps - 1]);
     }
     has_learnt(world, &losses);
     let timeline = train.profile(RATE, &images, &labels, &mut loss, &mut first, &mut second)?;
     Ok(json!({ "seconds": seconds, "hidden": hidden(&timeline), "losses": losses }))
-}
-
-fn of_step(report: &Report, steps: usize) -> f64 {
-    report.time.as_secs_f64() / steps as f64
 }
 
 /// Rank 0 has the losses.

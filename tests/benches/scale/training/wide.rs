@@ -7,7 +7,7 @@ use thalweg_libraries::cublas::{self, Gemm};
 
 use super::digits::CLASSES;
 use super::network::{cross_entropy, descend};
-use super::{has_learnt, hidden, of_step};
+use super::{has_learnt, hidden};
 use crate::measure::random;
 use crate::setting::Arguments;
 
@@ -109,9 +109,21 @@ stream_pipeline! {
     }
 }
 
+/// Steps that are taken away from a run, with the copies of the weights and its beginning.
+const FEW: usize = 2;
+
+/// The weights of all layers, in page-locked memory.
+fn weights(device: &Device, wide: usize) -> thalweg::Result<[PinnedBuf<f32>; 4]> {
+    let of_layer = |layer: u64, units: usize| {
+        let scale = 2.0 / (wide as f32).sqrt();
+        let weights: Vec<f32> = random(layer, wide * units).iter().map(|x| scale * (x - 0.5)).collect();
+        PinnedBuf::from_slice(device, &weights)
+    };
+    Ok([of_layer(1, wide)?, of_layer(2, wide)?, of_layer(3, wide)?, of_layer(4, CLASSES)?])
+}
+
 /// A rank: the seconds of a step with the other ranks, and of the same step alone.
 pub fn wide(world: &World, arguments: &Arguments) -> thalweg::Result<Value> {
-    // `cross_entropy` takes batches of a multiple of its block.
     let (wide, batch, steps) = if arguments.is_quick() { (16, 32, 4) } else { (2048, 512, 60) };
     let device = world.device()?;
     let mut shared = Wide::options(&device).chunk(batch).world(world).build()?;
@@ -123,26 +135,26 @@ pub fn wide(world: &World, arguments: &Arguments) -> thalweg::Result<Value> {
     let labels: Vec<u8> = x.chunks(wide).map(label).collect();
     let (x, labels) = (PinnedBuf::from_slice(&device, &x)?, PinnedBuf::from_slice(&device, &labels)?);
     let mut losses = PinnedBuf::zeroed(&device, labels.len())?;
-    let weights = |seed, units: usize| {
-        let scale = 2.0 / (wide as f32).sqrt();
-        random(seed, wide * units).iter().map(|x| scale * (x - 0.5)).collect::<Vec<f32>>()
-    };
-    let mut of_shared = [weights(1, wide), weights(2, wide), weights(3, wide), weights(4, CLASSES)];
-    let mut of_alone = of_shared.clone();
+    let [mut of_shared, mut of_alone] = [weights(&device, wide)?, weights(&device, wide)?];
     let rate = 0.1 / batch as f32;
     let (mut seconds, mut seconds_alone, mut means) = (Vec::new(), Vec::new(), Vec::new());
     let effort = arguments.effort();
     for round in 0..effort.warm_up + effort.runs {
-        let is_counted = round >= effort.warm_up;
         for (pipeline, w, seconds, is_shared) in [
             (&mut shared, &mut of_shared, &mut seconds, true),
             (&mut alone, &mut of_alone, &mut seconds_alone, false),
         ] {
-            world.barrier()?;
-            let [w1, w2, w3, w4] = w;
-            let report = pipeline.run(rate, wide, &x, &labels, &mut losses, w1, w2, w3, w4)?;
-            // The weights go in and out in each run, which is no part of a step.
-            seconds.extend(is_counted.then(|| of_step(&report, steps)));
+            let [few, all] = [FEW, steps].map(|steps| {
+                world.barrier()?;
+                let [w1, w2, w3, w4] = &mut *w;
+                let items = steps * batch;
+                let (x, labels) = (x.slice(..items * wide)?, labels.slice(..items)?);
+                let losses = losses.slice_mut(..items)?;
+                let report = pipeline.run(rate, wide, x, labels, losses, w1, w2, w3, w4)?;
+                Ok::<_, Error>(report.time.as_secs_f64())
+            });
+            let of_step = (all? - few?) / (steps - FEW) as f64;
+            seconds.extend((round >= effort.warm_up).then_some(of_step));
             if is_shared {
                 means.push(losses.iter().sum::<f32>() / losses.len() as f32);
             }
