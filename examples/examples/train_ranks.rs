@@ -1,4 +1,4 @@
-//! A small network that learns to read digits, on one, two or four ranks: each has a part of every batch, as
+//! A small network that learns to read digits, on one, two, four or eight ranks: each has a part of every batch, as
 //! with `torch.nn.parallel.DistributedDataParallel`.
 //!
 //! ```text
@@ -70,9 +70,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let world = World::from_env()?;
     if !PARTS.is_multiple_of(world.size()) {
         let size = world.size();
-        return Err(
-            format!("a batch has {PARTS} parts, which {size} ranks cannot share: start 1, 2 or 4").into()
-        );
+        return Err(format!(
+            "a batch has {PARTS} parts, which {size} ranks cannot share: start 1, 2, 4 or 8"
+        )
+        .into());
     }
     let device = world.device()?;
     let mut train = Train::options(&device).world(&world).build()?;

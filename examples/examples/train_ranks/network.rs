@@ -10,8 +10,8 @@ use super::digits::{CLASSES, PIXELS};
 
 /// Images of a batch.
 pub const BATCH: usize = 128;
-/// Parts of a batch, each of which has a gradient of its own. A rank has all, two, or one of them.
-pub const PARTS: usize = 4;
+/// Parts of a batch, each of which has a gradient of its own. A rank has all, four, two, or one of them.
+pub const PARTS: usize = 8;
 /// Images of a part.
 pub const PART: usize = BATCH / PARTS;
 
@@ -56,9 +56,9 @@ pub fn cross_entropy(
     losses: &mut Out<[f32]>,
     slopes: &mut Out<[[f32; CLASSES]]>,
 ) {
-    let (label, scores) = (labels[i] as usize, scores[i]);
     let Some(loss) = losses.get_mut(i) else { return };
     let Some(slope) = slopes.get_mut(i) else { return };
+    let (label, scores) = (labels[i] as usize, scores[i]);
     let mut most = scores[0];
     for score in scores {
         most = most.max(score);
@@ -99,7 +99,7 @@ pub fn sums_of_parts(part: Index, losses: &[f32], sums: &mut Out<[f32]>) {
 /// Adds up this rank's parts in pairs, as `all_reduce` adds up those of ranks. So the order of the additions is
 /// the same on any number of ranks.
 #[kernel]
-#[requires((parts == 1 || parts == 2 || parts == 4) && of_parts.len() == parts * sum.len())]
+#[requires((parts == 1 || parts == 2 || parts == 4 || parts == 8) && of_parts.len() == parts * sum.len())]
 pub fn in_pairs(i: Index, parts: usize, of_parts: &[f32], sum: &mut Out<[f32]>) {
     let each = sum.len();
     let Some(sum) = sum.get_mut(i) else { return };
@@ -107,7 +107,8 @@ pub fn in_pairs(i: Index, parts: usize, of_parts: &[f32], sum: &mut Out<[f32]>) 
     *sum = match parts {
         1 => of(0),
         2 => of(0) + of(1),
-        _ => (of(0) + of(1)) + (of(2) + of(3)),
+        4 => (of(0) + of(1)) + (of(2) + of(3)),
+        _ => ((of(0) + of(1)) + (of(2) + of(3))) + ((of(4) + of(5)) + (of(6) + of(7))),
     };
 }
 
@@ -201,8 +202,8 @@ stream_pipeline! {
 #[kernel]
 #[requires(scores.len() == guesses.len())]
 pub fn highest(i: Index, scores: &[[f32; CLASSES]], guesses: &mut Out<[u8]>) {
-    let scores = scores[i];
     let Some(guess) = guesses.get_mut(i) else { return };
+    let scores = scores[i];
     let mut best = 0;
     for class in 1..CLASSES {
         if scores[class] > scores[best] {

@@ -89,7 +89,7 @@ fn ranks_train_to_the_bits_of_one() {
     };
     let expected = trained("alone", &|arguments| alone("train_ranks", arguments, "sim"));
     for device in ["sim", "cpu"] {
-        for size in [1, 2, 4] {
+        for size in [1, 2, 4, 8] {
             let name = format!("{size}-{device}");
             let found = trained(&name, &|arguments| launched("train_ranks", arguments, size, device));
             assert_eq!(found.0, expected.0, "{name}");
@@ -139,7 +139,10 @@ fn other_numbers_of_ranks_and_other_files_are_refused() {
     for output in launch("train_ranks", &[], 3, "cpu") {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{text}");
-        assert!(text.contains("a batch has 4 parts, which 3 ranks cannot share: start 1, 2 or 4"), "{text}");
+        assert!(
+            text.contains("a batch has 8 parts, which 3 ranks cannot share: start 1, 2, 4 or 8"),
+            "{text}"
+        );
     }
     let other = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let (code, text) = ended("train_ranks", &["--load", other]);
