@@ -290,7 +290,7 @@ pub(super) enum Unary {
     Not,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Binary {
     Add,
     Subtract,

@@ -1,7 +1,8 @@
 //! What conditions say, where they hold and where they do not.
 
-use super::super::ir::{Block, Condition, Expr, Kind, Statement, Unary};
+use super::super::ir::{Block, Condition, Expr, Kind, LocalId, Statement, Unary};
 use super::super::methods::Method;
+use super::super::types::Shape;
 use super::Walk;
 use super::terms::{Fact, Term};
 
@@ -58,13 +59,37 @@ impl Walk<'_> {
         }
     }
 
+    /// Learns that a block's tile begins within the data, along each axis: another one is none of the loop's.
+    pub(super) fn assume_tile(&mut self, tile: LocalId, of: &Expr) {
+        let Kind::Local(of) = of.kind else { return };
+        if self.locals[tile.0].mutable || self.locals[of.0].mutable {
+            return;
+        }
+        // Data of two axes are those of one item.
+        let without = 3 - self.axes.min(3);
+        for axis in 0..self.axes.min(3) {
+            self.facts.add(Fact::below(Term::Place(tile, axis + without), Term::Axis(of, axis)));
+        }
+    }
+
     /// Learns from an option that has a value.
     pub(super) fn assume_some(&mut self, option: &Expr) {
         if let Kind::Method(Method::Get | Method::GetMut, of, arguments) = &option.kind
             && let [at] = &arguments[..]
-            && let (Some(index), Some(length)) = (self.term(at), self.length(of))
         {
-            self.facts.add(Fact::below(index, length));
+            if let (Some(index), Some(length)) = (self.term(at), self.length(of)) {
+                self.facts.add(Fact::below(index, length));
+            }
+            // An index of several axes is within the length of each.
+            if let (&Shape::Index(axes @ 2..), Kind::Local(at), Kind::Local(of)) =
+                (self.types.shape(at.ty), &at.kind, &of.kind)
+                && !self.locals[at.0].mutable
+                && !self.locals[of.0].mutable
+            {
+                (0..axes).for_each(|axis| {
+                    self.facts.add(Fact::below(Term::Place(*at, axis), Term::Axis(*of, axis)));
+                });
+            }
         }
     }
 }

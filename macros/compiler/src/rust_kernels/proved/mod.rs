@@ -10,17 +10,21 @@
 //! Three rules keep this sound:
 //! - A [`Term`] is made of names that are never assigned: of those without `mut`. A name in a loop's body
 //!   stands for another number in each turn, so facts end with the block in which they were learned.
-//! - Terms are compared as they stand. Sums may have wrapped. Of those with an integer alone something is concluded:
-//!   that they are no more than the sum of a length and an integer that is no less, which has not wrapped.
+//! - Terms are compared as they stand. Sums and products may have wrapped. Something is concluded of the sum of a number
+//!   and an integer: that it is no more than that of a length and an integer that is no less, which has not wrapped.
+//!   And of an index that is written out as a sum of products of natural numbers ([`sums`]): what has wrapped is less.
 //! - What an access has shown, since it would have failed otherwise, is known from the next statement on: C++
 //!   leaves open in which order one statement reads its operands.
 
 mod conditions;
+mod exact;
 mod numbers;
 mod required;
+mod sums;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod within;
 
 use std::mem;
 
@@ -28,6 +32,7 @@ use proc_macro2::Span;
 
 use super::ir::{Binary, Block, Closure, Condition, Expr, Filled, Function, Kind, Local, LocalId, Pattern};
 use super::ir::{Phase, Range, Statement};
+use super::methods::Method;
 use super::signature::Signature;
 use super::types::{Number, Shape, Ty, Types};
 use conditions::{diverges, ends};
@@ -47,6 +52,7 @@ pub(super) fn prove(function: &mut Function, types: &Types, signature: &Signatur
         lengths: vec![None; function.locals.len()],
         facts,
         shown: Vec::new(),
+        axes: signature.dimensions,
     };
     walk.block(&mut body);
     let closures = walk.closures;
@@ -65,6 +71,8 @@ struct Walk<'a> {
     facts: Facts,
     /// What the accesses of the statement show.
     shown: Vec<Fact>,
+    /// The axes of the kernel's data.
+    axes: usize,
 }
 
 impl Walk<'_> {
@@ -166,7 +174,29 @@ impl Walk<'_> {
             (Pattern::Tuple(patterns), Kind::Tuple(parts)) => {
                 patterns.iter().zip(parts).for_each(|(pattern, part)| self.bind(pattern, part));
             }
+            (Pattern::Array(patterns), Kind::Method(method @ (Method::Position | Method::Shape), of, _)) => {
+                self.bind_axes(patterns, *method, of);
+            }
             _ => {}
+        }
+    }
+
+    /// Notes what the parts of `at.get()` and `block.shape(y)` stand for.
+    fn bind_axes(&mut self, patterns: &[Pattern], method: Method, of: &Expr) {
+        let Kind::Local(id) = of.kind else { return };
+        if self.locals[id.0].mutable {
+            return;
+        }
+        for (axis, pattern) in patterns.iter().enumerate() {
+            if let Pattern::Name(name) = pattern
+                && !self.locals[name.0].mutable
+            {
+                let term = match method {
+                    Method::Shape => Term::Axis(id, axis),
+                    _ => Term::Place(id, axis),
+                };
+                self.numbers[name.0] = Some(term);
+            }
         }
     }
 
@@ -176,7 +206,7 @@ impl Walk<'_> {
                 self.expr(base);
                 self.expr(at);
                 if let (Some(index), Some(length)) = (self.term(at), self.length(base)) {
-                    if self.facts.is_below(&index, &length) {
+                    if self.facts.is_within(&index, &length) {
                         let [base, at] = [base, at].map(taken);
                         expr.kind = Kind::Element(base, at);
                     } else {
@@ -235,9 +265,12 @@ impl Walk<'_> {
                 walk.block(body);
             }),
             Kind::For(_, name, range, body) => self.for_loop(*name, range, body),
-            Kind::ForTiles(_, _, of, body) => {
+            Kind::ForTiles(_, name, of, body) => {
                 self.expr(of);
-                self.block(body);
+                self.apart(|walk| {
+                    walk.assume_tile(*name, of);
+                    walk.block(body);
+                });
             }
             Kind::Closure(id) => self.closure(*id, None),
             Kind::Phase(phase) => self.phase(phase),
@@ -312,7 +345,7 @@ impl Walk<'_> {
             _ => return,
         };
         let Some(by) = self.term(by) else { return };
-        if self.facts.is_below(&Term::Integer(0), &by) {
+        if self.facts.is_more_than_0(&by) {
             *op = without;
         } else {
             self.shown.push(Fact::below(Term::Integer(0), by));

@@ -41,6 +41,14 @@ impl Walk<'_> {
                 // A wider type has the same number.
                 (from?.bits() <= to?.bits()).then(|| self.term(value)).flatten()
             }
+            // The place where a tile begins.
+            Kind::Field(of, name) => {
+                let (Kind::Local(id), Shape::Tile(..)) = (&of.kind, self.types.shape(of.ty)) else {
+                    return None;
+                };
+                let axis = ["item", "top", "left"].iter().position(|axis| axis == name)?;
+                (!self.locals[id.0].mutable).then_some(Term::Place(*id, axis))
+            }
             Kind::Binary(op, left, right) => {
                 let number = self.types.as_number(expr.ty)?;
                 let [left, right] = [left, right].map(|part| self.term(part).map(Box::new));
@@ -75,6 +83,7 @@ impl Walk<'_> {
             }
             // No memory has more bytes, and an element has one at least.
             Term::Length(_) => true,
+            Term::Axis(..) | Term::Place(..) => false,
             Term::Least(a, b) => self.is_below_half(a) || self.is_below_half(b),
             Term::Named(_) | Term::Operator(..) | Term::Beyond(..) => false,
         }

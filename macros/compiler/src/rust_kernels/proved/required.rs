@@ -1,11 +1,13 @@
 //! What `#[requires(…)]` says of the numbers that a kernel gets: each launch checks it.
 
-use syn::{BinOp, Expr, ExprLit, Lit, Type};
+use syn::{BinOp, Expr, ExprBinary, ExprIndex, ExprLit, Lit, Type};
 
 use super::super::hygiene::is_same_name;
-use super::super::ir::{Function, LocalId};
+use super::super::ir::{Binary, Function, LocalId};
 use super::super::signature::{ParameterKind, Signature};
 use super::super::types::Number;
+use super::exact::Exact;
+use super::sums::Sum;
 use super::terms::{Fact, Facts, Term};
 use crate::groups::peel_expr;
 
@@ -20,6 +22,7 @@ pub(super) fn facts(conditions: &[Expr], signature: &Signature, function: &Funct
     let mut facts = Facts::default();
     let parameters = Parameters { signature, function };
     conditions.iter().for_each(|condition| parameters.assume(condition, &mut facts));
+    parameters.shapes(&mut facts);
     facts
 }
 
@@ -56,6 +59,10 @@ impl Parameters<'_> {
             self.assume(&binary.left, facts);
             return self.assume(&binary.right, facts);
         }
+        if let BinOp::Eq(_) = binary.op {
+            self.assume_shape(&binary.left, &binary.right, facts);
+        }
+        self.assume_sums(binary, facts);
         // A literal that its type does not hold is another number, if rustc is told to let it wrap.
         let bits = self.bits(&binary.left).or_else(|| self.bits(&binary.right)).unwrap_or(31);
         let term =
@@ -98,6 +105,7 @@ impl Parameters<'_> {
                     matches!(kind, ParameterKind::Slice(_) | ParameterKind::Own(_) | ParameterKind::Out(_));
                 has_length.then_some(Term::Length(id))
             }
+            Expr::Index(at) => self.axis(at, axis_of(&at.index)?),
             Expr::Binary(sum) if matches!(sum.op, BinOp::Add(_)) => {
                 match (self.term(&sum.left)?, self.term(&sum.right)?) {
                     (Term::Length(of), Term::Integer(more)) | (Term::Integer(more), Term::Length(of)) => {
@@ -118,6 +126,122 @@ impl Parameters<'_> {
                 let (id, kind) = self.named(other)?;
                 let ParameterKind::Value(ty) = kind else { return None };
                 natural(ty).map(|_| Term::Local(id))
+            }
+        }
+    }
+
+    /// `y.shape()[1]`
+    fn axis(&self, at: &ExprIndex, axis: usize) -> Option<Term> {
+        if axis >= self.signature.dimensions {
+            return None;
+        }
+        let Expr::MethodCall(call) = peel_expr(&at.expr) else { return None };
+        let (id, kind) = self.named(&call.receiver)?;
+        let has_shape = matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
+        let is_shape = call.method == "shape" && call.args.is_empty();
+        (has_shape && is_shape && self.signature.dimensions > 1).then_some(Term::Axis(id, axis))
+    }
+
+    /// `y.shape()[1..] == [rows as usize, columns as usize]`
+    fn assume_shape(&self, shape: &Expr, lengths: &Expr, facts: &mut Facts) {
+        let (Expr::Index(at), Expr::Array(lengths)) = (peel_expr(shape), peel_expr(lengths)) else { return };
+        let Expr::Range(range) = peel_expr(&at.index) else { return };
+        let (Some(first), None) = (range.start.as_deref(), range.end.as_deref()) else { return };
+        for (axis, length) in lengths.elems.iter().enumerate() {
+            let axis = axis_of(first).and_then(|first| self.axis(at, first.checked_add(axis)?));
+            if let (Some(axis), Some(length)) = (axis, self.term(length)) {
+                facts.add(Fact::at_most(axis.clone(), length.clone()));
+                facts.add(Fact::at_most(length, axis));
+            }
+        }
+    }
+
+    /// A launch is refused if there are not as many elements as the shape has.
+    fn shapes(&self, facts: &mut Facts) {
+        let axes = self.signature.dimensions;
+        if axes < 2 {
+            return;
+        }
+        for (parameter, &id) in self.signature.parameters.iter().zip(&self.function.parameters) {
+            if !matches!(&parameter.kind, ParameterKind::Own(_) | ParameterKind::Out(_))
+                || parameter.mutable
+                || !self.is_of_numbers(id)
+            {
+                continue;
+            }
+            let product = (0..axes).try_fold(Sum::integer(1), |product, axis| {
+                Some(product?.times(&Sum::of(&Term::Axis(id, axis))?))
+            });
+            let product = product.flatten();
+            let length = Sum::of(&Term::Length(id));
+            if let (Some(product), Some(length)) = (product, length) {
+                [length.plus(&product, -1), product.plus(&length, -1)]
+                    .into_iter()
+                    .flatten()
+                    .for_each(|sum| facts.add_sum(sum));
+            }
+        }
+    }
+
+    /// What a comparison says of sums of products that the host has computed without wrapping.
+    fn assume_sums(&self, condition: &ExprBinary, facts: &mut Facts) {
+        let (Some(left), Some(right)) = (self.exact(&condition.left), self.exact(&condition.right)) else {
+            return;
+        };
+        let mut add = |less: &Exact, more: &Exact, strict: bool| {
+            if let Some(sum) = less.clone().at_most(more.clone(), strict) {
+                facts.add_sum(sum);
+            }
+        };
+        match condition.op {
+            BinOp::Lt(_) => add(&left, &right, true),
+            BinOp::Le(_) => add(&left, &right, false),
+            BinOp::Gt(_) => add(&right, &left, true),
+            BinOp::Ge(_) => add(&right, &left, false),
+            BinOp::Eq(_) => {
+                add(&left, &right, false);
+                add(&right, &left, false);
+            }
+            _ => {}
+        }
+    }
+
+    /// A sum of products as the host computes it, if that does not wrap.
+    fn exact(&self, expr: &Expr) -> Option<Exact> {
+        match peel_expr(expr) {
+            Expr::Binary(binary) => {
+                let op = match binary.op {
+                    BinOp::Add(_) => Binary::Add,
+                    BinOp::Mul(_) => Binary::Multiply,
+                    _ => return None,
+                };
+                self.exact(&binary.left)?.operator(op, self.exact(&binary.right)?, false)
+            }
+            Expr::MethodCall(call) if call.args.len() == 1 => {
+                let op = match call.method.to_string().as_str() {
+                    "saturating_add" => Binary::Add,
+                    "saturating_mul" => Binary::Multiply,
+                    _ => return None,
+                };
+                self.exact(&call.receiver)?.operator(op, self.exact(&call.args[0])?, true)
+            }
+            Expr::Cast(cast) => self.exact(&cast.expr)?.cast(bits_of(&cast.ty)?),
+            other => {
+                let term = self.term(other)?;
+                let number = self.bits(other).map(|bits| (bits, u128::MAX >> (128 - bits)));
+                match (&term, number) {
+                    (Term::Integer(value), Some((bits, most))) => {
+                        (*value <= most).then_some(())?;
+                        Exact::of(&term, *value, Some(bits))
+                    }
+                    (Term::Integer(value), None) => Exact::of(&term, *value, None),
+                    // No memory has more bytes.
+                    (Term::Length(of), Some((bits, most))) if self.is_of_numbers(*of) => {
+                        Exact::of(&term, most >> 1, Some(bits))
+                    }
+                    (_, Some((bits, most))) => Exact::of(&term, most, Some(bits)),
+                    (_, None) => None,
+                }
             }
         }
     }
@@ -157,6 +281,22 @@ impl Parameters<'_> {
         let (parameter, &id) =
             all.find(|(parameter, _)| is_same_name(&parameter.name, name) && !parameter.mutable)?;
         Some((id, &parameter.kind))
+    }
+}
+
+/// The number of an axis.
+fn axis_of(index: &Expr) -> Option<usize> {
+    let Expr::Lit(ExprLit { lit: Lit::Int(axis), .. }) = peel_expr(index) else { return None };
+    axis.base10_parse().ok()
+}
+
+/// The bits of a type of natural numbers. Sums of the host may have 128, which kernels do not have.
+fn bits_of(ty: &Type) -> Option<u32> {
+    match natural(ty) {
+        Some(number) => Some(number.bits()),
+        None => {
+            matches!(crate::groups::peel(ty), Type::Path(path) if path.path.is_ident("u128")).then_some(128)
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::super::ir::{Binary, LocalId};
 use super::super::types::Number;
+use super::sums::Sum;
 
 /// A natural number that does not change as long as the names in it are in scope. Two equal terms are the
 /// same number wherever both were computed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Term {
     Integer(u128),
     /// A local that is not assigned: a number, or the number of an `Index`.
@@ -14,6 +15,10 @@ pub(super) enum Term {
     Named(String),
     /// The length of a slice, an `Own` or an `Out`, whose name is not assigned.
     Length(LocalId),
+    /// The length along an axis of an `Own` or an `Out` with several.
+    Axis(LocalId, usize),
+    /// The number along an axis of an `Index` with several. Of a tile, the axes are the item, the rows and the columns.
+    Place(LocalId, usize),
     /// An operator of this type: a sum may have wrapped, and is the same one if it is computed again.
     Operator(Binary, Number, Box<Term>, Box<Term>),
     /// `a.min(b)`
@@ -45,9 +50,9 @@ impl Term {
 /// `less < more`, or `less <= more`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fact {
-    less: Term,
-    more: Term,
-    strict: bool,
+    pub(super) less: Term,
+    pub(super) more: Term,
+    pub(super) strict: bool,
 }
 
 impl Fact {
@@ -77,21 +82,25 @@ impl Fact {
 
 /// What holds at a place of a function.
 #[derive(Debug, Default)]
-pub(super) struct Facts(Vec<Fact>);
+pub(super) struct Facts {
+    pub(super) all: Vec<Fact>,
+    /// Sums that are not below 0, in the whole function.
+    pub(super) sums: Vec<Sum>,
+}
 
 impl Facts {
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.all.len()
     }
 
     /// Forgets all facts but so many.
     pub(super) fn truncate(&mut self, len: usize) {
-        self.0.truncate(len);
+        self.all.truncate(len);
     }
 
     pub(super) fn add(&mut self, fact: Fact) {
-        if !self.0.contains(&fact) {
-            self.0.push(fact);
+        if !self.all.contains(&fact) {
+            self.all.push(fact);
         }
     }
 
@@ -103,6 +112,11 @@ impl Facts {
     /// Whether `a <= b` follows.
     pub(super) fn is_at_most(&self, a: &Term, b: &Term) -> bool {
         self.follows(a, b, false, DEPTH)
+    }
+
+    /// What launches check of sums of products.
+    pub(super) fn add_sum(&mut self, sum: Sum) {
+        self.sums.push(sum);
     }
 
     /// Looks for a chain of facts from one term up to the other, of which one is strict if it has to be.
@@ -117,7 +131,7 @@ impl Facts {
             {
                 return true;
             }
-            let facts = self.0.iter().filter_map(|fact| Some((fact.more.clone(), fact.leads_from(&term)?)));
+            let facts = self.all.iter().filter_map(|fact| Some((fact.more.clone(), fact.leads_from(&term)?)));
             let all: Vec<_> = facts.chain(self.by_itself(&term, depth)).collect();
             for (term, step) in all {
                 let found = (term, more || step);
@@ -158,7 +172,7 @@ impl Facts {
     /// The sums of a length and an integer, of which something is known, that are no less than `term` and so many `more`,
     /// because `term` is no more than the length. And whether they are more.
     fn beyond(&self, term: &Term, more: u128, depth: usize) -> Vec<(Term, bool)> {
-        let known = self.0.iter().filter_map(|fact| {
+        let known = self.all.iter().filter_map(|fact| {
             let Term::Beyond(of, beyond) = fact.less else { return None };
             let follows = |strict| self.follows(term, &Term::Length(of), strict, depth);
             // What is less than the length is at most one less.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A number type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Number {
     U8,
     U16,

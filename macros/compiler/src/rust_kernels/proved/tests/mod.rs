@@ -1,5 +1,7 @@
 //! The text in C++ tells which checks are left out.
 
+mod products;
+
 use syn::ItemFn;
 
 use super::super::{Build, Role, translate};
@@ -86,7 +88,7 @@ fn neighbours_of_what_is_in_a_shorter_slice_have_no_check() {
     // A length of elements that may have no size, and a sum that the host lets wrap.
     for (requires, element) in [
         ("y.len() + 4 <= x.len()", "[f32; 0]"),
-        ("y.len() + 9223372036854775808 <= x.len()", "f32"),
+        ("y.len() + 9223372036854775809 <= x.len()", "f32"),
         ("y.len() - 4 <= x.len()", "f32"),
     ] {
         let function = format!(
