@@ -148,7 +148,7 @@ impl Sum {
             for known in known {
                 for (part, taken) in known.0.iter().filter(|(_, count)| **count < 0) {
                     // `-1` is a part of many sums, and says nothing of products.
-                    if part.is_empty() != product.is_empty() || count % taken != 0 {
+                    if part.is_empty() != product.is_empty() || count.checked_rem(*taken) != Some(0) {
                         continue;
                     }
                     let Some(others) = divided(product, part) else { continue };
