@@ -66,6 +66,9 @@ fn histogram_u8_on_host(_: Grid, n: u32, x: &[u8], counts: &mut [u32]) {
     count(&x[..n as usize], &mut counts[..256]);
 }
 
+/// The numbers that a thread has under way before it counts the first of them.
+const AHEAD: usize = 8;
+
 /// Copies of the bins in shared memory: lanes of a warp that meet the same bin seldom wait for each other.
 const COPIES: u32 = 8;
 
@@ -97,6 +100,10 @@ const COPIES: u32 = 8;
 /// there is less room, and none with less than `4 * bins` bytes, where each element costs an addition in
 /// global memory. The result is the same. `counts` is as for [`histogram_u8`].
 #[kernel]
+#[allow(
+    clippy::needless_range_loop,
+    reason = "NVRTC unrolls a loop over numbers further than one over elements"
+)]
 #[requires(n as usize <= x.len())]
 #[requires(bins as usize <= counts.len())]
 #[requires(bins <= 1 << 24)]
@@ -126,8 +133,25 @@ pub fn histogram_f32(block: Block, n: u32, bins: u32, low: f32, high: f32, x: &[
     block.fill(&mut held, |_| 0);
     block.each(|t| {
         let mine = t.rank() as u32 % copies * pitch;
-        for i in t.of_grid(n) {
-            let value = x[i];
+        let each = n / AHEAD;
+        for i in t.of_grid(each) {
+            let mut values = [0.0_f32; AHEAD];
+            #[unroll]
+            for k in 0..AHEAD {
+                values[k] = x[k * each + i.get()];
+            }
+            #[unroll]
+            for k in 0..AHEAD {
+                let value = values[k];
+                if low <= value && value <= high {
+                    held[(mine + bin(value - low, per_unit, bins)) as usize].fetch_add(1, Relaxed);
+                }
+            }
+        }
+        // Fewer than a thread takes at a time are left over.
+        let rest = &x[AHEAD * each..n];
+        for i in t.of_grid(rest.len()) {
+            let value = rest[i];
             if low <= value && value <= high {
                 held[(mine + bin(value - low, per_unit, bins)) as usize].fetch_add(1, Relaxed);
             }
