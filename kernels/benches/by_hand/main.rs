@@ -222,15 +222,18 @@ fn tables(bench: &Bench) -> thalweg::Result<()> {
 fn reductions(bench: &Bench) -> thalweg::Result<()> {
     const PARTS: u32 = 1056;
     let (device, n) = (&bench.device, N as u32);
+    let total = |sums: &[f64]| sums.iter().sum::<f64>();
     let sums = || Ok(vec![DeviceBuf::<f64>::zeroed(device, PARTS as usize)?]);
     if bench.wants("sum_f32") {
         let x = bench.floats(1, N)?;
         let (hand, rust) = (by_hand::sum_f32::load(device)?, in_rust::sum_f32::load(device)?);
-        bench.pair(
+        bench.pair_in_parts(
             "sum_f32",
             Bytes(4 * N),
-            0.0,
+            // Of 2^26 terms, whose sums are in another order.
+            1e-12,
             sums,
+            total,
             |stream, y| hand.launch(stream.config(PARTS, 256, 0), n, PARTS, &x, &mut y[0]),
             |stream, y| rust.launch(stream.config(PARTS, 256, 0), &x, &mut y[0]),
         )?;
@@ -238,11 +241,12 @@ fn reductions(bench: &Bench) -> thalweg::Result<()> {
     if bench.wants("dot_f32") {
         let (x, y) = (bench.floats(1, N)?, bench.floats(2, N)?);
         let (hand, rust) = (by_hand::dot_f32::load(device)?, in_rust::dot_f32::load(device)?);
-        bench.pair(
+        bench.pair_in_parts(
             "dot_f32",
             Bytes(8 * N),
-            0.0,
+            1e-12,
             sums,
+            total,
             |stream, sums| hand.launch(stream.config(PARTS, 256, 0), n, PARTS, &x, &y, &mut sums[0]),
             |stream, sums| rust.launch(stream.config(PARTS, 256, 0), &x, &y, &mut sums[0]),
         )?;
@@ -250,11 +254,12 @@ fn reductions(bench: &Bench) -> thalweg::Result<()> {
     if bench.wants("min_f32") {
         let x = bench.floats(1, N)?;
         let (hand, rust) = (by_hand::min_f32::load(device)?, in_rust::min_f32::load(device)?);
-        bench.pair(
+        bench.pair_in_parts(
             "min_f32",
             Bytes(4 * N),
             0.0,
             || Ok(vec![DeviceBuf::<f32>::zeroed(device, PARTS as usize)?]),
+            |least| least.iter().copied().fold(f32::INFINITY, f32::min),
             |stream, y| hand.launch(stream.config(PARTS, 256, 0), n, PARTS, &x, &mut y[0]),
             |stream, y| rust.launch(stream.config(PARTS, 256, 0), &x, &mut y[0]),
         )?;

@@ -86,6 +86,39 @@ impl Bench {
         work: Work,
         tolerance: f64,
         start: impl Fn() -> thalweg::Result<Vec<DeviceBuf<T>>>,
+        by_hand: impl FnMut(&Stream, &mut [DeviceBuf<T>]) -> thalweg::Result<()>,
+        in_rust: impl FnMut(&Stream, &mut [DeviceBuf<T>]) -> thalweg::Result<()>,
+    ) -> thalweg::Result<()> {
+        let furthest =
+            |x: &[T], y: &[T]| x.par_iter().zip(y).map(|(x, y)| x.apart(*y)).reduce(|| 0.0, f64::max);
+        self.compared(name, work, tolerance, start, furthest, by_hand, in_rust)
+    }
+
+    /// The same for kernels whose elements are parts of one result, which is what is compared: they divide it
+    /// differently.
+    #[allow(clippy::too_many_arguments, reason = "each is another part of the comparison")]
+    pub(crate) fn pair_in_parts<T: Element>(
+        &self,
+        name: &str,
+        work: Work,
+        tolerance: f64,
+        start: impl Fn() -> thalweg::Result<Vec<DeviceBuf<T>>>,
+        whole: impl Fn(&[T]) -> T,
+        by_hand: impl FnMut(&Stream, &mut [DeviceBuf<T>]) -> thalweg::Result<()>,
+        in_rust: impl FnMut(&Stream, &mut [DeviceBuf<T>]) -> thalweg::Result<()>,
+    ) -> thalweg::Result<()> {
+        let of_wholes = |x: &[T], y: &[T]| whole(x).apart(whole(y));
+        self.compared(name, work, tolerance, start, of_wholes, by_hand, in_rust)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "each is another part of the comparison")]
+    fn compared<T: Element>(
+        &self,
+        name: &str,
+        work: Work,
+        tolerance: f64,
+        start: impl Fn() -> thalweg::Result<Vec<DeviceBuf<T>>>,
+        distance: impl Fn(&[T], &[T]) -> f64,
         mut by_hand: impl FnMut(&Stream, &mut [DeviceBuf<T>]) -> thalweg::Result<()>,
         mut in_rust: impl FnMut(&Stream, &mut [DeviceBuf<T>]) -> thalweg::Result<()>,
     ) -> thalweg::Result<()> {
@@ -97,8 +130,7 @@ impl Bench {
         for (x, y) in buffers[0].iter().zip(&buffers[1]) {
             let (x, y) = (x.to_vec()?, y.to_vec()?);
             assert!(x.par_iter().any(|x| x.apart(T::zeroed()) > 0.0), "{name}: nothing was written");
-            let apart_here = x.par_iter().zip(&y).map(|(x, y)| x.apart(*y)).reduce(|| 0.0, f64::max);
-            apart = apart.max(apart_here);
+            apart = apart.max(distance(&x, &y));
         }
         assert!(apart <= tolerance, "{name}: the results are {apart:e} apart");
 

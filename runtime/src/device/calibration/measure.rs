@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::nothing::Nothing;
+use super::nothing::{self, Nothing};
 use crate::base::error::Result;
 use crate::base::host_copy::{PIECE, Way, Workers, copy_with, numa};
 use crate::base::model::DeviceModel;
@@ -146,7 +146,7 @@ impl<'d> Rig<'d> {
         let on_device = self.large_copies(&[Direction::OnDevice])?;
         let rate = |seconds: f64| self.bytes as f64 / (seconds - copy_latency).max(1e-12);
         let duplex_latency = self.copies_both_ways_latency(both)? - copy_latency;
-        let [graph_launch, graph_update] = self.graph()?;
+        let [graph_launch, graph_update] = self.graph(kernel.as_ref())?;
         let event_call = self.enqueuing(|| self.record(On::First))?;
         let spec = DeviceModel {
             name: format!("simulated {}", info.name.trim_start_matches("simulated ")),
@@ -301,20 +301,17 @@ impl<'d> Rig<'d> {
         })
     }
 
-    /// Seconds to launch a graph, and seconds to change a node of one.
-    fn graph(&self) -> DriverResult<[f64; 2]> {
-        let [nodes, other] = [0_u8, 1].map(|value| {
-            let mut nodes = Recording::default();
-            let fill = Command::Fill { to: self.on_device[0].ptr, pattern: &[value; 4], count: 1 };
-            // SAFETY: it is no launch.
-            let pushed = unsafe { nodes.push(TAG, &[], &fill) };
-            pushed.expect("a graph can have a fill");
-            nodes
-        });
-        // SAFETY: there are no handles in it, and its address is live as long as `self`.
+    /// Seconds to launch the graph of a chunk, and seconds to change a node of one.
+    fn graph(&self, kernel: Option<&Nothing>) -> DriverResult<[f64; 2]> {
+        let [nodes, other] = [0, 1].map(|number| self.graph_of_a_chunk(kernel, number));
+        // SAFETY: there are no handles in it, and its addresses are live as long as `self`.
         let graph = unsafe { self.driver().build_graph(&nodes) }?;
         let launch = || {
-            let launch = Command::Graph { graph: &graph, nodes: &nodes, bodies: Vec::new() };
+            let bodies = match kernel {
+                Some(_) if self.device.is_on_host() => vec![nothing::body()],
+                _ => Vec::new(),
+            };
+            let launch = Command::Graph { graph: &graph, nodes: &nodes, bodies };
             // SAFETY: the graph and the memory are live until `self.streams` have been waited for.
             unsafe { self.driver().enqueue(launch, self.stream(On::First).raw, TAG) }
         };
@@ -323,7 +320,7 @@ impl<'d> Rig<'d> {
         let launching = self.enqueuing(launch);
         let update = |nodes: &Recording| {
             // SAFETY: as above.
-            unsafe { self.driver().update_graph(&graph, nodes, &[0]) }.map(drop)
+            unsafe { self.driver().update_graph(&graph, nodes, &[0, 1, 2]) }.map(drop)
         };
         let updating = launching.as_ref().ok().map(|_| {
             quickest(|| {
@@ -332,7 +329,7 @@ impl<'d> Rig<'d> {
                     update(&other)?;
                     update(&nodes)?;
                 }
-                Ok(self.driver().clock().saturating_sub(start).as_secs_f64() / MANY as f64)
+                Ok(self.driver().clock().saturating_sub(start).as_secs_f64() / (3 * MANY) as f64)
             })
         });
         let quiet = self.streams.iter().all(|stream| stream.synchronize().is_ok());
@@ -342,6 +339,29 @@ impl<'d> Rig<'d> {
             let _ = unsafe { self.driver().destroy_graph(&graph) };
         }
         Ok([launching?, updating.transpose()?.unwrap_or(0.0)])
+    }
+
+    /// The three nodes of a small chunk, one after the other. All of them are others for another number.
+    fn graph_of_a_chunk(&self, kernel: Option<&Nothing>, number: u8) -> Recording {
+        const MAY: &str = "a graph can have copies, fills and launches";
+        let bytes = SMALL >> number;
+        let mut nodes = Recording::default();
+        let mut push = |after: &[u32], command: &Command<'_>| {
+            // SAFETY: the arguments of the launch are as many and as large as the kernel's parameters.
+            unsafe { nodes.push(TAG, after, command) }.expect(MAY);
+        };
+        push(&[], &self.copying(Direction::ToDevice, bytes));
+        match kernel {
+            Some(kernel) => {
+                kernel.with_launch(u32::from(number), |launch| push(&[0], &Command::Launch(launch)));
+            }
+            None => {
+                let pattern = &[number; 4];
+                push(&[0], &Command::Fill { to: self.on_device[0].ptr, pattern, count: 1 });
+            }
+        }
+        push(&[1], &self.copying(Direction::ToHost, bytes));
+        nodes
     }
 
     /// Bytes that one thread copies in a second between pageable and page-locked memory, half of them each
@@ -390,18 +410,22 @@ impl<'d> Rig<'d> {
     }
 
     fn copy(&self, on: On, direction: Direction, bytes: usize) -> DriverResult<()> {
+        let copy = self.copying(direction, bytes);
+        // SAFETY: `bytes` are not more than each of the four has, which live until the stream has been waited
+        // for; nobody else accesses them. Copies to the host go to the second page-locked block and those
+        // from it come from the first, and so do copies on the device; each is on one stream at a time.
+        unsafe { self.driver().enqueue(copy, self.stream(on).raw, TAG) }
+    }
+
+    fn copying(&self, direction: Direction, bytes: usize) -> Command<'static> {
         let ([first, second], [from, to]) = (&self.on_device, &self.pinned);
-        let copy = match direction {
+        match direction {
             Direction::ToDevice => {
                 Command::CopyToDevice { to: first.ptr, from: from.ptr.as_ptr().cast_const(), bytes }
             }
             Direction::ToHost => Command::CopyToHost { to: to.ptr.as_ptr(), from: second.ptr, bytes },
             Direction::OnDevice => Command::CopyOnDevice { to: second.ptr, from: first.ptr, bytes },
-        };
-        // SAFETY: `bytes` are not more than each of the four has, which live until the stream has been waited
-        // for; nobody else accesses them. Copies to the host go to the second page-locked block and those
-        // from it come from the first, and so do copies on the device; each is on one stream at a time.
-        unsafe { self.driver().enqueue(copy, self.stream(on).raw, TAG) }
+        }
     }
 
     fn fill(&self, on: On) -> DriverResult<()> {

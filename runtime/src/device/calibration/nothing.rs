@@ -49,15 +49,25 @@ impl Nothing {
 
     /// Launches one block of it.
     pub(super) fn launch(&self, device: &Device, stream: &Stream) -> DriverResult<()> {
-        let (pointers, number) = ([0_u64; 2], 0_u32);
+        self.with_launch(0, |launch| {
+            // SAFETY: the function is that of `load`, of this device. The parameters are as many and as large as it
+            // has, and are copied before the call returns; it reads none of them, and accesses no memory. The stream
+            // is live.
+            unsafe { device.driver().enqueue(Command::Launch(launch), stream.raw, NO_OPERATION) }
+        })
+    }
+
+    /// Does something with a launch of one block, whose last argument is `number`.
+    pub(super) fn with_launch<R>(&self, number: u32, act: impl FnOnce(&RawLaunch<'_>) -> R) -> R {
+        let pointers = [0_u64; 2];
         let pointer = |pointer: &u64| ptr::from_ref(pointer).cast_mut().cast::<c_void>();
         let params = [
             pointer(&pointers[0]),
             pointer(&pointers[1]),
             ptr::from_ref(&number).cast_mut().cast::<c_void>(),
         ];
-        let body = |_: Grid| -> HostBody { Box::new(|| ()) };
-        let launch = RawLaunch {
+        let body = |_: Grid| body();
+        act(&RawLaunch {
             function: self.0,
             grid: [1; 3],
             block: [32, 1, 1],
@@ -66,9 +76,11 @@ impl Nothing {
             sizes: &PARAMETERS,
             accesses: &[],
             bodies: HostBodies::Many(&body),
-        };
-        // SAFETY: the function is that of `load`, of this device. The parameters are as many and as large as it has, and
-        // are copied before the call returns; it reads none of them, and accesses no memory. The stream is live.
-        unsafe { device.driver().enqueue(Command::Launch(&launch), stream.raw, NO_OPERATION) }
+        })
     }
+}
+
+/// What a launch of it does on the host.
+pub(super) fn body() -> HostBody {
+    Box::new(|| ())
 }

@@ -148,8 +148,7 @@ pub fn histogram(
 /// The products of all chunks together.
 pub fn dot(pipeline: &mut Dot, device: &Device, x: &[f32], y: &[f32]) -> thalweg::Result<f64> {
     let mut sums = Vec::new();
-    // Where the number of blocks is a multiple of four, what a thread reads in four rounds lies in one set of the
-    // nearest cache.
+    // Some for each thread, so that one that is held up leaves some to the others.
     pipeline.run(17 * device.multiprocessors(), x, y, sink::extend(&mut sums))?;
     Ok(sums.iter().sum())
 }
