@@ -157,7 +157,7 @@ impl<'r> Launch<'r> {
         parameter: &'static str,
         view: &OwnView<T, D>,
     ) -> Result<()> {
-        self.unless(kernel, uncovered(self.grid, kernel, parameter, view.shape(), view.elements(), true))
+        self.unless(kernel, uncovered(self.grid, kernel, parameter, &view.shape(), view.elements(), true))
     }
 
     /// Refuses the launch if two threads have one index. Of this parameter any thread takes any element, so that
@@ -172,7 +172,7 @@ impl<'r> Launch<'r> {
         parameter: &'static str,
         view: &OwnView<T, D>,
     ) -> Result<()> {
-        self.unless(kernel, uncovered(self.grid, kernel, parameter, view.shape(), view.elements(), false))
+        self.unless(kernel, uncovered(self.grid, kernel, parameter, &view.shape(), view.elements(), false))
     }
 
     fn unless(&self, kernel: &'static str, wrong: Option<Detail>) -> Result<()> {
@@ -233,7 +233,7 @@ impl<'r> Launch<'r> {
         parameter: &'static str,
         view: &OwnView<T, D>,
     ) -> Result<()> {
-        match misshapen(kernel, parameter, view.shape(), view.elements()) {
+        match misshapen(kernel, parameter, &view.shape(), view.elements()) {
             None => Ok(()),
             Some(detail) => Err(self.target.refused(self.at, kernel, detail)),
         }

@@ -28,10 +28,11 @@ impl<T, const D: usize> OwnView<T, D> {
         Self { view, shape }
     }
 
-    /// The length of each axis, as the launch gives them; conditions may name them.
+    /// The length of each axis, as the launch gives them; conditions may name them. It takes `self` by value, as
+    /// [`ViewMut::len`] does.
     #[inline]
-    pub fn shape(&self) -> &[usize; D] {
-        &self.shape
+    pub fn shape(self) -> [usize; D] {
+        self.shape
     }
 
     /// The number of elements in memory.

@@ -156,6 +156,10 @@ trait Empty: Sized {
     fn len(self) -> usize {
         0
     }
+
+    fn shape(self) -> [usize; 2] {
+        [0; 2]
+    }
 }
 
 impl<T> Empty for T {}
@@ -175,6 +179,23 @@ fn what_is_required_is_asked_of_the_data() {
     let kernel = required::load(&device).unwrap();
     let error = kernel.launch(stream.config(1, 32, 0), &x, &mut y).unwrap_err();
     assert!(error.to_string().contains("x.len() == y.len()"), "{error}");
+}
+
+#[kernel]
+#[requires(y.shape()[1] == columns as usize)]
+fn required_of_a_shape(at: Index<2>, columns: u32, y: &mut Own<[u64]>) {
+    let Some(y) = y.get_mut(at) else { return };
+    *y = columns as u64;
+}
+
+#[test]
+fn what_is_required_of_a_shape_is_asked_of_the_data() {
+    let (device, stream) = simulated();
+    let mut y = DeviceBuf::<u64>::zeroed(&device, 32).unwrap();
+    let kernel = required_of_a_shape::load(&device).unwrap();
+    let y = thalweg::kernel::Shaped::new(&mut y, [4, 8]);
+    let error = kernel.launch(stream.config((1, 1), (8, 4), 0), 0, y).unwrap_err();
+    assert!(error.to_string().contains("y.shape()[1] == columns as usize"), "{error}");
 }
 
 #[device]
