@@ -145,7 +145,10 @@ fn translated(
     }
     let Translated { function: mut body, types, suffixes, numbers, arrays, assumed, bare, names, mut pins } =
         lowered;
-    proved::prove(&mut body, &types, &signature, &attribute::conditions(&function));
+    let conditions = attribute::conditions(&function);
+    proved::prove(&mut body, &types, &signature, &conditions);
+    let of_conditions = proved::types_of_casts(&conditions).into_iter();
+    let of_conditions: Vec<_> = of_conditions.filter(|of| !assumed.contains(of)).collect();
     let name = role.in_cpp(&function, instance);
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
@@ -159,6 +162,7 @@ fn translated(
         numbers::checks(arguments, &body, &types, &arrays, "array"),
         numbers::fields(&body, &types),
         numbers::assumptions(arguments, &assumed),
+        numbers::assumptions(arguments, &of_conditions),
         numbers::bare(arguments, &bare),
     ];
     let checks = checks.into_iter().collect();

@@ -47,6 +47,8 @@ pub(super) enum Held {
 pub(super) enum Assumed {
     /// The type that is this number.
     Type(ExprPath, Number),
+    /// The type `u128`, which only conditions of launches have.
+    Wide(ExprPath),
     /// A constant of this type, such as `u8::MAX`.
     Constant(ExprPath, Number),
     /// The type `bool`.

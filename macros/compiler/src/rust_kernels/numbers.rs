@@ -107,6 +107,7 @@ fn assumption(private: &TokenStream, assumed: &Assumed) -> TokenStream {
         Assumed::Type(path, _)
         | Assumed::Constant(path, _)
         | Assumed::Bool(path)
+        | Assumed::Wide(path)
         | Assumed::Atomic(path, _)
         | Assumed::Index(path)
         | Assumed::Order(path, _)
@@ -127,6 +128,7 @@ fn assumption(private: &TokenStream, assumed: &Assumed) -> TokenStream {
     };
     match assumed {
         Assumed::Type(path, of) => same(path, number(*of)),
+        Assumed::Wide(path) => same(path, quote_spanned!(at=> ::core::primitive::u128)),
         Assumed::Bool(path) => same(path, quote_spanned!(at=> ::core::primitive::bool)),
         Assumed::Atomic(path, name) => {
             let is_float = name.contains('F');

@@ -24,16 +24,24 @@ impl Exact {
         most.is_some_and(|most| bits.is_some_and(|bits| most <= greatest(bits)))
     }
 
+    /// The number in a type of so many bits, if that is its type. A literal that the type does not hold is another number,
+    /// if rustc is told to let it wrap.
+    fn of_type(self, bits: u32) -> Option<Self> {
+        let is_of_it = match self.bits {
+            Some(own) => own == bits,
+            None => Self::fits(self.most, Some(bits)),
+        };
+        is_of_it.then_some(Self { bits: Some(bits), ..self })
+    }
+
     /// A sum or a product that has not wrapped, or that has become the greatest number if `saturates`.
     pub(super) fn operator(self, op: Binary, other: Self, saturates: bool) -> Option<Self> {
         let bits = self.bits.or(other.bits);
-        if bits.is_some() && other.bits.is_some_and(|other| Some(other) != bits) {
-            return None;
-        }
-        let both = self.most.zip(other.most);
+        let (left, right) = (self.of_type(bits?)?, other.of_type(bits?)?);
+        let both = left.most.zip(right.most);
         let (sum, most) = match op {
-            Binary::Add => (self.sum.plus(&other.sum, 1)?, both.and_then(|(a, b)| a.checked_add(b))),
-            Binary::Multiply => (self.sum.times(&other.sum)?, both.and_then(|(a, b)| a.checked_mul(b))),
+            Binary::Add => (left.sum.plus(&right.sum, 1)?, both.and_then(|(a, b)| a.checked_add(b))),
+            Binary::Multiply => (left.sum.times(&right.sum)?, both.and_then(|(a, b)| a.checked_mul(b))),
             _ => return None,
         };
         let most = most.filter(|most| Self::fits(Some(*most), bits));
@@ -51,14 +59,14 @@ impl Exact {
     /// The sum that is not below 0 if the first is no more than the second, or less than it.
     pub(super) fn at_most(self, other: Self, strict: bool) -> Option<Sum> {
         let bits = self.bits.or(other.bits)?;
-        let is_same = [self.bits, other.bits].into_iter().flatten().all(|other| other == bits);
+        let (less, more) = (self.of_type(bits)?, other.of_type(bits)?);
         // The greatest number of the type stands for what is larger: nothing that is less than it is no less.
-        let other_is_less = other.most.is_some_and(|most| most < greatest(bits));
-        let is_exact = Self::fits(self.most, Some(bits));
-        if !is_same || !Self::fits(other.most, Some(bits)) || !(is_exact || other_is_less) {
+        let other_is_less = more.most.is_some_and(|most| most < greatest(bits));
+        let is_exact = Self::fits(less.most, Some(bits));
+        if !Self::fits(more.most, Some(bits)) || !(is_exact || other_is_less) {
             return None;
         }
-        other.sum.plus(&self.sum, -1)?.plus(&Sum::integer(i128::from(strict))?, -1)
+        more.sum.plus(&less.sum, -1)?.plus(&Sum::integer(i128::from(strict))?, -1)
     }
 }
 
@@ -83,13 +91,19 @@ mod tests {
         let length =
             Exact::of(&Term::Length(LocalId(2)), u128::from(u64::MAX >> 1), Some(64)).expect("a length");
         assert!(saturated.clone().at_most(length.clone(), false).is_some());
-        assert!(length.at_most(saturated.clone(), false).is_none(), "the product may be larger");
+        assert!(length.clone().at_most(saturated.clone(), false).is_none(), "the product may be larger");
         assert!(saturated.cast(128).is_none());
         let wide =
             of(0, 64).cast(128).and_then(|a| a.operator(Binary::Multiply, of(1, 64).cast(128)?, false));
         assert!(
             wide.is_some_and(|wide| wide.at_most(of(2, 64).cast(128).expect("a number"), false).is_some())
         );
+        // rustc may be told that `300` is `44` where it is a `u8`, and the number after `u64::MAX` is 0.
+        let literal = |value| Exact::of(&Term::Integer(value), value, None).expect("a literal");
+        assert!(of(0, 8).operator(Binary::Add, literal(255), true).is_some());
+        assert!(of(0, 8).operator(Binary::Add, literal(300), true).is_none());
+        assert!(literal(9).at_most(length.clone(), false).is_some());
+        assert!(literal(1 << 64).at_most(length, false).is_none());
         assert!(of(0, 64).cast(32).is_none() && of(0, 32).at_most(of(1, 64), false).is_none());
     }
 }

@@ -36,6 +36,7 @@ use super::methods::Method;
 use super::signature::Signature;
 use super::types::{Number, Shape, Ty, Types};
 use conditions::{diverges, ends};
+pub(super) use required::types_of_casts;
 use terms::{Fact, Facts, Term};
 
 /// Takes the checks off that cannot fail if the conditions hold, and notes which lengths are the same.

@@ -1,9 +1,11 @@
 //! What `#[requires(…)]` says of the numbers that a kernel gets: each launch checks it.
 
-use syn::{BinOp, Expr, ExprBinary, ExprIndex, ExprLit, Lit, Type};
+use syn::visit::{self, Visit};
+use syn::{BinOp, Expr, ExprBinary, ExprCast, ExprIndex, ExprLit, ExprPath, Lit, Macro, Type, TypePath};
 
 use super::super::hygiene::is_same_name;
 use super::super::ir::{Binary, Function, LocalId};
+use super::super::named::Assumed;
 use super::super::signature::{ParameterKind, Signature};
 use super::super::types::Number;
 use super::exact::Exact;
@@ -57,7 +59,11 @@ impl Parameters<'_> {
         let Expr::Binary(binary) = peel_expr(condition) else { return };
         if let BinOp::And(_) = binary.op {
             self.assume(&binary.left, facts);
-            return self.assume(&binary.right, facts);
+            // What stands after a `return true` is not evaluated.
+            if !Leaves::may(&binary.left) {
+                self.assume(&binary.right, facts);
+            }
+            return;
         }
         if let BinOp::Eq(_) = binary.op {
             self.assume_shape(&binary.left, &binary.right, facts);
@@ -149,7 +155,10 @@ impl Parameters<'_> {
         let (Some(first), None) = (range.start.as_deref(), range.end.as_deref()) else { return };
         for (axis, length) in lengths.elems.iter().enumerate() {
             let axis = axis_of(first).and_then(|first| self.axis(at, first.checked_add(axis)?));
-            if let (Some(axis), Some(length)) = (axis, self.term(length)) {
+            // A literal that is too large wraps, if rustc is told to let it.
+            let too_large = |length: &Term| matches!(length, Term::Integer(value) if value >> 64 != 0);
+            let length = self.term(length).filter(|length| !too_large(length));
+            if let (Some(axis), Some(length)) = (axis, length) {
                 facts.add(Fact::at_most(axis.clone(), length.clone()));
                 facts.add(Fact::at_most(length, axis));
             }
@@ -282,6 +291,54 @@ impl Parameters<'_> {
             all.find(|(parameter, _)| is_same_name(&parameter.name, name) && !parameter.mutable)?;
         Some((id, &parameter.kind))
     }
+}
+
+/// Whether a part of a condition may leave it with a `return`, as a macro may that is expanded later.
+struct Leaves(bool);
+
+impl Leaves {
+    fn may(part: &Expr) -> bool {
+        let mut found = Self(false);
+        found.visit_expr(part);
+        found.0
+    }
+}
+
+impl<'ast> Visit<'ast> for Leaves {
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        self.0 |= matches!(expr, Expr::Return(_) | Expr::Verbatim(_));
+        visit::visit_expr(self, expr);
+    }
+
+    fn visit_macro(&mut self, _: &'ast Macro) {
+        self.0 = true;
+    }
+}
+
+/// The names of numbers to which conditions cast. The host computes with these types, and the facts are those of the
+/// numbers that the names mean elsewhere.
+pub(in super::super) fn types_of_casts(conditions: &[Expr]) -> Vec<Assumed> {
+    struct Casts(Vec<Assumed>);
+    impl<'ast> Visit<'ast> for Casts {
+        fn visit_expr_cast(&mut self, cast: &'ast ExprCast) {
+            visit::visit_expr_cast(self, cast);
+            let Type::Path(TypePath { qself: None, path, .. }) = crate::groups::peel(&cast.ty) else {
+                return;
+            };
+            let named = ExprPath { attrs: Vec::new(), qself: None, path: path.clone() };
+            let assumed = match (natural(&cast.ty), bits_of(&cast.ty)) {
+                (Some(number), _) => Assumed::Type(named, number),
+                (None, Some(_)) => Assumed::Wide(named),
+                (None, None) => return,
+            };
+            if !self.0.contains(&assumed) {
+                self.0.push(assumed);
+            }
+        }
+    }
+    let mut casts = Casts(Vec::new());
+    conditions.iter().for_each(|condition| casts.visit_expr(condition));
+    casts.0
 }
 
 /// The number of an axis.

@@ -1,6 +1,7 @@
 //! The text in C++ tells which checks are left out.
 
 mod products;
+mod required;
 
 use syn::ItemFn;
 
