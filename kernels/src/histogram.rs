@@ -131,9 +131,9 @@ pub fn histogram_f32(block: Block, n: u32, bins: u32, low: f32, high: f32, x: &[
     // No gap is needed behind the last copy.
     let mut held = block.shared_slice::<AtomicU32>(((copies - 1) * pitch + bins) as usize);
     block.fill(&mut held, |_| 0);
+    let each = n / AHEAD;
     block.each(|t| {
         let mine = t.rank() as u32 % copies * pitch;
-        let each = n / AHEAD;
         for i in t.of_grid(each) {
             let mut values = [0.0_f32; AHEAD];
             #[unroll]
@@ -148,8 +148,12 @@ pub fn histogram_f32(block: Block, n: u32, bins: u32, low: f32, high: f32, x: &[
                 }
             }
         }
-        // Fewer than a thread takes at a time are left over.
-        let rest = &x[AHEAD * each..n];
+    });
+    // Fewer than a thread takes at a time are left over. They have a phase of their own: on a CPU the threads of a phase
+    // with one loop take turns, and so read memory in order.
+    let rest = &x[AHEAD * each..n];
+    block.each(|t| {
+        let mine = t.rank() as u32 % copies * pitch;
         for i in t.of_grid(rest.len()) {
             let value = rest[i];
             if low <= value && value <= high {

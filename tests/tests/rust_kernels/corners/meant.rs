@@ -193,7 +193,7 @@ fn what_is_required_of_a_shape_is_asked_of_the_data() {
     let (device, stream) = simulated();
     let mut y = DeviceBuf::<u64>::zeroed(&device, 32).unwrap();
     let kernel = required_of_a_shape::load(&device).unwrap();
-    let y = thalweg::kernel::Shaped::new(&mut y, [4, 8]);
+    let y = kernel::Shaped::new(&mut y, [4, 8]);
     let error = kernel.launch(stream.config((1, 1), (8, 4), 0), 0, y).unwrap_err();
     assert!(error.to_string().contains("y.shape()[1] == columns as usize"), "{error}");
 }
