@@ -317,7 +317,7 @@ impl<'ast> Visit<'ast> for Leaves {
 
 /// The names of numbers to which conditions cast. The host computes with these types, and the facts are those of the
 /// numbers that the names mean elsewhere.
-pub(in super::super) fn types_of_casts(conditions: &[Expr]) -> Vec<Assumed> {
+pub(super) fn types_of_casts(conditions: &[Expr]) -> Vec<Assumed> {
     struct Casts(Vec<Assumed>);
     impl<'ast> Visit<'ast> for Casts {
         fn visit_expr_cast(&mut self, cast: &'ast ExprCast) {
