@@ -110,10 +110,10 @@ stream_pipeline! {
 #[test]
 fn chunks_are_large_unless_operations_pass_on_what_is_in_the_caches() {
     let device = Device::cpu().unwrap();
-    // 80 MiB.
-    let (x, mut y) = (vec![100; 20 << 20], vec![0; 20 << 20]);
+    // 320 MiB.
+    let (x, mut y) = (vec![100; 80 << 20], vec![0; 80 << 20]);
     let report = InOneGo::new(&device).unwrap().run(1, &x, &mut y).unwrap();
-    assert_eq!((report.chunks, report.chunk), (2, 10 << 20));
+    assert_eq!((report.chunks, report.chunk), (2, 40 << 20));
     assert!(y.iter().all(|&y| y == 1));
     let both = InTwo::new(&device).unwrap().run(1, &x, &mut y).unwrap();
     assert!(both.chunks >= report.chunks && both.chunk <= report.chunk, "{both}");
