@@ -1,5 +1,5 @@
-//! Heat in a plate of aluminium, as in `heat`, whose rows are divided among ranks: each has a GPU of its own, and before
-//! each step neighbours exchange the rows at their borders.
+//! Heat in a plate of aluminium, as in `heat`, whose rows are divided among ranks: each has a GPU of its own. In each step
+//! the first and the last row of a rank are computed before all others, and travel to the neighbours meanwhile.
 //!
 //! ```text
 //! cargo run --release --example heat_ranks
@@ -14,30 +14,52 @@ use std::f64::consts::PI;
 
 use thalweg::prelude::*;
 
-/// One step of heat conduction in some rows: `v = u + number * (the sum of the four neighbours - 4 u)`.
-///
-/// `u` has a row more above and below than the rows that are this rank's; its row 0 is row `first` of the plate. The
-/// plate's border keeps its temperatures.
+/// What a step makes of a temperature, from those above, below, left and right of it.
+#[device]
+fn warmed(number: f32, here: f32, above: f32, below: f32, left: f32, right: f32) -> f32 {
+    here + number * ((above + below) + (left + right) - 4.0 * here)
+}
+
+/// What a step makes of the temperature `here` in any row of a rank, whose column is `c`. Beyond the rows of the rank
+/// it looks into `ends`: the row above them, the first and the last of them, and the row below.
+#[device]
+fn warmed_at(here: usize, c: usize, columns: usize, number: f32, u: &[f32], ends: &[f32]) -> f32 {
+    if c == 0 || c + 1 == columns {
+        return u[here];
+    }
+    let above = if here >= columns { u[here - columns] } else { ends[c] };
+    let below = if here + columns < u.len() { u[here + columns] } else { ends[3 * columns + c] };
+    warmed(number, u[here], above, below, u[here - 1], u[here + 1])
+}
+
+/// One step of heat conduction in the rows of a rank: `v = u + number * (the sum of the four neighbours - 4 u)`. The
+/// first and the last column keep their temperatures.
 #[kernel]
-#[requires(0 < columns && u.len() == v.len())]
-pub fn conduct(
-    at: Index<2>,
-    columns: usize,
-    first: isize,
-    height: usize,
-    number: f32,
-    u: &[f32],
-    v: &mut Own<[f32]>,
-) {
+#[requires(v.shape()[1] == columns as usize && v.len() == u.len())]
+#[requires(ends.len() == 4 * columns as usize)]
+pub fn conduct(at: Index<2>, columns: u32, number: f32, u: &[f32], ends: &[f32], v: &mut Own<[f32]>) {
     let Some(v) = v.get_mut(at) else { return };
-    let [r, c] = at.get();
-    let (row, here) = (first + r as isize, r * columns + c);
-    let inside = row > 0 && row + 1 < height as isize && c > 0 && c + 1 < columns;
-    *v = if inside && here >= columns && here + columns < u.len() {
-        let around = (u[here - columns] + u[here + columns]) + (u[here - 1] + u[here + 1]);
-        u[here] + number * (around - 4.0 * u[here])
+    let ([r, c], columns) = (at.get(), columns as usize);
+    let (here, right) = (r * columns + c, c + 1);
+    // Nearly all points are inside, where no index needs a check.
+    *v = if c > 0 && right < columns && here >= columns && here + columns < u.len() {
+        warmed(number, u[here], u[here - columns], u[here + columns], u[here - 1], u[r * columns + right])
     } else {
-        u[here]
+        warmed_at(here, c, columns, number, u, ends)
+    };
+}
+
+/// The same step in the first and the last row alone. The rows of neighbours are copied.
+#[kernel]
+#[requires(new.shape()[0] == 4 && new.shape()[1] == columns as usize && new.len() == ends.len())]
+pub fn conduct_ends(at: Index<2>, columns: u32, number: f32, u: &[f32], ends: &[f32], new: &mut Out<[f32]>) {
+    let Some(new) = new.get_mut(at) else { return };
+    let ([end, c], columns) = (at.get(), columns as usize);
+    *new = if !u.is_empty() && (end == 1 || end == 2) {
+        let here = if end == 1 { c } else { u.len() - columns + c };
+        warmed_at(here, c, columns, number, u, ends)
+    } else {
+        ends[end * columns + c]
     };
 }
 
@@ -46,28 +68,36 @@ stream_pipeline! {
     /// Two steps for each item, there and back.
     pub pipeline Plate {
         param rows: usize;
-        param first: isize;
         uniform param columns: usize;
-        uniform param height: usize;
         uniform param number: f32;
         input turns: [u8];
-        // The rows of this rank, and one more on either side.
-        carry u: [f32; (rows + 2) * columns];
-        carry v: [f32; (rows + 2) * columns] = 0.0;
+        carry u: [f32; rows * columns];
+        carry v: [f32; rows * columns] = 0.0;
+        // The row above those of this rank, its first and its last one, and the row below.
+        carry ends_u: [f32; 4 * columns];
+        device ends_v: [f32; 4 * columns] per chunk;
         chunk c = 1;
         stream math;
-        stream links;
+        stream links: high;
 
         stage begin { copy turns -> _turn; }
-        stage share on links { exchange u: halo columns; }
-        stage there on math {
-            conduct<<<(blocks(columns, 32), blocks(rows + 2, 8)), (32, 8)>>>(
-                columns, first, height, number, &u, &mut v as [rows + 2, columns]);
+        stage share on links {
+            conduct_ends<<<(blocks(columns, 32), 1), (32, 4)>>>(
+                columns as u32, number, &u, &ends_u, out ends_v as [4, columns]);
+            exchange ends_v: halo columns;
         }
-        stage share_again on links { exchange v: halo columns; }
+        stage there on math {
+            conduct<<<(blocks(columns, 32), blocks(rows, 8)), (32, 8)>>>(
+                columns as u32, number, &u, &ends_u, &mut v as [rows, columns]);
+        }
+        stage share_again on links {
+            conduct_ends<<<(blocks(columns, 32), 1), (32, 4)>>>(
+                columns as u32, number, &v, &ends_v, out ends_u as [4, columns]);
+            exchange ends_u: halo columns;
+        }
         stage back on math {
-            conduct<<<(blocks(columns, 32), blocks(rows + 2, 8)), (32, 8)>>>(
-                columns, first, height, number, &v, &mut u as [rows + 2, columns]);
+            conduct<<<(blocks(columns, 32), blocks(rows, 8)), (32, 8)>>>(
+                columns as u32, number, &v, &ends_v, &mut u as [rows, columns]);
         }
     }
 }
@@ -87,15 +117,14 @@ const HOT: f64 = 100.0;
 fn main() -> Result<(), Box<dyn Error>> {
     let world = World::from_env()?;
     let mut plate = Plate::options(&world.device()?).world(&world).build()?;
-    let own = world.part(POINTS);
+    // The first and the last row of the plate keep their temperatures, and are no rank's.
+    let inside = world.part(POINTS - 2);
+    let own = inside.start + 1..inside.end + 1;
     // ANCHOR_END: ranks
-    let first = own.start as isize - 1;
-    let mut u = vec![0.0; (own.len() + 2) * POINTS];
-    if own.start == 0 {
-        // The row after the halo is the first one of the plate.
-        u[POINTS..2 * POINTS].fill(HOT as f32);
-    }
+    let row = |row: usize| vec![if row == 0 { HOT as f32 } else { 0.0 }; POINTS];
+    let mut u: Vec<_> = own.clone().flat_map(row).collect();
     let mut v = vec![0.0; u.len()];
+    let mut ends = [own.start - 1, own.start, own.end - 1, own.end].map(row).concat();
     let number = (DIFFUSIVITY / STEPS as f64) as f32;
 
     if world.rank() == 0 {
@@ -104,15 +133,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut past, mut off) = (0, 0.0_f64);
     for seconds in [1, 2, 5] {
         let turns = vec![0; (seconds - past) * STEPS / 2];
-        plate.run(own.len(), first, POINTS, POINTS, number, &turns, &mut u, &mut v)?;
+        plate.run(own.len(), POINTS, number, &turns, &mut u, &mut v, &mut ends)?;
         past = seconds;
         let exact = exact(seconds as f64);
-        let rows = &u[POINTS..u.len() - POINTS];
-        let errors =
-            rows.iter().zip(&exact[own.start * POINTS..]).map(|(&got, &exact)| f64::from(got) - exact);
+        let errors = u.iter().zip(&exact[own.start * POINTS..]).map(|(&got, &exact)| f64::from(got) - exact);
         let squares: f64 = errors.map(|error| error * error).sum();
         let middle = (POINTS / 2).checked_sub(own.start).filter(|row| *row < own.len());
-        let centre = middle.map_or(0.0, |row| f64::from(rows[row * POINTS + POINTS / 2]));
+        let centre = middle.map_or(0.0, |row| f64::from(u[row * POINTS + POINTS / 2]));
         // Each rank has a part of the sum, and one of them the centre.
         let all = world.all_gather([squares, centre])?;
         let [squares, centre] = [0, 1].map(|which| all.iter().map(|of| of[which]).sum::<f64>());

@@ -6,8 +6,17 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use thalweg::prelude::*;
+use thalweg::sim::{MachineModel, SimulatedMachine, ranks};
+use thalweg::timeline::{Engine, Timeline};
 
 use super::{command, ended};
+
+#[path = "../../examples/heat_ranks.rs"]
+#[allow(dead_code, reason = "an example's `main` runs it")]
+mod heat_ranks;
 
 /// A folder of a test's own, which is empty.
 fn folder(name: &str) -> PathBuf {
@@ -77,6 +86,55 @@ fn the_plate_of_several_ranks_is_as_warm_as_that_of_one() {
         }
     }
     assert_eq!(launched("heat_ranks", &[], 3, "cpu"), expected, "3 ranks have rows in unequal parts");
+}
+
+/// A plate of so many rows and columns after some turns, on so many ranks, and the timeline of each.
+fn plate(rows: usize, columns: usize, size: usize) -> (Vec<f32>, Vec<Timeline>) {
+    let row = |row: usize| (0..columns).map(move |column| ((row * 31 + column * 17) % 23) as f32);
+    let mut machine = MachineModel::h200(size);
+    // A kernel takes longer than an exchange, as it does on a larger plate.
+    machine.devices.iter_mut().for_each(|device| device.memory_rate /= 16.0);
+    let all = ranks(SimulatedMachine::from(machine), |world| {
+        let inside = world.part(rows - 2);
+        let own = inside.start + 1..inside.end + 1;
+        let mut plate = heat_ranks::Plate::options(&world.device()?).world(world).build()?;
+        let mut u: Vec<f32> = own.clone().flat_map(row).collect();
+        let mut ends: Vec<f32> =
+            [own.start - 1, own.start, own.end - 1, own.end].into_iter().flat_map(row).collect();
+        let mut v = vec![0.0; u.len()];
+        let timeline = plate.profile(own.len(), columns, 0.2, &[0; 4], &mut u, &mut v, &mut ends)?;
+        Ok::<_, Error>((u, timeline))
+    });
+    let all = all.into_iter().map(|one| one.unwrap_or_else(|error| panic!("{error}")));
+    let (parts, timelines): (Vec<_>, Vec<_>) = all.unzip();
+    (parts.concat(), timelines)
+}
+
+#[test]
+fn ranks_may_have_one_row_of_a_plate_or_none() {
+    for columns in [1, 2, 3, 40] {
+        let (expected, _) = plate(9, columns, 1);
+        for size in 2..10 {
+            let (found, _) = plate(9, columns, size);
+            assert_eq!(found, expected, "{columns} columns on {size} ranks");
+        }
+    }
+}
+
+/// The first and the last row of a rank travel while the others are computed.
+#[test]
+fn a_plate_hides_its_exchange() {
+    let (_, timelines) = plate(1026, 1024, 2);
+    for (rank, timeline) in timelines.iter().enumerate() {
+        let of = |engine| timeline.spans.iter().filter(move |span| span.engine == engine);
+        assert_eq!(of(Engine::Network).count(), 8, "an exchange for each step");
+        for exchange in of(Engine::Network) {
+            let beside = of(Engine::Compute)
+                .map(|span| span.end.min(exchange.end).saturating_sub(span.start.max(exchange.start)));
+            let hidden: Duration = beside.sum();
+            assert_eq!(hidden, exchange.end - exchange.start, "rank {rank}: {exchange:?}");
+        }
+    }
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl Rank {
     }
 
     /// This rank's rows of a heat plate, and one more above and below.
-    pub fn plate(&self, rows: usize, columns: usize, first: isize, number: f32, u: &[f32]) -> Plate<'_> {
+    pub fn plate(&self, rows: usize, columns: usize, first: usize, number: f32, u: &[f32]) -> Plate<'_> {
         assert_eq!(u.len(), (rows + 2) * columns);
         let mut raw = std::ptr::null_mut();
         let [rows, columns] = [rows, columns].map(|number| number as c_int);

@@ -62,37 +62,41 @@ pub fn rank(world: &World, arguments: &Arguments) -> thalweg::Result<Value> {
     let turns = FEW + if arguments.is_quick() { 6 } else { 200 * world.size() };
     let device = world.device()?;
     let mut plate = Plate::options(&device).world(world).build()?;
-    let own = world.part(points);
-    let first = own.start as isize - 1;
-    let start = rows(points, first, own.len() + 2);
+    // As the example has it, the first and the last row of the plate are no rank's.
+    let inside = world.part(points - 2);
+    let own = inside.start + 1..inside.end + 1;
+    let start = rows(points, own.start - 1..own.end + 1);
+    let ends_at_start = rows(points, [own.start - 1, own.start, own.end - 1, own.end]);
     let by_hand = ranks::by_hand(world)?;
-    let theirs = by_hand.as_ref().map(|rank| rank.plate(own.len(), points, first, NUMBER, &start));
+    let theirs = by_hand.as_ref().map(|rank| rank.plate(own.len(), points, own.start - 1, NUMBER, &start));
     let expected = arguments.is_quick().then(|| {
-        let all = reference(rows(points, 0, points), points, 2 * turns);
+        let all = reference(rows(points, 0..points), points, 2 * turns);
         all[own.start * points..own.end * points].to_vec()
     });
 
-    let mut u = PinnedBuf::zeroed(&device, start.len())?;
-    let mut v = PinnedBuf::zeroed(&device, start.len())?;
+    let inside = points..start.len() - points;
+    let mut u = PinnedBuf::zeroed(&device, inside.len())?;
+    let mut v = PinnedBuf::zeroed(&device, inside.len())?;
+    let mut ends = PinnedBuf::zeroed(&device, ends_at_start.len())?;
     let mut of_theirs = PinnedBuf::zeroed(&device, start.len())?;
     let (mut seconds, mut seconds_of_theirs) = (Vec::new(), Vec::new());
     let effort = arguments.effort();
     for round in 0..effort.warm_up + effort.runs {
         let [few, all] = [FEW, turns].map(|turns| {
-            u.copy_from_slice(&start);
+            u.copy_from_slice(&start[inside.clone()]);
+            ends.copy_from_slice(&ends_at_start);
             world.barrier()?;
             let clock = Instant::now();
             let turns = vec![0; turns];
-            let report = plate.run(own.len(), first, points, points, NUMBER, &turns, &mut u, &mut v)?;
+            let report = plate.run(own.len(), points, NUMBER, &turns, &mut u, &mut v, &mut ends)?;
             let time = if report.simulated { report.time } else { clock.elapsed() };
             Ok::<_, Error>(time.as_secs_f64())
         });
         // As many as the world's slowest rank takes.
         let own_step = (all? - few?) / (2 * (turns - FEW)) as f64;
         let of_all = world.all_gather(own_step)?.into_iter().fold(0.0, f64::max);
-        let inside = points..u.len() - points;
         if let Some(expected) = &expected {
-            is_like(&u[inside.clone()], expected);
+            is_like(&u, expected);
         }
         let of_hand = match &theirs {
             None => None,
@@ -100,7 +104,7 @@ pub fn rank(world: &World, arguments: &Arguments) -> thalweg::Result<Value> {
                 of_theirs.copy_from_slice(&start);
                 world.barrier()?;
                 let seconds = theirs.run(2 * turns, &mut of_theirs) / (2 * turns) as f64;
-                is_like(&u[inside.clone()], &of_theirs[inside]);
+                is_like(&u, &of_theirs[inside.clone()]);
                 Some(world.all_gather(seconds)?.into_iter().fold(0.0, f64::max))
             }
         };
@@ -117,13 +121,10 @@ fn points(is_quick: bool) -> usize {
     if is_quick { 40 } else { 16_384 }
 }
 
-/// Rows of the plate at the beginning, random temperatures; those beyond its edges are zeros.
-fn rows(points: usize, first: isize, rows: usize) -> Vec<f32> {
-    let row = |row: isize| match usize::try_from(row) {
-        Ok(row) if row < points => random(row as u64, points).into_iter().map(|x| 100.0 * x).collect(),
-        _ => vec![0.0; points],
-    };
-    (first..first + rows as isize).flat_map(row).collect()
+/// Rows of the plate at the beginning, random temperatures.
+fn rows(points: usize, rows: impl IntoIterator<Item = usize>) -> Vec<f32> {
+    let row = |row| random(row as u64, points).into_iter().map(|x| 100.0 * x);
+    rows.into_iter().flat_map(row).collect()
 }
 
 /// The whole plate after so many steps.
