@@ -8,9 +8,10 @@
  * errors) are left out. What the library would refuse is refused: a communicator that is not live, or is in progress, a
  * thread with no current context, a configuration that is not filled in, memory that is not the device's.
  *
- * Communicators are nonblocking: a call returns at once, and the communicator is in progress until all ranks have come.
- * Then the collective is carried out, all at once. So an abort finds a rank that waits in no call. Elements of 16 bits
- * are only moved, not reduced.
+ * The communicators that are made first are nonblocking: a call returns at once, and the communicator is in progress
+ * until all ranks have come. Each is split once, and the second one is blocking: a collective waits until all ranks have
+ * come. Then it is carried out, all at once. Both have the flag that ends what waits, which an abort of either sets; an
+ * abort during a call is refused. Elements of 16 bits are only moved, not reduced.
  *
  * record.h has the variables THALWEG_RECORD and THALWEG_FAIL. Also:
  * THALWEG_NCCL_VERSION=n   the version that it tells; 23007 if not set
@@ -26,8 +27,8 @@
 
 #include "library.h"
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, IN_PROGRESS = 7 };
-enum { MOST_RANKS = 8, MOST_WORLDS = 16, MOST_MESSAGES = 2 * MOST_RANKS };
+enum { SUCCESS = 0, INTERNAL_ERROR = 3, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, IN_PROGRESS = 7 };
+enum { MOST_RANKS = 8, MOST_WORLDS = 32, MOST_MESSAGES = 2 * MOST_RANKS };
 enum { SUM = 0, PRODUCT = 1, MAX = 2, MIN = 3, AVERAGE = 4 };
 
 typedef enum { NOTHING, CONNECT, ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, MESSAGES } Kind;
@@ -53,7 +54,13 @@ typedef struct Communicator {
     Work work;
     unsigned long collectives;
     int error;
-    uint32_t aborted;
+    int blocking;
+    /* Whether a thread waits in a call of it. */
+    int is_called;
+    /* What is split off it, and its place, until all ranks have come. */
+    struct Communicator *split, **place;
+    /* It has the flag itself, or the one that it was split off. */
+    uint32_t flag, *aborted;
 } Communicator;
 
 typedef struct { char internal[128]; } UniqueId;
@@ -185,6 +192,12 @@ static void carry_out(World *world) {
         }
     } else if (first->kind == MESSAGES) {
         send_messages(world);
+    } else if (first->kind == CONNECT) {
+        for (int rank = 0; rank < world->ranks; rank++) {
+            Communicator *comm = world->rank[rank];
+            if (comm->place) *comm->place = comm->split;
+            comm->place = NULL;
+        }
     }
     for (int rank = 0; rank < world->ranks; rank++) world->rank[rank]->work.kind = NOTHING;
 }
@@ -235,12 +248,22 @@ static int enqueue(Communicator *comm, const Work *work, void *stream) {
     comm->collectives++;
     if (comm->collectives == from_environment("THALWEG_NCCL_HANG", 0)) {
         comm->error = (int)from_environment("THALWEG_NCCL_ERROR", SUCCESS);
-        hold(stream, &comm->aborted);
+        hold(stream, comm->aborted);
         return SUCCESS;
     }
     comm->work = *work;
     clock_gettime(CLOCK_MONOTONIC, &comm->work.since);
-    return IN_PROGRESS;
+    if (!comm->blocking) return IN_PROGRESS;
+    comm->is_called = 1;
+    meet(comm->world);
+    while (comm->work.kind != NOTHING && !__atomic_load_n(comm->aborted, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_unlock(&lock);
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+        pthread_mutex_lock(&lock);
+        meet(comm->world);
+    }
+    comm->is_called = 0;
+    return comm->work.kind == NOTHING ? SUCCESS : INTERNAL_ERROR;
 }
 
 static Work work_of(Kind kind, const void *from, void *to, size_t count, int type) {
@@ -272,25 +295,52 @@ static World *world_of(int number, int ranks) {
     abort();
 }
 
+static int is_filled_in(const Config *config) {
+    return config->magic == 0xcafebeef && config->size == sizeof *config && config->version == 21800 &&
+        config->cga == INT_MIN && config->least == INT_MIN && config->most == INT_MIN && !config->net;
+}
+
+static Communicator *new_communicator(World *world, int rank) {
+    Communicator *made = (Communicator *)create_of(sizeof *made);
+    made->world = world;
+    made->rank = rank;
+    world->rank[rank] = made;
+    return made;
+}
+
+static void begin_to_connect(Communicator *comm) {
+    comm->work.kind = CONNECT;
+    clock_gettime(CLOCK_MONOTONIC, &comm->work.since);
+}
+
 int ncclCommInitRankConfig(Communicator **comm, int ranks, UniqueId id, int rank, const Config *config) {
     pthread_mutex_lock(&lock);
     int number, code = fault(__func__);
     memcpy(&number, id.internal, sizeof number);
-    int is_filled_in = config->magic == 0xcafebeef && config->size == sizeof *config && config->version == 21800 &&
-        config->cga == INT_MIN && config->least == INT_MIN && config->most == INT_MIN && config->share == INT_MIN &&
-        !config->net;
-    if (!code && (!has_context() || !is_filled_in || !number || number > ids)) code = INVALID_ARGUMENT;
+    if (!code && (!has_context() || !is_filled_in(config) || !number || number > ids)) code = INVALID_ARGUMENT;
     if (!code && (ranks < 1 || ranks > MOST_RANKS || rank < 0 || rank >= ranks)) code = INVALID_ARGUMENT;
-    if (!code && config->blocking) code = INVALID_USAGE;
+    if (!code && (config->blocking || config->share != 1)) code = INVALID_USAGE;
     if (code) return done(code, NULL, "ncclCommInitRankConfig %d of %d", rank, ranks);
-    Communicator *made = (Communicator *)create_of(sizeof *made);
-    made->world = world_of(number, ranks);
-    made->rank = rank;
-    made->work.kind = CONNECT;
-    clock_gettime(CLOCK_MONOTONIC, &made->work.since);
-    made->world->rank[rank] = made;
+    Communicator *made = new_communicator(world_of(number, ranks), rank);
+    made->aborted = &made->flag;
+    begin_to_connect(made);
     *comm = made;
     return done(IN_PROGRESS, made, "ncclCommInitRankConfig of %d", ranks);
+}
+
+int ncclCommSplit(Communicator *comm, int color, int key, Communicator **made, const Config *config) {
+    int code = begin(__func__, comm);
+    if (!code && (!is_filled_in(config) || color || key != comm->rank || comm->split)) code = INVALID_ARGUMENT;
+    if (!code && (config->blocking != 1 || config->share != INT_MIN)) code = INVALID_USAGE;
+    if (!code) {
+        comm->split = new_communicator(world_of(MOST_WORLDS + comm->world->number, comm->world->ranks), comm->rank);
+        comm->split->blocking = 1;
+        comm->split->aborted = comm->aborted;
+        comm->place = made;
+        begin_to_connect(comm);
+        code = IN_PROGRESS;
+    }
+    return done(code, comm, "ncclCommSplit");
 }
 
 int ncclCommGetAsyncError(Communicator *comm, int *error) {
@@ -325,9 +375,10 @@ int ncclCommAbort(Communicator *comm) {
     pthread_mutex_lock(&lock);
     int code = fault(__func__);
     if (!code && !is_communicator(comm)) code = INVALID_ARGUMENT;
+    if (!code && comm->is_called) code = INVALID_USAGE;
     if (!code) comm->object.live = 0;
     code = done(code, comm, "ncclCommAbort");
-    if (!code) __atomic_store_n(&comm->aborted, 1, __ATOMIC_RELEASE);
+    if (!code) __atomic_store_n(comm->aborted, 1, __ATOMIC_RELEASE);
     return code;
 }
 

@@ -187,6 +187,10 @@ pub(super) const WAITS: [&str; 7] = [
     "cuEventCreate",
 ];
 
+/// How a rank leaves: the communicator whose calls wait goes first, then the one that it was split off.
+pub(super) const LEFT: [&str; 4] =
+    ["ncclCommFinalize", "ncclCommDestroy", "ncclCommFinalize", "ncclCommDestroy"];
+
 /// Nothing between the first and the last collective of a run waits for a device by the way.
 fn assert_nothing_waits(lines: &[String]) {
     let last = lines.iter().rposition(|line| is_collective(line)).expect("a collective");
@@ -210,13 +214,15 @@ fn gradients_are_shared_between_computations() {
             "ncclAllReduce d1 d1 4 type=7 op=4 s1",
             "ncclAllReduce d1+256 d1+256 4 type=7 op=4 s1",
             "ncclAllReduce d1 d1 4 type=7 op=4 s1",
-            "ncclCommFinalize",
-            "ncclCommDestroy",
         ];
-        assert_eq!(of_nccl(&lines), expected, "{lines:#?}");
-        // Each of them is counted by its stream, and the next stage waits for it by an event.
-        assert!(lines[1].starts_with("cuStreamWriteValue32 h1 ") || lines[1].contains(" s1 "), "{lines:#?}");
-        assert!(lines[2].starts_with("cuEventRecord ") && lines[2].ends_with(" s1"), "{lines:#?}");
+        assert_eq!(of_nccl(&lines), [&expected[..], &LEFT].concat(), "{lines:#?}");
+        // Each of them is counted by a stream of its own, and the next stage waits for it by an event.
+        let [counted, waits, writes, next] =
+            [1, 2, 3, 4].map(|line| lines[line].split(' ').collect::<Vec<_>>());
+        assert!(counted[0] == "cuEventRecord" && counted[2] == "s1", "{lines:#?}");
+        assert_eq!(waits, ["cuStreamWaitEvent", "s2", counted[1]], "{lines:#?}");
+        assert_eq!(writes[..3], ["cuStreamWriteValue32", "s2", "h1+4"], "{lines:#?}");
+        assert!(next[0] == "cuEventRecord" && next[2] == "s1" && next[1] != counted[1], "{lines:#?}");
     }
 }
 
@@ -250,10 +256,8 @@ fn each_kind_of_operation_is_carried_out() {
             &format!("ncclRecv d4 8 type=1 {peer} s1"),
             "ncclGroupEnd",
             "ncclAllReduce d5 d5 1 type=1 op=0 s1",
-            "ncclCommFinalize",
-            "ncclCommDestroy",
         ];
-        assert_eq!(of_nccl(&lines), expected, "{lines:#?}");
+        assert_eq!(of_nccl(&lines), [&expected[..], &LEFT].concat(), "{lines:#?}");
     }
 }
 
@@ -286,7 +290,7 @@ fn everything_is_tried_out_before_a_device_has_joined() {
         let after: Vec<_> =
             lines[last + 1..].iter().take(3).map(|line| line.split(' ').next().unwrap()).collect();
         assert_eq!(after, ["cuStreamQuery", "cuMemFree", "cuStreamDestroy"], "{lines:#?}");
-        assert_eq!(of_nccl(&lines[last + 1..]), ["ncclCommFinalize", "ncclCommDestroy"]);
+        assert_eq!(of_nccl(&lines[last + 1..]), LEFT);
     }
 }
 
@@ -340,6 +344,27 @@ fn ranks_that_do_not_connect_give_up_after_the_limit() {
     let record =
         run_again("ranks_that_do_not_connect_give_up_after_the_limit", &[("THALWEG_NCCL_ALONE", "1")]);
     assert!(!record.contains("ncclAllReduce"), "{record}");
+}
+
+#[test]
+fn a_call_that_waits_for_a_rank_whose_call_has_failed_ends() {
+    if is_child() {
+        let began = Instant::now();
+        let texts: Vec<_> =
+            errors_of_building(Duration::from_millis(900)).iter().map(ToString::to_string).collect();
+        let failed = "`ncclAllReduce` failed: ncclSystemError (2)";
+        assert!(texts.iter().any(|text| text.starts_with(failed)), "{texts:#?}");
+        let told =
+            |text: &String| text.starts_with("rank ") && text.contains(&format!("has failed: {failed}"));
+        assert!(texts.iter().any(told), "{texts:#?}");
+        assert!(began.elapsed() < Duration::from_secs(15));
+        return;
+    }
+    // Every kind of collective takes place once before a device has joined. Of the first one, the second rank's fails, and
+    // the first rank's waits for it.
+    let variables = [("THALWEG_FAIL", "ncclAllReduce:2:2")];
+    let record = run_again("a_call_that_waits_for_a_rank_whose_call_has_failed_ends", &variables);
+    assert!(record.contains("ncclAllReduce") && record.contains("-> 2"), "{record}");
 }
 
 #[test]
@@ -464,7 +489,8 @@ fn an_asynchronous_error_ends_the_run() {
     let hangs = (TRIED + 2).to_string();
     let variables = [("THALWEG_NCCL_HANG", hangs.as_str()), ("THALWEG_NCCL_ERROR", "6")];
     let record = run_again("an_asynchronous_error_ends_the_run", &variables);
-    assert_eq!(record.lines().filter(|line| line.ends_with("ncclCommAbort")).count(), 2, "{record}");
+    let aborted = record.lines().filter(|line| line.ends_with("ncclCommAbort")).count();
+    assert_eq!(aborted, 4, "both communicators of both ranks: {record}");
 }
 
 stream_pipeline! {

@@ -1,5 +1,7 @@
 //! [`Opened`]: what a device releases at its end.
 
+use std::sync::Arc;
+
 use super::api::Api;
 use super::context::Context;
 use super::ends::Ends;
@@ -15,14 +17,15 @@ pub(crate) struct Opened {
     pub(super) host: HostFunctions,
     pub(super) ends: Ends,
     pub(super) communicators: Communicators,
-    pub(super) context: Context,
+    /// Threads that wait for other ranks have it too.
+    pub(super) context: Arc<Context>,
 }
 
 impl Opened {
     /// The resources of a device that has done nothing yet.
     pub(super) fn new(context: Context) -> Self {
         let (modules, host, ends) = (Modules::new(), HostFunctions::new(), Ends::new());
-        Self { modules, host, ends, communicators: Communicators::new(), context }
+        Self { modules, host, ends, communicators: Communicators::new(), context: Arc::new(context) }
     }
 
     /// Makes the context current. It fails inside a job: another thread's call may occupy the driver until

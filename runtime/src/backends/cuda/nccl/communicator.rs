@@ -1,18 +1,22 @@
 //! [`Communicator`]: a rank of one device, and the calls that it makes of NCCL.
 //!
-//! Communicators are nonblocking: each call returns at once, and is over once `ncclCommGetAsyncError` no
-//! longer says that something is in progress. Between two such questions nothing is locked. So a communicator
-//! can be given up at any moment, even while it connects to ranks that never come.
+//! A rank has two communicators of NCCL, with the same ranks, resources and flag that ends everything. The calls of the
+//! *guard* return at once, so that it can be given up at any moment, even while it connects to ranks that never come. The
+//! calls of the *worker*, which is split off it, wait until what they ask for is enqueued: collectives are asked for
+//! there, since NCCL starts a thread for each call that returns at once. A call of the worker may wait for a stream that
+//! stands still. It ends when the guard is aborted, which no call uses then.
 
 use std::ptr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::aside::aside;
 use super::calls::Calls;
 use super::handle::Handle;
 use super::library::Nccl;
 use super::scratch::Scratch;
+use super::slot::Slot;
 use super::standing::Standing;
 use super::sys::ncclComm_t;
 use super::watch::{Broken, Watch, locked};
@@ -27,19 +31,20 @@ use crate::driver::{DriverResult, RawStream, Tag};
 const LOOKS: u32 = 200;
 /// The pause between later questions.
 const PAUSE: Duration = Duration::from_micros(20);
-/// How long a communicator that is given up in peace may take.
+/// How long each communicator that is given up in peace may take.
 const FAREWELL: Duration = Duration::from_secs(10);
+/// How long a call of the worker may take before it counts as one that waits for a stream.
+const CALL: Duration = Duration::from_millis(100);
 
-// Note 79: NCCL's calls never block.
+// Note 79: collectives are asked for where calls wait, and aborted where they do not.
 /// A rank of one device.
 pub(super) struct Communicator {
     /// Its number in this process.
     pub(super) number: u64,
     rank: usize,
     nccl: &'static Nccl,
-    /// NCCL's communicator, as a number since threads share it, and 0 once it is given up. NCCL is called
-    /// under this lock, and nothing else.
-    handle: Mutex<usize>,
+    guard: Slot,
+    worker: Slot,
     pub(super) watch: Mutex<Watch>,
     /// Notified when the watch has something new for the thread that looks after it.
     pub(super) changed: Condvar,
@@ -49,49 +54,55 @@ pub(super) struct Communicator {
 }
 
 impl Communicator {
-    /// The rank of a communicator that was begun. It is of use once [`settle`](Self::settle) has returned.
-    pub(super) fn new(handle: Handle, world: &Joining, scratch: Scratch, counts: bool) -> Self {
-        let (nccl, handle) = handle.into_parts();
-        Self {
+    /// The rank of a guard that was begun. It is of use once it is [connected](Self::connect).
+    pub(super) fn new(
+        nccl: &'static Nccl,
+        guard: Handle,
+        world: &Joining,
+        scratch: Scratch,
+        counts: bool,
+    ) -> Self {
+        let rank = Self {
             number: world.number,
             rank: world.rank,
             nccl,
-            handle: Mutex::new(handle),
+            guard: Slot::empty(nccl),
+            worker: Slot::empty(nccl),
             watch: Mutex::new(Watch::new(counts)),
             changed: Condvar::new(),
             scratch,
             has_siblings: world.has_siblings,
-        }
+        };
+        rank.guard.put(guard);
+        rank
     }
 
-    /// Calls NCCL with the communicator, which no other thread uses meanwhile; `None` if it is given up.
-    fn with<R>(&self, call: impl FnOnce(ncclComm_t) -> R) -> Option<R> {
-        let handle = locked(&self.handle);
-        (*handle != 0).then(|| call(ptr::with_exposed_provenance_mut(*handle)))
-    }
-
-    /// Takes the communicator away from all later calls.
-    pub(super) fn take(&self) -> Option<Handle> {
-        let handle = std::mem::take(&mut *locked(&self.handle));
-        (handle != 0).then(|| Handle::of(self.nccl, ptr::with_exposed_provenance_mut(handle)))
-    }
-
-    /// Whether nothing that was asked for is in progress any more.
+    /// Waits until the guard has connected with the other ranks, and splits the worker off it. The device's context is
+    /// current.
     ///
     /// # Errors
-    /// What has gone wrong, in a call or since.
-    fn is_settled(&self) -> DriverResult<bool> {
-        let asked = self.with(|comm| Handle::of(self.nccl, comm).is_settled());
-        asked.unwrap_or_else(|| Err(self.given_up()))
+    /// NCCL's, or the error of `patience`, which is called again and again.
+    pub(super) fn connect(&self, patience: impl Fn() -> DriverResult<()>) -> DriverResult<()> {
+        self.settle(&self.guard, &patience)?;
+        // If it is given up meanwhile, NCCL may still write there, so this memory stays then.
+        let place: *mut ncclComm_t = Box::into_raw(Box::new(ptr::null_mut()));
+        // SAFETY: the guard has settled, and the memory stays until it has settled again.
+        let begun = self.guard.with(|guard| unsafe { guard.begin_split(self.rank, place) });
+        begun.unwrap_or_else(|| Err(self.given_up()))?;
+        self.settle(&self.guard, &patience)?;
+        // SAFETY: NCCL has written to it, and does so no more.
+        let worker = *unsafe { Box::from_raw(place) };
+        self.worker.put(Handle::of(self.nccl, worker));
+        Ok(())
     }
 
     /// Waits until nothing that was asked for is in progress any more.
     ///
     /// # Errors
     /// What has gone wrong, or the error of `patience`, which is called between two questions.
-    pub(super) fn settle(&self, mut patience: impl FnMut() -> DriverResult<()>) -> DriverResult<()> {
+    fn settle(&self, slot: &Slot, patience: impl Fn() -> DriverResult<()>) -> DriverResult<()> {
         for look in 0_u32.. {
-            if self.is_settled()? {
+            if slot.with(Handle::is_settled).unwrap_or_else(|| Err(self.given_up()))? {
                 return Ok(());
             }
             patience()?;
@@ -100,16 +111,17 @@ impl Communicator {
         Ok(())
     }
 
-    /// Asks for a collective. It is on the stream once the communicator has settled.
+    /// Asks for a collective, and waits until it is on the stream. The call itself does that, unless the user has told
+    /// NCCL that no call is to wait.
     ///
     /// # Safety
     /// The device's context is current; the stream and the memory are its own, and stay until the collective
     /// is over.
     pub(super) unsafe fn ask(&self, work: &Shared, stream: RawStream) -> DriverResult<()> {
-        let asked = self.with(|comm| {
+        let asked = self.worker.with(|worker| {
             let calls = Calls {
                 nccl: self.nccl,
-                comm,
+                comm: worker.comm(),
                 stream: stream_handle(stream),
                 scratch: self.scratch.memory(),
             };
@@ -117,7 +129,13 @@ impl Communicator {
             // something.
             unsafe { calls.ask(work) }
         });
-        asked.unwrap_or_else(|| Err(self.given_up()))
+        asked.unwrap_or_else(|| Err(self.given_up()))?;
+        self.settle(&self.worker, || Ok(()))
+    }
+
+    /// Whether one of the communicators was given up.
+    pub(super) fn is_given_up(&self) -> bool {
+        [&self.worker, &self.guard].iter().any(|slot| slot.with(|_| ()).is_none())
     }
 
     /// Enqueues a collective.
@@ -142,9 +160,7 @@ impl Communicator {
             self.heed(unsafe { self.scratch.count_begun(api, stream, counted) });
         }
         // SAFETY: the caller's promise.
-        let asked = unsafe { self.ask(&collective.work, stream) };
-        let enqueued = asked.and_then(|()| self.settle(|| Ok(())));
-        if let Err(error) = enqueued {
+        if let Err(error) = unsafe { self.ask(&collective.work, stream) } {
             self.break_up(&self.said(&error));
             return Err(self.error(Some(tag)));
         }
@@ -177,10 +193,11 @@ impl Communicator {
         Ok(watch.counts.then_some(number))
     }
 
-    /// An error that NCCL has found by itself.
-    pub(super) fn asynchronous_error(&self) -> Option<String> {
-        let asked = self.with(|comm| Handle::of(self.nccl, comm).is_settled())?;
-        asked.err().map(|error| self.said(&error))
+    /// Breaks up if NCCL has found an error by itself.
+    fn heed_errors(&self, asked: Option<DriverResult<bool>>) {
+        if let Some(Err(error)) = asked {
+            self.break_up(&self.said(&error));
+        }
     }
 
     fn stands(&self, limit: Duration) -> String {
@@ -207,9 +224,9 @@ impl Communicator {
         }
     }
 
-    /// The error of a call that finds the communicator given up.
+    /// The error of a call that finds the communicators given up.
     #[cold]
-    fn given_up(&self) -> DriverError {
+    pub(super) fn given_up(&self) -> DriverError {
         self.error(None)
     }
 
@@ -228,9 +245,7 @@ impl Communicator {
             return Ok(());
         }
         // Kernels of NCCL end without an error of the driver, whatever has gone wrong.
-        if let Some(why) = self.asynchronous_error() {
-            self.break_up(&why);
-        }
+        self.heed_errors(self.worker.with(Handle::is_settled));
         let mut watch = locked(&self.watch);
         let outcome = watch.broken.as_ref().map_or(Ok(()), |broken| Err(broken.error(None)));
         // Between GPUs of one process a rank's kernel may access the memory of another rank's collective
@@ -255,6 +270,13 @@ impl Communicator {
         }
     }
 
+    /// Waits until the thread that looks after the broken communicator has ended it, but not for ever. A process that
+    /// ended meanwhile would take CUDA away from that thread.
+    fn has_ended(&self) -> bool {
+        let watch = self.changed.wait_timeout_while(locked(&self.watch), FAREWELL, |watch| !watch.ended);
+        watch.unwrap_or_else(PoisonError::into_inner).0.ended
+    }
+
     /// Gives the communicator up: in peace, or, after an error, by force.
     ///
     /// # Safety
@@ -266,17 +288,28 @@ impl Communicator {
         drop(watch);
         self.changed.notify_all();
         if is_broken {
-            // The thread that looks after the communicator has ended it, or is about to. Other ranks of this
-            // process may still access the memory.
-            if let Some(api) = api.filter(|_| !self.has_siblings) {
+            // Other ranks of this process may still access the memory.
+            if let Some(api) = api.filter(|_| self.has_ended() && !self.has_siblings) {
                 // SAFETY: the caller's promise.
                 unsafe { self.scratch.free(api) };
             }
             return;
         }
-        let Some(handle) = self.take() else { return };
-        let Some(api) = api else { return handle.abort_elsewhere() };
-        if handle.end(FAREWELL) {
+        let (Some(worker), Some(guard)) = (self.worker.take(), self.guard.take()) else { return };
+        let Some(api) = api else { return worker.abort_elsewhere() };
+        let began = Instant::now();
+        let ended = aside(
+            "ncclCommFinalize",
+            || worker.end_waiting(),
+            || {
+                if began.elapsed() < FAREWELL { Ok(()) } else { Err(self.given_up()) }
+            },
+        );
+        if ended.is_err() {
+            // The call that still waits ends by that.
+            return guard.abort_elsewhere();
+        }
+        if guard.end(FAREWELL) {
             // SAFETY: the caller's promise; NCCL itself has ended.
             unsafe { self.scratch.free(api) };
         }
@@ -284,6 +317,16 @@ impl Communicator {
 }
 
 impl Communicator {
+    /// Ends everything by force, whatever other threads are in a call of. That may wait for ever if other ranks are gone
+    /// in a bad moment.
+    pub(super) fn end_by_force(&self) {
+        // A call that waits for a stream that stands still ends once the flag is set that both share. No thread is in a
+        // call of the guard for long.
+        let idle = self.worker.take_within(CALL);
+        idle.into_iter().chain(self.guard.take()).for_each(Handle::abort);
+        self.worker.take().into_iter().for_each(Handle::abort);
+    }
+
     /// Looks after the communicator until it is given up: asks for asynchronous errors while something is
     /// under way, and ends it by force once it is broken, or once a collective has lasted for `limit`.
     pub(super) fn look_after(self: Arc<Self>, limit: Duration) {
@@ -293,8 +336,9 @@ impl Communicator {
         loop {
             if watch.broken.is_some() {
                 drop(watch);
-                // Nobody waits for this thread, so it does not matter how long that takes.
-                return self.take().into_iter().for_each(Handle::abort);
+                self.end_by_force();
+                locked(&self.watch).ended = true;
+                return self.changed.notify_all();
             }
             if watch.left {
                 return;
@@ -308,9 +352,9 @@ impl Communicator {
             let stands =
                 watch.counts && standing.lasts(unsafe { self.scratch.counted() }, Instant::now()) > limit;
             drop(watch);
-            if let Some(why) = self.asynchronous_error() {
-                self.break_up(&why);
-            } else if stands {
+            // While a call of another thread waits for a stream, nobody can ask.
+            self.heed_errors(self.worker.try_with(Handle::is_settled));
+            if stands {
                 self.break_up(&self.stands(limit));
             }
             watch = locked(&self.watch);

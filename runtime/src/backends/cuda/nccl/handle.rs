@@ -32,7 +32,7 @@ impl Handle {
         [rank, size]: [usize; 2],
     ) -> DriverResult<Self> {
         let mut comm: ncclComm_t = ptr::null_mut();
-        let mut config = ncclConfig_t::nonblocking();
+        let mut config = ncclConfig_t::of_guard();
         // SAFETY: both are places that NCCL uses during the call only, and the device's context is current.
         let code =
             unsafe { nccl.ncclCommInitRankConfig(&mut comm, number(size), id, number(rank), &mut config) };
@@ -40,16 +40,32 @@ impl Handle {
         Ok(Self::of(nccl, comm))
     }
 
-    /// The library, and the communicator as a number.
-    pub(super) fn into_parts(self) -> (&'static Nccl, usize) {
-        (self.nccl, self.handle)
+    /// Begins to split a communicator of the same ranks off, whose calls wait until what they ask for is enqueued. It is
+    /// at its place once this one has settled.
+    ///
+    /// # Errors
+    /// NCCL refuses it.
+    ///
+    /// # Safety
+    /// The communicator has settled, and no other thread uses it. NCCL writes to `place` until it has settled again or
+    /// is given up.
+    pub(super) unsafe fn begin_split(&self, rank: usize, place: *mut ncclComm_t) -> DriverResult<()> {
+        let mut config = ncclConfig_t::of_worker();
+        // SAFETY: the caller's promise; NCCL uses the configuration during the call only.
+        let code = unsafe { self.nccl.ncclCommSplit(self.comm(), 0, number(rank), place, &mut config) };
+        self.nccl.check("ncclCommSplit", code)
+    }
+
+    /// The communicator as a number.
+    pub(super) fn into_number(self) -> usize {
+        self.handle
     }
 
     pub(super) fn of(nccl: &'static Nccl, comm: ncclComm_t) -> Self {
         Self { nccl, handle: comm.expose_provenance() }
     }
 
-    fn comm(&self) -> ncclComm_t {
+    pub(super) fn comm(&self) -> ncclComm_t {
         ptr::with_exposed_provenance_mut(self.handle)
     }
 
@@ -69,7 +85,18 @@ impl Handle {
         }
     }
 
-    /// Ends it in peace. After an error, or if that takes longer than `limit`, it is ended by force, on
+    /// Ends one whose calls wait, in peace. It may wait for other ranks.
+    ///
+    /// # Errors
+    /// NCCL's.
+    pub(super) fn end_waiting(self) -> DriverResult<()> {
+        // SAFETY: the communicator is live, no other thread uses it, and nothing is under way on it.
+        self.nccl.check("ncclCommFinalize", unsafe { self.nccl.ncclCommFinalize(self.comm()) })?;
+        // SAFETY: as above; it is not used again.
+        self.nccl.check("ncclCommDestroy", unsafe { self.nccl.ncclCommDestroy(self.comm()) })
+    }
+
+    /// Ends one whose calls return at once, in peace. After an error, or if that takes longer than `limit`, it is ended by force, on
     /// another thread, and the answer is `false`.
     pub(super) fn end(self, limit: Duration) -> bool {
         // SAFETY: the communicator is live, no other thread uses it, and nothing is under way on it.

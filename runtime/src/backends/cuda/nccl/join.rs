@@ -4,8 +4,8 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
+use super::aside::aside;
 use super::communicator::Communicator;
 use super::handle::Handle;
 use super::library::Nccl;
@@ -37,7 +37,7 @@ pub(super) fn identity() -> Result<Vec<u8>, Error> {
 ///
 /// # Errors
 /// NCCL is missing or refuses something; a rank is gone, or does not come within the world's limit.
-pub(super) fn join(api: &Api, context: &Context, world: &Joining) -> Result<Arc<Communicator>, Error> {
+pub(super) fn join(api: &Api, context: &Arc<Context>, world: &Joining) -> Result<Arc<Communicator>, Error> {
     let nccl = Nccl::get()?;
     if !context.is_primary() {
         // NCCL uses CUDA's runtime, which uses primary contexts.
@@ -55,25 +55,42 @@ pub(super) fn join(api: &Api, context: &Context, world: &Joining) -> Result<Arc<
         // SAFETY: the context is current, and nothing has used the memory.
         unsafe { scratch.free(api) };
     })?;
-    let communicator = Arc::new(Communicator::new(handle, world, scratch, api.has_write_value()));
+    let communicator = Communicator::new(nccl, handle, world, scratch, api.has_write_value());
+    let communicator = Arc::new(communicator);
     let patience = Patience::new(world);
-    let joined = communicator.settle(|| patience.ask()).and_then(|()| {
-        warm::up(api, &communicator, world, &patience)?;
-        look_after(&communicator, world.limit)
+    let joined = communicator.connect(|| patience.ask()).and_then(|()| {
+        warm_up(context, &communicator, world, &patience)?;
+        let limit = world.limit;
+        on_a_thread(&communicator, move |its| its.look_after(limit))
     });
     if let Err(error) = joined {
-        // Nobody knows whether the memory is still used, so it stays.
-        communicator.take().into_iter().for_each(Handle::abort_elsewhere);
+        // Nobody knows whether the memory is still used, so it stays. Without a thread the communicators do, too.
+        let _ = on_a_thread(&communicator, |its| its.end_by_force());
         return Err(explained(error));
     }
     Ok(communicator)
 }
 
-/// Starts the thread that looks after a communicator until it is given up.
-fn look_after(communicator: &Arc<Communicator>, limit: Duration) -> DriverResult<()> {
+/// Lets each kind of collective take place once. Its calls may wait for ranks that never come.
+fn warm_up(
+    context: &Arc<Context>,
+    communicator: &Arc<Communicator>,
+    world: &Joining,
+    patience: &Patience<'_>,
+) -> DriverResult<()> {
+    let (context, communicator) = (Arc::clone(context), Arc::clone(communicator));
+    let number = [world.rank, world.size];
+    let work = move || warm::up(context.enter()?, &communicator, number);
+    aside("ncclCommInitRankConfig", work, || patience.ask())
+}
+
+/// Does something with a communicator on a thread that nobody waits for.
+fn on_a_thread(
+    communicator: &Arc<Communicator>,
+    work: impl FnOnce(Arc<Communicator>) + Send + 'static,
+) -> DriverResult<()> {
     let its = Arc::clone(communicator);
-    let named = thread::Builder::new().name("thalweg ranks".to_owned());
-    let started = named.spawn(move || its.look_after(limit));
+    let started = thread::Builder::new().name("thalweg ranks".to_owned()).spawn(move || work(its));
     started.map(drop).map_err(|error| {
         let text = format!("the system refuses the thread that looks after it: {error}");
         invalid_value("ncclCommInitRankConfig", text)

@@ -7,6 +7,7 @@
 //! what is under way by force. Nothing is linked: [`library`] looks for NCCL when a device first joins, and
 //! [`sys`] has the table of its functions.
 
+mod aside;
 mod calls;
 mod communicator;
 mod handle;
@@ -16,6 +17,7 @@ mod join;
 mod library;
 mod patience;
 mod scratch;
+mod slot;
 mod standing;
 mod sys;
 mod warm;
@@ -67,7 +69,7 @@ impl Communicators {
     ///
     /// # Errors
     /// NCCL is missing or refuses something; a rank is gone, or does not come within the world's limit.
-    pub(super) fn join(&self, context: &Context, world: &Joining) -> Result<RawCommunicator, Error> {
+    pub(super) fn join(&self, context: &Arc<Context>, world: &Joining) -> Result<RawCommunicator, Error> {
         let communicator = join::join(context.enter()?, context, world)?;
         let mut known = locked(&self.known);
         self.is_any.store(true, Ordering::Release);

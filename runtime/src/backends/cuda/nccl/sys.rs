@@ -109,14 +109,24 @@ structure! {
 
 impl ncclConfig_t {
     /// All calls return at once, and [`ncclCommGetAsyncError`](Functions::ncclCommGetAsyncError) says when
-    /// they are over.
-    pub(super) fn nonblocking() -> Self {
+    /// they are over. What is split off shares its resources, and with them the flag that ends everything.
+    pub(super) fn of_guard() -> Self {
+        Self { blocking: 0, splitShare: 1, ..Self::unsaid() }
+    }
+
+    /// All calls wait until what they ask for is enqueued.
+    pub(super) fn of_worker() -> Self {
+        Self { blocking: 1, ..Self::unsaid() }
+    }
+
+    /// Nothing is said.
+    fn unsaid() -> Self {
         let unsaid = NCCL_CONFIG_UNDEF_INT;
         Self {
             size: size_of::<Self>(),
             magic: NCCL_API_MAGIC,
             version: OLDEST.unsigned_abs(),
-            blocking: 0,
+            blocking: unsaid,
             cgaClusterSize: unsaid,
             minCTAs: unsaid,
             maxCTAs: unsaid,
@@ -173,6 +183,13 @@ functions! {
         ranks: c_int,
         id: ncclUniqueId,
         rank: c_int,
+        config: *mut ncclConfig_t,
+    );
+    fn ncclCommSplit(
+        comm: ncclComm_t,
+        color: c_int,
+        key: c_int,
+        made: *mut ncclComm_t,
         config: *mut ncclConfig_t,
     );
     fn ncclCommFinalize(comm: ncclComm_t);

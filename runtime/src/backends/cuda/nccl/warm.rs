@@ -5,12 +5,11 @@
 //! an allocation of its own.
 
 use super::communicator::Communicator;
-use super::patience::Patience;
 use crate::backends::cuda::api::{self, Api};
 use crate::backends::cuda::handles::stream_handle;
 use crate::backends::cuda::sys::{CUstream, CUstream_flags_enum};
 use crate::base::collective::{Element, Operands, Reduce};
-use crate::driver::collective::{Joining, Message, Shared};
+use crate::driver::collective::{Message, Shared};
 use crate::driver::{DevicePtr, DriverResult, RawStream};
 
 /// The bytes that a rank gives: as few as a barrier's, and as many as are cut into pieces. NCCL sends them in
@@ -25,28 +24,23 @@ const ALL_PAIRS: usize = 64;
 /// is current.
 ///
 /// # Errors
-/// NCCL's or the driver's; or a rank is gone. Then memory may still be in use, and stays.
-pub(super) fn up(
-    api: &Api,
-    communicator: &Communicator,
-    world: &Joining,
-    patience: &Patience<'_>,
-) -> DriverResult<()> {
-    let sizes = SIZES.map(|bytes| bytes.min(MOST / (world.size + 1)).max(SIZES[0]) & !0xff);
+/// NCCL's or the driver's; or the communicator was given up meanwhile, as a rank is gone. Then memory may still be in
+/// use, and stays.
+pub(super) fn up(api: &Api, communicator: &Communicator, [rank, size]: [usize; 2]) -> DriverResult<()> {
+    let sizes = SIZES.map(|bytes| bytes.min(MOST / (size + 1)).max(SIZES[0]) & !0xff);
     let (mut memory, mut stream): (_, CUstream) = (0, std::ptr::null_mut());
     let flags = CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
     // SAFETY: both are places for the results, and the context is current.
     unsafe {
-        api.cuMemAlloc_v2(&mut memory, sizes[1] * (world.size + 1))?;
+        api.cuMemAlloc_v2(&mut memory, sizes[1] * (size + 1))?;
         api.cuStreamCreateWithPriority(&mut stream, flags, 0)?;
     }
     let raw = RawStream(stream.expose_provenance() as u64);
     for bytes in sizes {
-        for work in each_kind(DevicePtr(memory), bytes, [world.rank, world.size]) {
+        for work in each_kind(DevicePtr(memory), bytes, [rank, size]) {
             // SAFETY: the context is current, the memory has room for all parts, and both stay, even after an
             // error.
             unsafe { communicator.ask(&work, raw) }?;
-            communicator.settle(|| patience.ask())?;
         }
     }
     // SAFETY: the stream is live, and the context current.
@@ -54,8 +48,11 @@ pub(super) fn up(
         if error.code != api::NOT_READY {
             return Err(error);
         }
-        patience.ask()?;
         std::thread::yield_now();
+    }
+    if communicator.is_given_up() {
+        // What was ended by force may have other ranks that still use the memory.
+        return Err(communicator.given_up());
     }
     // SAFETY: everything on the stream is over, and nothing else uses the memory.
     unsafe {

@@ -64,6 +64,8 @@ pub(super) struct Watch {
     pub(super) broken: Option<Broken>,
     /// Whether the communicator is given up.
     pub(super) left: bool,
+    /// Whether everything on the broken communicator was ended by force.
+    pub(super) ended: bool,
 }
 
 impl Watch {
