@@ -59,7 +59,7 @@ fn pool(threads: usize) -> &'static Pool {
 impl Hands {
     pub(super) fn new(threads: usize) -> Self {
         let copiers = Workers::near(None);
-        copiers.employ(threads.min(COPY_THREADS));
+        copiers.employ(0, threads.min(COPY_THREADS));
         Self { pool: pool(threads), copiers }
     }
 

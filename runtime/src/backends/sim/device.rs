@@ -75,7 +75,7 @@ impl Sim {
             cooperative: model.compute_capability >= occupancy::COOPERATIVE,
         };
         let workers = Workers::near(None);
-        workers.employ(COPY_THREADS);
+        workers.employ(0, COPY_THREADS);
         let (rates, model) = (Model::new(model), model.clone());
         Self { number, info, model, machine_model, rates, shared, workers }
     }

@@ -66,7 +66,7 @@ impl Task {
 pub(crate) struct Workers {
     /// The node that they run on, if they do not run anywhere.
     node: Option<Node>,
-    /// The largest number that was asked for, without the thread that waits.
+    /// The threads that all devices want together, without those that wait.
     wanted: AtomicUsize,
     /// The pieces to copy, each a task and the piece's first byte. The queue has no lock: there are so many
     /// pieces of 128 KiB that threads would wait for each other.
@@ -83,6 +83,8 @@ pub(crate) struct Workers {
 struct Threads {
     /// Threads that were started, or that could not be.
     started: usize,
+    /// The largest number that each device has wanted, by its index.
+    wanted: Vec<usize>,
 }
 
 impl Workers {
@@ -96,10 +98,17 @@ impl Workers {
         self.node.as_ref()
     }
 
-    /// Has `threads` threads copy from now on, if that is more than before and there are as many cores. One
-    /// of them is the thread that waits.
-    pub(crate) fn employ(&self, threads: usize) {
-        self.wanted.fetch_max(threads.saturating_sub(1), Ordering::Relaxed);
+    /// Has `threads` threads copy for a device from now on, if that is more than before and there are as many cores.
+    /// One of them is the thread that waits. Each device has a link of its own, so theirs are in addition to those of
+    /// the others.
+    pub(crate) fn employ(&self, device: usize, threads: usize) {
+        let mut state = self.threads();
+        if state.wanted.len() <= device {
+            state.wanted.resize(device + 1, 0);
+        }
+        let own = &mut state.wanted[device];
+        *own = threads.saturating_sub(1).max(*own);
+        self.wanted.store(state.wanted.iter().sum(), Ordering::Relaxed);
     }
 
     /// The number of threads that are wanted and that there are cores for.
@@ -165,6 +174,12 @@ impl Workers {
     #[cfg(test)]
     pub(super) fn started(&self) -> usize {
         self.threads().started
+    }
+
+    /// The threads that all devices want together, without those that wait.
+    #[cfg(test)]
+    pub(super) fn wanted(&self) -> usize {
+        self.wanted.load(Ordering::Relaxed)
     }
 
     fn threads(&self) -> MutexGuard<'_, Threads> {

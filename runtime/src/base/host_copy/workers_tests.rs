@@ -6,7 +6,7 @@ use super::{CORES, PIECE, Way, Workers};
 #[test]
 fn every_byte_is_copied_once_done_whatever_the_length() {
     let workers = Workers::near(None);
-    workers.employ(3);
+    workers.employ(0, 3);
     for (index, bytes) in [0, 1, 63, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 17].into_iter().enumerate() {
         for way in [Way::Cached, Way::PastCache] {
             let from: Vec<u8> = (0..bytes).map(|i| (i * 31 + index) as u8).collect();
@@ -28,7 +28,7 @@ fn each_node_has_its_own() {
     assert!(std::ptr::eq(first, Workers::near(Some(&nodes[0]))));
     assert!(!std::ptr::eq(first, second) && !std::ptr::eq(first, Workers::near(None)));
     // One of them is the thread that waits.
-    first.employ(8);
+    first.employ(0, 8);
     let from = vec![9_u8; 9 * PIECE];
     let mut to = vec![0_u8; from.len()];
     // SAFETY: both are that long, and are left alone until the copy is done.
@@ -38,9 +38,18 @@ fn each_node_has_its_own() {
 }
 
 #[test]
+fn each_device_has_threads_for_its_link() {
+    let workers = Workers::near(Some(&Node::of(72, &[0, 1])));
+    for (device, threads, wanted) in [(1, 4, 3), (0, 3, 5), (1, 2, 5), (0, 6, 8), (2, 0, 8)] {
+        workers.employ(device, threads);
+        assert_eq!(workers.wanted(), wanted, "device {device} wants {threads}");
+    }
+}
+
+#[test]
 fn several_threads_may_have_tasks_at_once() {
     let workers = Workers::near(None);
-    workers.employ(3);
+    workers.employ(0, 3);
     std::thread::scope(|scope| {
         for seed in 0..4_u8 {
             scope.spawn(move || {

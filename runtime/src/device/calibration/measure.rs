@@ -176,7 +176,7 @@ impl<'d> Rig<'d> {
             ..DeviceModel::h200()
         };
         let workers = Workers::near(self.driver().node());
-        workers.employ(spec.copy_threads());
+        workers.employ(self.driver().info().index.unwrap_or(0), spec.copy_threads());
         Ok(DeviceModel { host_memcpy: self.host_memcpy(workers)?, ..spec })
     }
 

@@ -12,6 +12,7 @@ mod measure;
 mod nothing;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 use std::env;
 use std::ffi::OsString;
@@ -23,6 +24,7 @@ use crate::base::error::{Detail, Error, Result};
 use crate::base::host_copy::Workers;
 use crate::base::model::DeviceModel;
 use crate::device::Device;
+use turn::Turn;
 
 /// The version of the fields and of how they are measured, those of machines too. The figures of another version
 /// are not used.
@@ -89,7 +91,8 @@ impl Device {
     /// The threads that copy between pageable and page-locked memory for this device, enough of them.
     pub(crate) fn copy_workers(&self) -> &'static Workers {
         let workers = Workers::near(self.driver().node());
-        workers.employ(self.known_model().get().unwrap_or(&ASSUMED).copy_threads());
+        let index = self.driver().info().index.unwrap_or(0);
+        workers.employ(index, self.known_model().get().unwrap_or(&ASSUMED).copy_threads());
         workers
     }
 
@@ -120,8 +123,14 @@ impl Device {
             Some(_) => None,
             None => {
                 let kept = || self.calibration_file().and_then(|path| file::load(&path).ok());
+                let in_turn = || {
+                    let file = self.calibration_file();
+                    let _turn = Turn::take(file.as_deref().and_then(Path::parent));
+                    // Whoever had the turn before may have measured this device.
+                    kept().or_else(|| self.calibrate().ok())
+                };
                 // If each operation is waited for, measurements would tell nothing.
-                let measured = || (!self.driver().is_synchronous()).then(|| self.calibrate().ok()).flatten();
+                let measured = || (!self.driver().is_synchronous()).then(in_turn).flatten();
                 if self.is_cpu() {
                     return of_cpu(self.driver().identity(), || kept().or_else(measured));
                 }

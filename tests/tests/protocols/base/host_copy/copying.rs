@@ -20,7 +20,7 @@ impl Copying {
         injector::begin();
         copy::begin(tells);
         let workers: &'static Workers = Box::leak(Box::default());
-        workers.employ(threads);
+        workers.employ(0, threads);
         Self(workers)
     }
 
