@@ -186,6 +186,7 @@ def torch_process(gpu, items, chunk, begin, end):
         torch_work(gpu, ring, x, z, chunk)
         end.wait()
         torch_check(x, z)
+        end.wait()
 
 
 def torch_processes(gpus, items, chunk, _steps):
@@ -199,12 +200,12 @@ def torch_processes(gpus, items, chunk, _steps):
 
     def turn():
         begin.wait()
-        # Before that some still checked their last results.
         start = time.perf_counter()
         end.wait()
         return time.perf_counter() - start
 
-    serve(turn, lambda: None)
+    # All have checked their results before anyone else takes a turn.
+    serve(turn, end.wait)
 
 
 def free_port():
