@@ -331,7 +331,7 @@ int ncclCommInitRankConfig(Communicator **comm, int ranks, UniqueId id, int rank
 int ncclCommSplit(Communicator *comm, int color, int key, Communicator **made, const Config *config) {
     int code = begin(__func__, comm);
     if (!code && (!is_filled_in(config) || color || key != comm->rank || comm->split)) code = INVALID_ARGUMENT;
-    if (!code && (config->blocking != 1 || config->share != INT_MIN)) code = INVALID_USAGE;
+    if (!code && (!has_context() || config->blocking != 1 || config->share != INT_MIN)) code = INVALID_USAGE;
     if (!code) {
         comm->split = new_communicator(world_of(MOST_WORLDS + comm->world->number, comm->world->ranks), comm->rank);
         comm->split->blocking = 1;
@@ -357,7 +357,7 @@ int ncclCommGetAsyncError(Communicator *comm, int *error) {
 
 static int end(const char *symbol, Communicator *comm) {
     int code = begin(symbol, comm);
-    if (!code && comm->error) code = INVALID_USAGE;
+    if (!code && (comm->error || !has_context())) code = INVALID_USAGE;
     return code;
 }
 
@@ -375,7 +375,7 @@ int ncclCommAbort(Communicator *comm) {
     pthread_mutex_lock(&lock);
     int code = fault(__func__);
     if (!code && !is_communicator(comm)) code = INVALID_ARGUMENT;
-    if (!code && comm->is_called) code = INVALID_USAGE;
+    if (!code && (comm->is_called || !has_context())) code = INVALID_USAGE;
     if (!code) comm->object.live = 0;
     code = done(code, comm, "ncclCommAbort");
     if (!code) __atomic_store_n(comm->aborted, 1, __ATOMIC_RELEASE);

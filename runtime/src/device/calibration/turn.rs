@@ -6,17 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a process waits at most for others that measure. Ranks of a machine, each with a GPU, take some tenths of a
-/// second each.
+/// How long a device waits at most for other processes that measure. Ranks of a machine, each with a GPU, take some
+/// tenths of a second each.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// As long as it is kept, nobody else measures: ranks that are started together would slow each other down, and keep what
-/// they have measured.
+/// As long as it is kept, nobody else finds out how fast a device is: ranks that are started together would slow each
+/// other down, and keep what they have measured.
 pub(super) struct Turn {
-    /// Its lock goes with it.
-    _folder: Option<File>,
+    /// The folder that is locked.
+    folder: Option<File>,
     _here: MutexGuard<'static, ()>,
 }
 
@@ -27,7 +27,14 @@ impl Turn {
         static HERE: Mutex<()> = Mutex::new(());
         // Nothing is guarded but the time.
         let here = HERE.lock().unwrap_or_else(PoisonError::into_inner);
-        Self { _folder: folder.and_then(|folder| locked(folder, PATIENCE)), _here: here }
+        Self { folder: folder.and_then(|folder| locked(folder, PATIENCE)), _here: here }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // A process that was forked meanwhile has the folder open, too, and would keep the lock.
+        self.folder.iter().for_each(unlock);
     }
 }
 
@@ -63,6 +70,15 @@ fn lock(_: &File) -> Option<bool> {
     None
 }
 
+#[cfg(unix)]
+fn unlock(folder: &File) {
+    // Nobody here could use an error.
+    let _ = rustix::fs::flock(folder, rustix::fs::FlockOperation::Unlock);
+}
+
+#[cfg(not(unix))]
+fn unlock(_: &File) {}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
@@ -73,14 +89,18 @@ mod tests {
         let first = locked(folder.path(), PATIENCE).expect("nobody else measures");
         // A folder that is opened again is locked as another process's is.
         assert!(locked(folder.path(), Duration::from_millis(20)).is_none());
-        let began = Instant::now();
         thread::scope(|scope| {
-            let second = scope.spawn(|| locked(folder.path(), PATIENCE).is_some());
+            let second = scope.spawn(|| locked(folder.path(), PATIENCE).map(|_| Instant::now()));
             thread::sleep(Duration::from_millis(60));
+            let until = Instant::now();
             drop(first);
-            assert!(second.join().expect("it does not panic"));
+            let since = second.join().expect("it does not panic").expect("the first one has ended");
+            assert!(since >= until);
         });
-        assert!(began.elapsed() >= Duration::from_millis(60));
+        let turn = Turn::take(Some(folder.path()));
+        let forked = turn.folder.as_ref().expect("it is locked").try_clone().expect("another descriptor");
+        drop(turn);
+        assert!(locked(folder.path(), Duration::from_millis(20)).is_some(), "{forked:?} has no lock");
         assert!(locked(&folder.path().join("a/new/one"), PATIENCE).is_some());
         assert!(locked(Path::new("/dev/null/none"), PATIENCE).is_none(), "there can be no such folder");
     }

@@ -21,6 +21,7 @@ use super::standing::Standing;
 use super::sys::ncclComm_t;
 use super::watch::{Broken, Watch, locked};
 use crate::backends::cuda::api::Api;
+use crate::backends::cuda::context::Context;
 use crate::backends::cuda::handles::stream_handle;
 use crate::base::error::DriverError;
 use crate::driver::collective::{Joining, RawCollective, Shared};
@@ -31,7 +32,7 @@ use crate::driver::{DriverResult, RawStream, Tag};
 const LOOKS: u32 = 200;
 /// The pause between later questions.
 const PAUSE: Duration = Duration::from_micros(20);
-/// How long each communicator that is given up in peace may take.
+/// How long each communicator that is given up in peace may take, and how long is waited for those that are ended by force.
 const FAREWELL: Duration = Duration::from_secs(10);
 /// How long a call of the worker may take before it counts as one that waits for a stream.
 const CALL: Duration = Duration::from_millis(100);
@@ -43,6 +44,8 @@ pub(super) struct Communicator {
     pub(super) number: u64,
     rank: usize,
     nccl: &'static Nccl,
+    /// It is made current on each thread that calls NCCL: on one without a context NCCL would make that of GPU 0.
+    context: Arc<Context>,
     guard: Slot,
     worker: Slot,
     pub(super) watch: Mutex<Watch>,
@@ -56,8 +59,8 @@ pub(super) struct Communicator {
 impl Communicator {
     /// The rank of a guard that was begun. It is of use once it is [connected](Self::connect).
     pub(super) fn new(
-        nccl: &'static Nccl,
-        guard: Handle,
+        (nccl, guard): (&'static Nccl, Handle),
+        context: &Arc<Context>,
         world: &Joining,
         scratch: Scratch,
         counts: bool,
@@ -66,6 +69,7 @@ impl Communicator {
             number: world.number,
             rank: world.rank,
             nccl,
+            context: Arc::clone(context),
             guard: Slot::empty(nccl),
             worker: Slot::empty(nccl),
             watch: Mutex::new(Watch::new(counts)),
@@ -155,8 +159,8 @@ impl Communicator {
     ) -> DriverResult<()> {
         let counted = self.note(stream, tag)?;
         if let Some(counted) = counted {
-            // SAFETY: the caller's promise; the words are freed when the communicator is given up, after its streams
-            // were waited for.
+            // SAFETY: the caller's promise; the words are freed when the communicator is given up, after the stream that
+            // writes them was waited for.
             self.heed(unsafe { self.scratch.count_begun(api, stream, counted) });
         }
         // SAFETY: the caller's promise.
@@ -193,9 +197,11 @@ impl Communicator {
         Ok(watch.counts.then_some(number))
     }
 
-    /// Breaks up if NCCL has found an error by itself.
-    fn heed_errors(&self, asked: Option<DriverResult<bool>>) {
-        if let Some(Err(error)) = asked {
+    /// Breaks up if NCCL has found an error by itself. Those that no call returns are of both communicators, and another
+    /// thread may be in a call of the worker for as long as a stream stands still.
+    fn heed_errors(&self) {
+        let asked = self.worker.try_with(Handle::is_settled);
+        if let Some(Err(error)) = asked.or_else(|| self.guard.with(Handle::is_settled)) {
             self.break_up(&self.said(&error));
         }
     }
@@ -245,7 +251,7 @@ impl Communicator {
             return Ok(());
         }
         // Kernels of NCCL end without an error of the driver, whatever has gone wrong.
-        self.heed_errors(self.worker.with(Handle::is_settled));
+        self.heed_errors();
         let mut watch = locked(&self.watch);
         let outcome = watch.broken.as_ref().map_or(Ok(()), |broken| Err(broken.error(None)));
         // Between GPUs of one process a rank's kernel may access the memory of another rank's collective
@@ -270,8 +276,8 @@ impl Communicator {
         }
     }
 
-    /// Waits until the thread that looks after the broken communicator has ended it, but not for ever. A process that
-    /// ended meanwhile would take CUDA away from that thread.
+    /// Waits until a thread has ended the communicators by force, but not for ever. A process that ended meanwhile would
+    /// take CUDA away from that thread.
     fn has_ended(&self) -> bool {
         let watch = self.changed.wait_timeout_while(locked(&self.watch), FAREWELL, |watch| !watch.ended);
         watch.unwrap_or_else(PoisonError::into_inner).0.ended
@@ -281,7 +287,7 @@ impl Communicator {
     ///
     /// # Safety
     /// Nothing is under way on it. The device's context is current on this thread if there is an `api`.
-    pub(super) unsafe fn leave(&self, api: Option<&Api>) {
+    pub(super) unsafe fn leave(self: Arc<Self>, api: Option<&Api>) {
         let mut watch = locked(&self.watch);
         watch.left = true;
         let is_broken = watch.broken.is_some();
@@ -295,36 +301,52 @@ impl Communicator {
             }
             return;
         }
-        let (Some(worker), Some(guard)) = (self.worker.take(), self.guard.take()) else { return };
-        let Some(api) = api else { return worker.abort_elsewhere() };
-        let began = Instant::now();
-        let ended = aside(
-            "ncclCommFinalize",
-            || worker.end_waiting(),
-            || {
-                if began.elapsed() < FAREWELL { Ok(()) } else { Err(self.given_up()) }
-            },
-        );
-        if ended.is_err() {
-            // The call that still waits ends by that.
-            return guard.abort_elsewhere();
-        }
-        if guard.end(FAREWELL) {
+        match api.filter(|_| self.ends_in_peace()) {
             // SAFETY: the caller's promise; NCCL itself has ended.
-            unsafe { self.scratch.free(api) };
+            Some(api) => unsafe { self.scratch.free(api) },
+            None => self.end_aside(),
         }
+    }
+
+    /// Ends both communicators in peace, if that is possible and does not take too long. Otherwise what is left of them
+    /// is still there.
+    fn ends_in_peace(&self) -> bool {
+        let Some(worker) = self.worker.take() else { return false };
+        let (context, began) = (Arc::clone(&self.context), Instant::now());
+        let work = move || context.enter().and_then(|_| worker.end_waiting());
+        let patience = || if began.elapsed() < FAREWELL { Ok(()) } else { Err(self.given_up()) };
+        if aside("ncclCommFinalize", work, patience).is_err() {
+            return false;
+        }
+        let Some(guard) = self.guard.take() else { return false };
+        guard.end(FAREWELL).map_err(|guard| self.guard.put(guard)).is_ok()
     }
 }
 
 impl Communicator {
+    /// Ends everything by force, on a thread of its own, since that may wait for ever. Without such a thread all of it
+    /// stays.
+    pub(super) fn end_aside(self: &Arc<Self>) {
+        let its = Arc::clone(self);
+        let started =
+            thread::Builder::new().name("thalweg ranks".to_owned()).spawn(move || its.end_by_force());
+        if started.is_ok() {
+            self.has_ended();
+        }
+    }
+
     /// Ends everything by force, whatever other threads are in a call of. That may wait for ever if other ranks are gone
     /// in a bad moment.
-    pub(super) fn end_by_force(&self) {
+    fn end_by_force(&self) {
+        // Nobody here could use an error.
+        let _ = self.context.enter();
         // A call that waits for a stream that stands still ends once the flag is set that both share. No thread is in a
         // call of the guard for long.
         let idle = self.worker.take_within(CALL);
         idle.into_iter().chain(self.guard.take()).for_each(Handle::abort);
         self.worker.take().into_iter().for_each(Handle::abort);
+        locked(&self.watch).ended = true;
+        self.changed.notify_all();
     }
 
     /// Looks after the communicator until it is given up: asks for asynchronous errors while something is
@@ -336,9 +358,7 @@ impl Communicator {
         loop {
             if watch.broken.is_some() {
                 drop(watch);
-                self.end_by_force();
-                locked(&self.watch).ended = true;
-                return self.changed.notify_all();
+                return self.end_by_force();
             }
             if watch.left {
                 return;
@@ -352,8 +372,7 @@ impl Communicator {
             let stands =
                 watch.counts && standing.lasts(unsafe { self.scratch.counted() }, Instant::now()) > limit;
             drop(watch);
-            // While a call of another thread waits for a stream, nobody can ask.
-            self.heed_errors(self.worker.try_with(Handle::is_settled));
+            self.heed_errors();
             if stands {
                 self.break_up(&self.stands(limit));
             }

@@ -85,38 +85,47 @@ impl Handle {
         }
     }
 
-    /// Ends one whose calls wait, in peace. It may wait for other ranks.
+    /// Ends one whose calls wait, in peace, or by force if that fails. It may wait for streams.
     ///
     /// # Errors
     /// NCCL's.
     pub(super) fn end_waiting(self) -> DriverResult<()> {
-        // SAFETY: the communicator is live, no other thread uses it, and nothing is under way on it.
-        self.nccl.check("ncclCommFinalize", unsafe { self.nccl.ncclCommFinalize(self.comm()) })?;
-        // SAFETY: as above; it is not used again.
-        self.nccl.check("ncclCommDestroy", unsafe { self.nccl.ncclCommDestroy(self.comm()) })
+        if let Err(error) = self.finalize(|| true) {
+            self.abort();
+            return Err(error);
+        }
+        self.destroy()
     }
 
-    /// Ends one whose calls return at once, in peace. After an error, or if that takes longer than `limit`, it is ended by force, on
-    /// another thread, and the answer is `false`.
-    pub(super) fn end(self, limit: Duration) -> bool {
-        // SAFETY: the communicator is live, no other thread uses it, and nothing is under way on it.
-        let finalized = unsafe { self.nccl.ncclCommFinalize(self.comm()) };
-        let mut is_settled = self.nccl.check("ncclCommFinalize", finalized).and_then(|()| self.is_settled());
+    /// Ends one whose calls return at once, in peace. After an error, or if that takes longer than `limit`, it is still
+    /// there.
+    pub(super) fn end(self, limit: Duration) -> Result<(), Self> {
         let began = Instant::now();
-        while let Ok(false) = is_settled {
-            if began.elapsed() > limit {
-                break;
+        if self.finalize(|| began.elapsed() <= limit).is_err() {
+            return Err(self);
+        }
+        // NCCL has forgotten one that it does not destroy.
+        let _ = self.destroy();
+        Ok(())
+    }
+
+    /// Waits until nothing is in progress on the communicator, as long as there is `patience`.
+    fn finalize(&self, patience: impl Fn() -> bool) -> DriverResult<()> {
+        // SAFETY: the communicator is live, no other thread uses it, and nothing is under way on it.
+        self.nccl.check("ncclCommFinalize", unsafe { self.nccl.ncclCommFinalize(self.comm()) })?;
+        while !self.is_settled()? {
+            if !patience() {
+                return Err(self.nccl.error("ncclCommFinalize", sys::ncclInProgress));
             }
             thread::sleep(PAUSE);
-            is_settled = self.is_settled();
         }
-        if !matches!(is_settled, Ok(true)) {
-            self.abort_elsewhere();
-            return false;
-        }
-        // SAFETY: as above; it is not used again.
-        let destroyed = unsafe { self.nccl.ncclCommDestroy(self.comm()) };
-        self.nccl.check("ncclCommDestroy", destroyed).is_ok()
+        Ok(())
+    }
+
+    /// Gives back what a finalized communicator has.
+    fn destroy(self) -> DriverResult<()> {
+        // SAFETY: the communicator is live, no other thread uses it, and it is not used again.
+        self.nccl.check("ncclCommDestroy", unsafe { self.nccl.ncclCommDestroy(self.comm()) })
     }
 
     /// Ends it by force. That may wait for a stream, and for ever if other ranks are gone in a bad moment.
@@ -124,10 +133,5 @@ impl Handle {
         // Nobody here could use an error: nothing on the communicator counts any more. SAFETY: the
         // communicator is live, and no other thread uses it. NCCL lets its kernels and threads end first.
         let _ = unsafe { self.nccl.ncclCommAbort(self.comm()) };
-    }
-
-    /// The same on a thread of its own, since nobody may wait for it. Without such a thread it is leaked.
-    pub(super) fn abort_elsewhere(self) {
-        let _ = thread::Builder::new().name("thalweg ranks".to_owned()).spawn(move || self.abort());
     }
 }

@@ -4,6 +4,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use super::aside::aside;
 use super::communicator::Communicator;
@@ -55,17 +56,16 @@ pub(super) fn join(api: &Api, context: &Arc<Context>, world: &Joining) -> Result
         // SAFETY: the context is current, and nothing has used the memory.
         unsafe { scratch.free(api) };
     })?;
-    let communicator = Communicator::new(nccl, handle, world, scratch, api.has_write_value());
+    let communicator = Communicator::new((nccl, handle), context, world, scratch, api.has_write_value());
     let communicator = Arc::new(communicator);
     let patience = Patience::new(world);
     let joined = communicator.connect(|| patience.ask()).and_then(|()| {
         warm_up(context, &communicator, world, &patience)?;
-        let limit = world.limit;
-        on_a_thread(&communicator, move |its| its.look_after(limit))
+        look_after(&communicator, world.limit)
     });
     if let Err(error) = joined {
-        // Nobody knows whether the memory is still used, so it stays. Without a thread the communicators do, too.
-        let _ = on_a_thread(&communicator, |its| its.end_by_force());
+        // Nobody knows whether the memory is still used, so it stays.
+        communicator.end_aside();
         return Err(explained(error));
     }
     Ok(communicator)
@@ -84,13 +84,11 @@ fn warm_up(
     aside("ncclCommInitRankConfig", work, || patience.ask())
 }
 
-/// Does something with a communicator on a thread that nobody waits for.
-fn on_a_thread(
-    communicator: &Arc<Communicator>,
-    work: impl FnOnce(Arc<Communicator>) + Send + 'static,
-) -> DriverResult<()> {
+/// Starts the thread that looks after a communicator until it is given up.
+fn look_after(communicator: &Arc<Communicator>, limit: Duration) -> DriverResult<()> {
     let its = Arc::clone(communicator);
-    let started = thread::Builder::new().name("thalweg ranks".to_owned()).spawn(move || work(its));
+    let named = thread::Builder::new().name("thalweg ranks".to_owned());
+    let started = named.spawn(move || its.look_after(limit));
     started.map(drop).map_err(|error| {
         let text = format!("the system refuses the thread that looks after it: {error}");
         invalid_value("ncclCommInitRankConfig", text)
