@@ -45,7 +45,7 @@ pub(super) struct Communicator {
     rank: usize,
     nccl: &'static Nccl,
     /// It is made current on each thread that calls NCCL: on one without a context NCCL would make that of GPU 0.
-    context: Arc<Context>,
+    pub(super) context: Arc<Context>,
     guard: Slot,
     worker: Slot,
     pub(super) watch: Mutex<Watch>,
@@ -137,9 +137,9 @@ impl Communicator {
         self.settle(&self.worker, || Ok(()))
     }
 
-    /// Whether one of the communicators was given up.
+    /// Whether the communicators were given up: the guard goes before either of them is aborted.
     pub(super) fn is_given_up(&self) -> bool {
-        [&self.worker, &self.guard].iter().any(|slot| slot.with(|_| ()).is_none())
+        self.guard.with(|_| ()).is_none()
     }
 
     /// Enqueues a collective.

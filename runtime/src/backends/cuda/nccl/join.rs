@@ -60,7 +60,7 @@ pub(super) fn join(api: &Api, context: &Arc<Context>, world: &Joining) -> Result
     let communicator = Arc::new(communicator);
     let patience = Patience::new(world);
     let joined = communicator.connect(|| patience.ask()).and_then(|()| {
-        warm_up(context, &communicator, world, &patience)?;
+        warm_up(&communicator, world, &patience)?;
         look_after(&communicator, world.limit)
     });
     if let Err(error) = joined {
@@ -72,15 +72,9 @@ pub(super) fn join(api: &Api, context: &Arc<Context>, world: &Joining) -> Result
 }
 
 /// Lets each kind of collective take place once. Its calls may wait for ranks that never come.
-fn warm_up(
-    context: &Arc<Context>,
-    communicator: &Arc<Communicator>,
-    world: &Joining,
-    patience: &Patience<'_>,
-) -> DriverResult<()> {
-    let (context, communicator) = (Arc::clone(context), Arc::clone(communicator));
-    let number = [world.rank, world.size];
-    let work = move || warm::up(context.enter()?, &communicator, number);
+fn warm_up(communicator: &Arc<Communicator>, world: &Joining, patience: &Patience<'_>) -> DriverResult<()> {
+    let (its, number) = (Arc::clone(communicator), [world.rank, world.size]);
+    let work = move || warm::up(its.context.enter()?, &its, number);
     aside("ncclCommInitRankConfig", work, || patience.ask())
 }
 
