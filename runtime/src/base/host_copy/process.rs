@@ -1,6 +1,6 @@
 //! State of the process: the number of its cores, and for each node the threads that copy.
 
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use super::numa::Node;
 use super::workers::Workers;
@@ -17,15 +17,26 @@ pub(crate) fn let_a_moment_pass() {
 /// The threads for devices that are equally near to all cores.
 static ANYWHERE: LazyLock<&'static Workers> = LazyLock::new(|| Box::leak(Box::default()));
 
-/// The threads near some cores, by their node.
-static NEAR: Mutex<Vec<&'static Workers>> = Mutex::new(Vec::new());
+/// The threads near some cores, by their node. Every run asks for them, so those that only look do not wait for
+/// each other.
+static NEAR: RwLock<Vec<&'static Workers>> = RwLock::new(Vec::new());
 
 impl Workers {
     /// The threads that run on this node, or anywhere.
     pub(crate) fn near(node: Option<&Node>) -> &'static Self {
         let Some(node) = node else { return &ANYWHERE };
-        let mut all = NEAR.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |workers: &&&Self| workers.node() == Some(node);
+        let known = NEAR
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .copied()
+            .find(|workers| same(&workers));
+        if let Some(workers) = known {
+            return workers;
+        }
+        let mut all = NEAR.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have added them meanwhile.
         if let Some(workers) = all.iter().find(same) {
             return workers;
         }

@@ -18,6 +18,9 @@ use crate::base::sync::{
 /// The bytes that one thread copies at a time.
 pub(crate) const PIECE: usize = 128 << 10;
 
+/// Devices whose wishes are added up. Those beyond share one with an earlier device.
+const DEVICES: usize = 32;
+
 /// How long a thread looks for something to do before it sleeps. Waking one takes about as long.
 const PATIENCE: Duration = Duration::from_micros(50);
 
@@ -68,6 +71,9 @@ pub(crate) struct Workers {
     node: Option<Node>,
     /// The threads that all devices want together, without those that wait.
     wanted: AtomicUsize,
+    /// The largest number that each device has wanted, by its index. Devices that begin a run at the same time
+    /// need not wait for each other here, so that it has no lock.
+    wanted_by: [AtomicUsize; DEVICES],
     /// The pieces to copy, each a task and the piece's first byte. The queue has no lock: there are so many
     /// pieces of 128 KiB that threads would wait for each other.
     pieces: Injector<(Arc<Task>, usize)>,
@@ -83,8 +89,6 @@ pub(crate) struct Workers {
 struct Threads {
     /// Threads that were started, or that could not be.
     started: usize,
-    /// The largest number that each device has wanted, by its index.
-    wanted: Vec<usize>,
 }
 
 impl Workers {
@@ -102,13 +106,12 @@ impl Workers {
     /// One of them is the thread that waits. Each device has a link of its own, so theirs are in addition to those of
     /// the others.
     pub(crate) fn employ(&self, device: usize, threads: usize) {
-        let mut state = self.threads();
-        if state.wanted.len() <= device {
-            state.wanted.resize(device + 1, 0);
+        let own = threads.saturating_sub(1);
+        let before = self.wanted_by[device % DEVICES].fetch_max(own, Ordering::Relaxed);
+        if own > before {
+            // Each increase of a device's number is added by the one call that made it.
+            self.wanted.fetch_add(own - before, Ordering::Relaxed);
         }
-        let own = &mut state.wanted[device];
-        *own = threads.saturating_sub(1).max(*own);
-        self.wanted.store(state.wanted.iter().sum(), Ordering::Relaxed);
     }
 
     /// The number of threads that are wanted and that there are cores for.
@@ -174,6 +177,12 @@ impl Workers {
     #[cfg(test)]
     pub(super) fn started(&self) -> usize {
         self.threads().started
+    }
+
+    /// Keeps threads from starting and from going to sleep.
+    #[cfg(test)]
+    pub(super) fn hold(&self) -> impl Sized + '_ {
+        self.threads()
     }
 
     /// The threads that all devices want together, without those that wait.

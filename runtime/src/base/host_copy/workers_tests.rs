@@ -1,5 +1,8 @@
 //! The threads that copy, as their users see them. Their interleavings are in the tests' `protocols`.
 
+use std::sync::mpsc;
+use std::time::Duration;
+
 use super::numa::Node;
 use super::{CORES, PIECE, Way, Workers};
 
@@ -44,6 +47,20 @@ fn each_device_has_threads_for_its_link() {
         workers.employ(device, threads);
         assert_eq!(workers.wanted(), wanted, "device {device} wants {threads}");
     }
+}
+
+#[test]
+fn devices_that_begin_wait_for_no_thread_that_copies() {
+    let workers = Workers::near(Some(&Node::of(73, &[0, 1])));
+    let (begun, told) = mpsc::channel();
+    let held = workers.hold();
+    std::thread::spawn(move || {
+        Workers::near(Some(&Node::of(73, &[0, 1]))).employ(0, 3);
+        let _ = begun.send(());
+    });
+    let outcome = told.recv_timeout(Duration::from_secs(30));
+    drop(held);
+    assert_eq!((outcome, workers.wanted()), (Ok(()), 2));
 }
 
 #[test]
