@@ -9,11 +9,6 @@ use cudarc::nvrtc::compile_ptx;
 
 use crate::measure::{Contender, Output, Sample};
 
-/// The name of the copies, which others are compared with.
-pub const COPIES: &str = "bare copies, all at once";
-/// The name of the kernel alone.
-pub const KERNEL: &str = "the kernel alone, on all at once";
-
 /// Whole parts of the data on each of several GPUs, and a stream each way.
 pub struct Bare {
     devices: Vec<One>,
@@ -32,15 +27,14 @@ struct One {
 impl One {
     fn new(number: usize, items: usize) -> Self {
         let context = CudaContext::new(number).expect("a context");
-        let ptx = compile_ptx(include_str!("../../cu/step.cu")).expect("NVRTC");
-        let kernel = context.load_module(ptx).and_then(|module| module.load_function("step"));
+        let kernel = kernel(&context);
         // SAFETY: the context is current.
         let alloc = || unsafe { result::malloc_sync(items * 4) }.expect("device memory");
         let stream = || result::stream::create(result::stream::StreamKind::NonBlocking).expect("a stream");
         Self {
             memory: [alloc(), alloc()],
             streams: [stream(), stream()],
-            kernel: kernel.expect("the kernel"),
+            kernel,
             stream: context.new_stream().expect("a stream"),
             context,
         }
@@ -57,18 +51,22 @@ impl Bare {
         Self { devices: devices.map(|number| One::new(number, items)).collect(), items }
     }
 
-    /// Copies alone, as many bytes in as out on each GPU. `x` and `z` are page-locked, with the elements of each GPU
-    /// one after another.
-    pub fn copy(&self, x: &[f32], z: &mut [f32]) -> Sample {
+    /// Copies alone, as many bytes in as out on each GPU, in pieces of so many elements that only their stream orders.
+    /// `x` and `z` are page-locked, with the elements of each GPU one after another.
+    pub fn copy(&self, x: &[f32], z: &mut [f32], piece: usize) -> Sample {
         assert!(x.len() == self.items * self.devices.len() && z.len() == x.len());
         let start = Instant::now();
         let parts = x.chunks(self.items).zip(z.chunks_mut(self.items));
         for (one, (x, z)) in self.devices.iter().zip(parts) {
             one.enter();
-            // SAFETY: the host's memory is page-locked, the device's is as large, and the end waits for both streams.
-            unsafe {
-                result::memcpy_htod_async(one.memory[0], x, one.streams[0]).expect("a copy in");
-                result::memcpy_dtoh_async(z, one.memory[1], one.streams[1]).expect("a copy out");
+            for (index, (x, z)) in x.chunks(piece).zip(z.chunks_mut(piece)).enumerate() {
+                let at = (index * piece * size_of::<f32>()) as u64;
+                // SAFETY: the host's memory is page-locked, the device's is as large as its part, in which the pieces
+                // lie as they do on the host, and the end waits for both streams.
+                unsafe {
+                    result::memcpy_htod_async(one.memory[0] + at, x, one.streams[0]).expect("a copy in");
+                    result::memcpy_dtoh_async(z, one.memory[1] + at, one.streams[1]).expect("a copy out");
+                }
             }
         }
         for one in &self.devices {
@@ -81,13 +79,19 @@ impl Bare {
         Sample { wall: start.elapsed().as_secs_f64(), enqueue: None }
     }
 
-    pub fn copies(&self) -> Contender<'_> {
-        Contender::new(COPIES, Output::None, |data| Ok(self.copy(&data.x, &mut data.z)))
+    /// Copies alone, all of a GPU's elements at once.
+    pub fn copies(&self, name: &'static str) -> Contender<'_> {
+        self.cut_copies(name, self.items)
+    }
+
+    /// Copies alone, in pieces of so many elements.
+    pub fn cut_copies(&self, name: impl Into<String>, piece: usize) -> Contender<'_> {
+        Contender::new(name, Output::None, move |data| Ok(self.copy(&data.x, &mut data.z, piece)))
     }
 
     /// The kernel alone, on what the last copies have left on the GPUs.
-    pub fn kernel(&self, iterations: u32) -> Contender<'_> {
-        Contender::new(KERNEL, Output::None, move |_| {
+    pub fn kernel(&self, name: &'static str, iterations: u32) -> Contender<'_> {
+        Contender::new(name, Output::None, move |_| {
             let n = self.items as u32;
             let start = Instant::now();
             for one in &self.devices {
@@ -119,4 +123,10 @@ impl Drop for Bare {
             }
         }
     }
+}
+
+/// The kernel of the workloads, loaded.
+pub fn kernel(context: &Arc<CudaContext>) -> CudaFunction {
+    let ptx = compile_ptx(include_str!("../../cu/step.cu")).expect("NVRTC");
+    context.load_module(ptx).and_then(|module| module.load_function("step")).expect("the kernel")
 }

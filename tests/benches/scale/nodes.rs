@@ -66,7 +66,7 @@ fn on_node(
     let (mut step, mut small) = (Step::new(device)?, Enqueuer::new(device, chunks)?);
     let mut seconds = [const { Vec::new() }; 3];
     for round in 0..setting.effort.warm_up + setting.effort.runs {
-        let copies = bare.copy(&x, &mut z).wall;
+        let copies = bare.copy(&x, &mut z, items).wall;
         let start = Instant::now();
         step.run(1, &x, &mut z)?;
         let ours = start.elapsed().as_secs_f64();

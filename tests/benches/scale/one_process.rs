@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::aims::{Aim, Outcome};
-use crate::bare::{self, Bare};
+use crate::bare::Bare;
 use crate::measure::{Contender, Data, Output, Sample, Table, measure};
 use crate::pipelines::Step;
 use crate::python::KINDS;
@@ -16,6 +16,8 @@ pub const DEPTH: usize = 3;
 /// Steps of the heavy kernel.
 const HEAVY: u32 = 16_384;
 
+const COPIES: &str = "bare copies, all at once";
+const KERNEL: &str = "the kernel alone, on all at once";
 const OURS: &str = "Thalweg, one pipeline";
 const CPP: &str = "C++, a thread and a ring for each GPU";
 
@@ -36,8 +38,7 @@ pub fn copies(setting: &Setting) -> thalweg::Result<Outcome> {
     }
     figures.iter().for_each(|figures| figures.print(1));
     let [pinned, vecs] = &figures;
-    let aim =
-        |name, figures: &Figures| Aim { name, wanted: ">= 0.95", found: figures.ratios(OURS, bare::COPIES) };
+    let aim = |name, figures: &Figures| Aim { name, wanted: ">= 0.95", found: figures.ratios(OURS, COPIES) };
     let aims = vec![
         aim("copies, page-locked / bare copies", pinned),
         aim("copies, `Vec`s / bare copies", vecs),
@@ -77,8 +78,8 @@ fn pinned(setting: &Setting, count: usize, steps: u32) -> thalweg::Result<Table>
     let bare = setting.has_gpus().then(|| Bare::new(0..count, items));
     let mut contenders = Vec::new();
     if let Some(bare) = &bare {
-        contenders.push(bare.copies());
-        contenders.extend((steps > 1).then(|| bare.kernel(steps)));
+        contenders.push(bare.copies(COPIES));
+        contenders.extend((steps > 1).then(|| bare.kernel(KERNEL, steps)));
     }
     if let Some(cpp) = &setting.cpp {
         let rings = cpp.rings((&data.x, &mut data.z), (CHUNK, DEPTH, steps), (count, count));
@@ -109,7 +110,7 @@ fn vecs(setting: &Setting, count: usize) -> thalweg::Result<Table> {
     let (devices, items) = (&setting.devices[..count], setting.items());
     let mut data = Data::new(&devices[0], count * items, true)?;
     let bare = setting.has_gpus().then(|| Bare::new(0..count, items));
-    let mut contenders: Vec<Contender<'_>> = bare.iter().map(Bare::copies).collect();
+    let mut contenders: Vec<Contender<'_>> = bare.iter().map(|bare| bare.copies(COPIES)).collect();
     if let Some(cpp) = &setting.cpp {
         // The copying threads of one GPU: as many as its share of the cores, and fewer.
         let share = (cores() / count).clamp(1, 16);

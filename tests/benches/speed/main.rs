@@ -11,6 +11,8 @@
 //! are random, every timed run is checked, and the numbers are medians of alternating runs.
 
 mod auto;
+#[path = "../scale/bare.rs"]
+mod bare;
 mod by_hand;
 mod cpp;
 mod cpu;

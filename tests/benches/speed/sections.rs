@@ -6,13 +6,17 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 use thalweg::prelude::*;
 
+use crate::bare::Bare;
 use crate::by_hand;
 use crate::cpp::{Cpp, Way};
 use crate::measure::{Contender, Data, Effort, Output, Sample, measure, quantile};
 use crate::pipelines::{Step, StepAuto, StepBySlot, StepMapped};
 use crate::plot::{Series, draw};
-use crate::rust::{Bare, cudarc};
+use crate::rust::cudarc;
 
+/// The names of what bounds everyone.
+const COPIES: &str = "limit: both copies at once";
+const KERNEL: &str = "limit: the kernel alone";
 const GIB: usize = 1 << 28;
 const DEPTH: usize = 3;
 /// What people choose by hand.
@@ -21,9 +25,11 @@ const CHUNK: usize = 4 << 20;
 /// 1 GiB in and 1 GiB out with a light kernel, in page-locked memory.
 pub fn link(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Result<Value> {
     let mut data = Data::new(device, GIB, false)?;
-    let bare = Bare::new(GIB);
-    let mut contenders =
-        vec![bare.copies(), bare.kernel(1), bare.cut_copies(CHUNK), bare.cut_copies(CHUNK / 16)];
+    let bare = Bare::new(0..1, GIB);
+    let mut contenders = vec![bare.copies(COPIES), bare.kernel(KERNEL, 1)];
+    for piece in [CHUNK, CHUNK / 16] {
+        contenders.push(bare.cut_copies(format!("both copies in pieces of {} MiB", piece >> 18), piece));
+    }
     if let Some(cpp) = cpp {
         contenders.push(Contender::new("C++, copy, compute, copy", Output::Pinned, |data| {
             Ok(cpp.serial(&data.x, &mut data.z, 1))
@@ -50,8 +56,8 @@ pub fn link(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Resu
 /// The same from and to `Vec`s.
 pub fn pageable(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Result<Value> {
     let mut data = Data::new(device, GIB, true)?;
-    let bare = Bare::new(GIB);
-    let mut contenders = vec![bare.copies()];
+    let bare = Bare::new(0..1, GIB);
+    let mut contenders = vec![bare.copies(COPIES)];
     if let Some(cpp) = cpp {
         contenders.push(Contender::new("C++, cudaMemcpy", Output::Pageable, |data| {
             Ok(cpp.serial(&data.pageable_x, &mut data.pageable_z, 1))
@@ -79,8 +85,8 @@ pub fn small(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Res
     const CHUNK: usize = 64 << 8;
     const CHUNKS: usize = 4096;
     let mut data = Data::new(device, CHUNK * CHUNKS, false)?;
-    let bare = Bare::new(CHUNK * CHUNKS);
-    let mut contenders = vec![bare.copies()];
+    let bare = Bare::new(0..1, CHUNK * CHUNKS);
+    let mut contenders = vec![bare.copies(COPIES)];
     if let Some(cpp) = cpp {
         let graphs = [Way::GraphBySlot, Way::GraphByStage, Way::GraphMapped];
         for way in [Way::BySlot, Way::ByStage, Way::Mapped].into_iter().chain(graphs) {
@@ -131,8 +137,8 @@ pub fn small(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Res
 pub fn kernel(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> thalweg::Result<Value> {
     const ITERATIONS: u32 = 16_384;
     let mut data = Data::new(device, GIB, false)?;
-    let bare = Bare::new(GIB);
-    let mut contenders = vec![bare.kernel(ITERATIONS), bare.copies()];
+    let bare = Bare::new(0..1, GIB);
+    let mut contenders = vec![bare.kernel(KERNEL, ITERATIONS), bare.copies(COPIES)];
     if let Some(cpp) = cpp {
         for way in [Way::BySlot, Way::ByStage] {
             contenders.push(cpp.ring(way, (&data.x, &mut data.z), CHUNK, DEPTH, ITERATIONS));
@@ -196,11 +202,11 @@ pub fn sweep(device: &Device, cpp: Option<&Cpp>, svg: Option<&Path>) -> thalweg:
     const LEN: usize = GIB / 4;
     let effort = Effort { warm_up: 1, runs: 5 };
     let mut data = Data::new(device, LEN, false)?;
-    let bare = Bare::new(LEN);
+    let bare = Bare::new(0..1, LEN);
     let (mut tables, mut series) = (Vec::new(), Vec::<Series>::new());
     for kib in [64, 128, 256, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10] {
         let chunk = kib << 8;
-        let mut contenders = vec![bare.copies()];
+        let mut contenders = vec![bare.copies(COPIES)];
         if let Some(cpp) = cpp {
             for way in [Way::BySlot, Way::ByStage, Way::GraphByStage, Way::GraphMapped] {
                 let depth = if let Way::GraphMapped = way { 4 } else { DEPTH };
