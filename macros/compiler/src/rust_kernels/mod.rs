@@ -54,6 +54,7 @@ use errors::{Errors, error};
 use instances::Instance;
 use ir::Mentioned;
 use lower::{Suffix, Translated};
+use named::Assumed;
 use types::{Shape, Types};
 
 pub use methods::methods_of_numbers;
@@ -143,12 +144,24 @@ fn translated(
     if !errors.is_empty() {
         return Err(Mentioned::default());
     }
-    let Translated { function: mut body, types, suffixes, numbers, arrays, assumed, bare, names, mut pins } =
-        lowered;
+    let Translated {
+        function: mut body,
+        types,
+        suffixes,
+        numbers,
+        arrays,
+        mut assumed,
+        bare,
+        names,
+        mut pins,
+    } = lowered;
     let conditions = attribute::conditions(&function);
     proved::prove(&mut body, &types, &signature, &conditions);
-    let of_conditions = proved::types_of_casts(&conditions).into_iter();
-    let of_conditions: Vec<_> = of_conditions.filter(|of| !assumed.contains(of)).collect();
+    for of_condition in Assumed::of_casts(&conditions) {
+        if !assumed.contains(&of_condition) {
+            assumed.push(of_condition);
+        }
+    }
     let name = role.in_cpp(&function, instance);
     let texts = [Build::Debug, Build::Release]
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
@@ -162,7 +175,6 @@ fn translated(
         numbers::checks(arguments, &body, &types, &arrays, "array"),
         numbers::fields(&body, &types),
         numbers::assumptions(arguments, &assumed),
-        numbers::assumptions(arguments, &of_conditions),
         numbers::bare(arguments, &bare),
     ];
     let checks = checks.into_iter().collect();

@@ -6,11 +6,13 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::ext::IdentExt;
-use syn::{ExprPath, GenericArgument, Member, PathArguments, PathSegment, Type, TypePath};
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprCast, ExprPath, GenericArgument, Member, PathArguments, PathSegment, Type, TypePath};
 
 use super::atomics::Order;
 use super::names::in_cpp;
 use super::types::Number;
+use crate::groups::peel;
 
 /// A type that the user has named, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +65,36 @@ pub(super) enum Assumed {
     Tuple(ExprPath),
     /// A new variable in a pattern, and not a constant.
     Variable(Ident),
+}
+
+impl Assumed {
+    /// The names of numbers to which conditions of launches cast. The host computes with these types, and what is
+    /// proved from the conditions is about the numbers that the names mean elsewhere.
+    pub(super) fn of_casts(conditions: &[Expr]) -> Vec<Self> {
+        let mut casts = Casts(Vec::new());
+        conditions.iter().for_each(|condition| casts.visit_expr(condition));
+        casts.0
+    }
+}
+
+/// What the casts of an expression assume.
+struct Casts(Vec<Assumed>);
+
+impl<'ast> Visit<'ast> for Casts {
+    fn visit_expr_cast(&mut self, cast: &'ast ExprCast) {
+        visit::visit_expr_cast(self, cast);
+        let Type::Path(TypePath { qself: None, path, .. }) = peel(&cast.ty) else { return };
+        let named = ExprPath { attrs: Vec::new(), qself: None, path: path.clone() };
+        self.0.extend(match Number::natural(&cast.ty) {
+            Some(number) => Some(Assumed::Type(named, number)),
+            None => is_wide(&cast.ty).then_some(Assumed::Wide(named)),
+        });
+    }
+}
+
+/// Whether a type is called `u128`.
+pub(super) fn is_wide(ty: &Type) -> bool {
+    matches!(peel(ty), Type::Path(path) if path.path.is_ident("u128"))
 }
 
 impl Named {

@@ -33,16 +33,10 @@ use proc_macro2::Span;
 use super::ir::{Binary, Block, Closure, Condition, Expr, Filled, Function, Kind, Local, LocalId, Pattern};
 use super::ir::{Phase, Range, Statement};
 use super::methods::Method;
-use super::named::Assumed;
 use super::signature::Signature;
 use super::types::{Number, Shape, Ty, Types};
 use conditions::{diverges, ends};
 use terms::{Fact, Facts, Term};
-
-/// What the names of numbers to which conditions cast are taken to mean.
-pub(super) fn types_of_casts(conditions: &[syn::Expr]) -> Vec<Assumed> {
-    required::types_of_casts(conditions)
-}
 
 /// Takes the checks off that cannot fail if the conditions hold, and notes which lengths are the same.
 pub(super) fn prove(function: &mut Function, types: &Types, signature: &Signature, conditions: &[syn::Expr]) {

@@ -1,11 +1,11 @@
 //! What `#[requires(…)]` says of the numbers that a kernel gets: each launch checks it.
 
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr, ExprBinary, ExprCast, ExprIndex, ExprLit, ExprPath, Lit, Macro, Type, TypePath};
+use syn::{BinOp, Expr, ExprBinary, ExprIndex, ExprLit, Lit, Macro, Type};
 
 use super::super::hygiene::is_same_name;
 use super::super::ir::{Binary, Function, LocalId};
-use super::super::named::Assumed;
+use super::super::named::is_wide;
 use super::super::signature::{ParameterKind, Signature};
 use super::super::types::Number;
 use super::exact::Exact;
@@ -123,15 +123,15 @@ impl Parameters<'_> {
             }
             // The number of a narrower type is the same one in the wider.
             Expr::Cast(cast) => {
-                let to = natural(&cast.ty)?;
+                let to = Number::natural(&cast.ty)?;
                 let (id, kind) = self.named(&cast.expr)?;
                 let ParameterKind::Value(from) = kind else { return None };
-                (natural(from)?.bits() <= to.bits()).then_some(Term::Local(id))
+                (Number::natural(from)?.bits() <= to.bits()).then_some(Term::Local(id))
             }
             other => {
                 let (id, kind) = self.named(other)?;
                 let ParameterKind::Value(ty) = kind else { return None };
-                natural(ty).map(|_| Term::Local(id))
+                Number::natural(ty).map(|_| Term::Local(id))
             }
         }
     }
@@ -261,7 +261,7 @@ impl Parameters<'_> {
         let Some((parameter, _)) = all.find(|(_, of)| **of == id) else { return false };
         match &parameter.kind {
             ParameterKind::Slice(ty) | ParameterKind::Own(ty) | ParameterKind::Out(ty) => {
-                number(ty).is_some()
+                Number::of(ty).is_some()
             }
             _ => false,
         }
@@ -273,9 +273,9 @@ impl Parameters<'_> {
             Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) => {
                 Number::named(literal.suffix()).map(Number::bits)
             }
-            Expr::Cast(cast) => natural(&cast.ty).map(Number::bits),
+            Expr::Cast(cast) => Number::natural(&cast.ty).map(Number::bits),
             Expr::Path(_) => match self.named(expr)? {
-                (_, ParameterKind::Value(ty)) => natural(ty).map(Number::bits),
+                (_, ParameterKind::Value(ty)) => Number::natural(ty).map(Number::bits),
                 _ => None,
             },
             _ => Some(Number::Usize.bits()),
@@ -315,32 +315,6 @@ impl<'ast> Visit<'ast> for Leaves {
     }
 }
 
-/// The names of numbers to which conditions cast. The host computes with these types, and the facts are those of the
-/// numbers that the names mean elsewhere.
-pub(super) fn types_of_casts(conditions: &[Expr]) -> Vec<Assumed> {
-    struct Casts(Vec<Assumed>);
-    impl<'ast> Visit<'ast> for Casts {
-        fn visit_expr_cast(&mut self, cast: &'ast ExprCast) {
-            visit::visit_expr_cast(self, cast);
-            let Type::Path(TypePath { qself: None, path, .. }) = crate::groups::peel(&cast.ty) else {
-                return;
-            };
-            let named = ExprPath { attrs: Vec::new(), qself: None, path: path.clone() };
-            let assumed = match (natural(&cast.ty), bits_of(&cast.ty)) {
-                (Some(number), _) => Assumed::Type(named, number),
-                (None, Some(_)) => Assumed::Wide(named),
-                (None, None) => return,
-            };
-            if !self.0.contains(&assumed) {
-                self.0.push(assumed);
-            }
-        }
-    }
-    let mut casts = Casts(Vec::new());
-    conditions.iter().for_each(|condition| casts.visit_expr(condition));
-    casts.0
-}
-
 /// The number of an axis.
 fn axis_of(index: &Expr) -> Option<usize> {
     let Expr::Lit(ExprLit { lit: Lit::Int(axis), .. }) = peel_expr(index) else { return None };
@@ -349,21 +323,5 @@ fn axis_of(index: &Expr) -> Option<usize> {
 
 /// The bits of a type of natural numbers. Sums of the host may have 128, which kernels do not have.
 fn bits_of(ty: &Type) -> Option<u32> {
-    match natural(ty) {
-        Some(number) => Some(number.bits()),
-        None => {
-            matches!(crate::groups::peel(ty), Type::Path(path) if path.path.is_ident("u128")).then_some(128)
-        }
-    }
-}
-
-/// The type of a natural number.
-fn natural(ty: &Type) -> Option<Number> {
-    number(ty).filter(|number| number.is_natural())
-}
-
-/// The type of a number.
-fn number(ty: &Type) -> Option<Number> {
-    let Type::Path(path) = crate::groups::peel(ty) else { return None };
-    Number::named(&path.path.get_ident()?.to_string())
+    Number::natural(ty).map(Number::bits).or_else(|| is_wide(ty).then_some(128))
 }

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use syn::Type;
+
+use crate::groups::peel;
+
 /// A number type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Number {
@@ -43,6 +47,17 @@ impl Number {
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
+    }
+
+    /// The number that a type is the name of.
+    pub(crate) fn of(ty: &Type) -> Option<Self> {
+        let Type::Path(path) = peel(ty) else { return None };
+        Self::named(&path.path.get_ident()?.to_string())
+    }
+
+    /// The natural number that a type is the name of.
+    pub(crate) fn natural(ty: &Type) -> Option<Self> {
+        Self::of(ty).filter(|number| number.is_natural())
     }
 
     /// The name in Rust, which is that of the C++ type too.
