@@ -13,7 +13,7 @@ use super::probe;
 use super::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use super::table::{functions, symbol};
 use crate::base::error::{Detail, DriverError, Error};
-use crate::driver::DriverResult;
+use crate::driver::{DriverResult, RawEvent, RawStream};
 
 /// `CUDA_ERROR_INVALID_VALUE`
 pub(super) const INVALID_VALUE: u32 = 1;
@@ -356,6 +356,38 @@ impl Api {
     /// Whether the driver has [`write_value`](Self::write_value). A device may still refuse it.
     pub(super) fn has_write_value(&self) -> bool {
         self.write_value.is_some()
+    }
+
+    /// Creates a stream.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// A context is current.
+    pub(super) unsafe fn new_stream(
+        &self,
+        flags: sys::CUstream_flags_enum,
+        priority: c_int,
+    ) -> DriverResult<RawStream> {
+        let mut stream = ptr::null_mut();
+        // SAFETY: `stream` is a place for the result. The caller's promise.
+        unsafe { self.cuStreamCreateWithPriority(&mut stream, flags as c_uint, priority) }?;
+        Ok(RawStream(stream.expose_provenance() as u64))
+    }
+
+    /// Creates an event.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// A context is current.
+    pub(super) unsafe fn new_event(&self, flags: sys::CUevent_flags_enum) -> DriverResult<RawEvent> {
+        let mut event = ptr::null_mut();
+        // SAFETY: `event` is a place for the result. The caller's promise.
+        unsafe { self.cuEventCreate(&mut event, flags as c_uint) }?;
+        Ok(RawEvent(event.expose_provenance() as u64))
     }
 
     /// Makes a stream write `value` to the word at `at`, after everything that it has written before.

@@ -115,18 +115,14 @@ impl Cuda {
         let (least, greatest) = self.info.priorities;
         // The greatest priority is the lowest number. `clamp` would panic if a driver had the two swapped.
         let priority = priority.max(greatest).min(least);
-        let mut stream = ptr::null_mut();
-        // SAFETY: `stream` is a place for the result, and the context is current.
-        unsafe { api.cuStreamCreateWithPriority(&mut stream, flags as u32, priority) }?;
-        Ok(RawStream(stream.expose_provenance() as u64))
+        // SAFETY: the context is current.
+        unsafe { api.new_stream(flags, priority) }
     }
 
     fn new_event(&self, flags: sys::CUevent_flags_enum) -> DriverResult<RawEvent> {
         let api = self.enter()?;
-        let mut event = ptr::null_mut();
-        // SAFETY: `event` is a place for the result, and the context is current.
-        unsafe { api.cuEventCreate(&mut event, flags as u32) }?;
-        Ok(RawEvent(event.expose_provenance() as u64))
+        // SAFETY: the context is current.
+        unsafe { api.new_event(flags) }
     }
 
     /// Does what follows each wait, for a stream or for something else: host functions are noted, and collectives may

@@ -1,7 +1,7 @@
 //! Calls of NCCL that may wait for other ranks without end.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::thread::Builder;
 use std::time::Duration;
 
 use crate::driver::DriverResult;
@@ -9,6 +9,11 @@ use crate::driver::fault::invalid_value;
 
 /// The pause between two questions.
 const PAUSE: Duration = Duration::from_micros(200);
+
+/// A thread that has to do with a communicator.
+pub(super) fn named_thread() -> Builder {
+    Builder::new().name("thalweg ranks".to_owned())
+}
 
 /// Does something on a thread of its own, and waits for it. Meanwhile `patience` is asked again and again; after an
 /// error of it nobody waits for the thread any more.
@@ -21,8 +26,7 @@ pub(super) fn aside<T: Send + 'static>(
     mut patience: impl FnMut() -> DriverResult<()>,
 ) -> DriverResult<T> {
     let (done, outcome) = mpsc::sync_channel(1);
-    let thread = thread::Builder::new().name("thalweg ranks".to_owned());
-    let started = thread.spawn(move || {
+    let started = named_thread().spawn(move || {
         // Nobody may be waiting any more.
         let _ = done.send(work());
     });

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::aside::aside;
+use super::aside::{aside, named_thread};
 use super::calls::Calls;
 use super::handle::Handle;
 use super::library::Nccl;
@@ -328,9 +328,7 @@ impl Communicator {
     /// stays.
     pub(super) fn end_aside(self: &Arc<Self>) {
         let its = Arc::clone(self);
-        let started =
-            thread::Builder::new().name("thalweg ranks".to_owned()).spawn(move || its.end_by_force());
-        if started.is_ok() {
+        if named_thread().spawn(move || its.end_by_force()).is_ok() {
             self.has_ended();
         }
     }

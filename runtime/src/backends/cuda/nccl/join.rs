@@ -3,10 +3,9 @@
 
 use std::ffi::c_char;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
-use super::aside::aside;
+use super::aside::{aside, named_thread};
 use super::communicator::Communicator;
 use super::handle::Handle;
 use super::library::Nccl;
@@ -81,8 +80,7 @@ fn warm_up(communicator: &Arc<Communicator>, world: &Joining, patience: &Patienc
 /// Starts the thread that looks after a communicator until it is given up.
 fn look_after(communicator: &Arc<Communicator>, limit: Duration) -> DriverResult<()> {
     let its = Arc::clone(communicator);
-    let named = thread::Builder::new().name("thalweg ranks".to_owned());
-    let started = named.spawn(move || its.look_after(limit));
+    let started = named_thread().spawn(move || its.look_after(limit));
     started.map(drop).map_err(|error| {
         let text = format!("the system refuses the thread that looks after it: {error}");
         invalid_value("ncclCommInitRankConfig", text)

@@ -1,6 +1,5 @@
 //! [`Scratch`]: what a communicator has besides NCCL's own.
 
-use std::ptr;
 use std::sync::Mutex;
 
 use super::watch::locked;
@@ -146,16 +145,13 @@ impl Scratch {
 
 /// A stream that counts, and the event for which it waits. The context is current.
 fn counter(api: &Api) -> DriverResult<(RawStream, RawEvent)> {
-    let (mut stream, mut event) = (ptr::null_mut(), ptr::null_mut());
-    let of_stream = CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
-    let of_event = CUevent_flags_enum::CU_EVENT_DISABLE_TIMING as u32;
-    // SAFETY: both are places for the results, and the context is current.
+    // SAFETY: the context is current.
     unsafe {
-        api.cuStreamCreateWithPriority(&mut stream, of_stream, 0)?;
-        api.cuEventCreate(&mut event, of_event).inspect_err(|_| {
+        let stream = api.new_stream(CUstream_flags_enum::CU_STREAM_NON_BLOCKING, 0)?;
+        let event = api.new_event(CUevent_flags_enum::CU_EVENT_DISABLE_TIMING).inspect_err(|_| {
             // SAFETY: the stream is this call's own, and nothing is on it.
-            let _ = api.cuStreamDestroy_v2(stream);
+            let _ = api.cuStreamDestroy_v2(stream_handle(stream));
         })?;
+        Ok((stream, event))
     }
-    Ok((RawStream(stream.expose_provenance() as u64), RawEvent(event.expose_provenance() as u64)))
 }

@@ -7,10 +7,10 @@
 use super::communicator::Communicator;
 use crate::backends::cuda::api::{self, Api};
 use crate::backends::cuda::handles::stream_handle;
-use crate::backends::cuda::sys::{CUstream, CUstream_flags_enum};
+use crate::backends::cuda::sys::CUstream_flags_enum;
 use crate::base::collective::{Element, Operands, Reduce};
 use crate::driver::collective::{Message, Shared};
-use crate::driver::{DevicePtr, DriverResult, RawStream};
+use crate::driver::{DevicePtr, DriverResult};
 
 /// The bytes that a rank gives: as few as a barrier's, and as many as are cut into pieces. NCCL sends them in
 /// different ways, over different connections.
@@ -28,23 +28,21 @@ const ALL_PAIRS: usize = 64;
 /// use, and stays.
 pub(super) fn up(api: &Api, communicator: &Communicator, [rank, size]: [usize; 2]) -> DriverResult<()> {
     let sizes = SIZES.map(|bytes| bytes.min(MOST / (size + 1)).max(SIZES[0]) & !0xff);
-    let (mut memory, mut stream): (_, CUstream) = (0, std::ptr::null_mut());
-    let flags = CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
-    // SAFETY: both are places for the results, and the context is current.
-    unsafe {
+    let mut memory = 0;
+    // SAFETY: `memory` is a place for the result, and the context is current.
+    let stream = unsafe {
         api.cuMemAlloc_v2(&mut memory, sizes[1] * (size + 1))?;
-        api.cuStreamCreateWithPriority(&mut stream, flags, 0)?;
-    }
-    let raw = RawStream(stream.expose_provenance() as u64);
+        api.new_stream(CUstream_flags_enum::CU_STREAM_NON_BLOCKING, 0)?
+    };
     for bytes in sizes {
         for work in each_kind(DevicePtr(memory), bytes, [rank, size]) {
             // SAFETY: the context is current, the memory has room for all parts, and both stay, even after an
             // error.
-            unsafe { communicator.ask(&work, raw) }?;
+            unsafe { communicator.ask(&work, stream) }?;
         }
     }
     // SAFETY: the stream is live, and the context current.
-    while let Err(error) = unsafe { api.cuStreamQuery(stream_handle(raw)) } {
+    while let Err(error) = unsafe { api.cuStreamQuery(stream_handle(stream)) } {
         if error.code != api::NOT_READY {
             return Err(error);
         }
@@ -57,7 +55,7 @@ pub(super) fn up(api: &Api, communicator: &Communicator, [rank, size]: [usize; 2
     // SAFETY: everything on the stream is over, and nothing else uses the memory.
     unsafe {
         api.cuMemFree_v2(memory)?;
-        api.cuStreamDestroy_v2(stream)
+        api.cuStreamDestroy_v2(stream_handle(stream))
     }
 }
 
