@@ -155,6 +155,23 @@ proptest! {
     }
 }
 
+/// A thread has numbers of several parts of a chunk under way, and what is in no part is left over.
+#[test]
+fn each_number_is_counted_once_whatever_the_length() {
+    let mut random = Random::new(5);
+    // A chunk is half of the data, and the parts of one have 128 numbers, 1152, 2176 and so on.
+    let borders = [8 * 128, 8 * 1152, 8 * 2176].into_iter().flat_map(|border| border - 1..=border + 1);
+    for half in borders.chain([50_000]) {
+        let x: Vec<f32> = (0..2 * half).map(|_| random.below(64) as f32 / 64.0).collect();
+        let expected = (0..16_u8).map(|bin| x.iter().filter(|&&x| (16.0 * x) as u8 == bin).count() as u32);
+        let expected: Vec<_> = expected.chain([0; 3]).collect();
+        for room in [0, 4 * 16, 8 * 4 * 17] {
+            let counts = binned(&simulated(), (16, 0.0, 1.0), room, 3, &x).unwrap();
+            assert_eq!(counts, expected, "{half} numbers, {room} bytes of shared memory");
+        }
+    }
+}
+
 #[test]
 fn what_has_no_bins_is_refused() {
     let one = |bins, low, high| {
