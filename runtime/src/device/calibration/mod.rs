@@ -72,7 +72,7 @@ impl Device {
     }
 
     /// Measures this device now, in a few tenths of a second, and keeps the result for later processes.
-    /// Nothing else should use the device meanwhile. This process keeps the model that its choices are based
+    /// Those that measure take turns; nothing else should use the device meanwhile. This process keeps the model that its choices are based
     /// on.
     ///
     /// # Errors
@@ -80,12 +80,24 @@ impl Device {
     /// free), the device fails, or this is called inside a host function.
     pub fn calibrate(&self) -> Result<DeviceModel> {
         self.driver().may_wait()?;
+        let _turn = self.calibration_turn();
+        self.measure()
+    }
+
+    /// Measures the device, in this thread's turn, and keeps the result.
+    fn measure(&self) -> Result<DeviceModel> {
         let spec = measure::measure(self)?;
         if let Some(path) = self.calibration_file() {
             // If the file cannot be written, the next process measures again.
             let _ = file::save(&spec, &path);
         }
         Ok(spec)
+    }
+
+    /// Waits until nobody else measures a device.
+    fn calibration_turn(&self) -> Turn {
+        let file = self.calibration_file();
+        Turn::take(file.as_deref().and_then(Path::parent))
     }
 
     /// The threads that copy between pageable and page-locked memory for this device, enough of them.
@@ -124,10 +136,9 @@ impl Device {
             None => {
                 let kept = || self.calibration_file().and_then(|path| file::load(&path).ok());
                 let in_turn = || {
-                    let file = self.calibration_file();
-                    let _turn = Turn::take(file.as_deref().and_then(Path::parent));
+                    let _turn = self.calibration_turn();
                     // Whoever had the turn before may have measured this device.
-                    kept().or_else(|| self.calibrate().ok())
+                    kept().or_else(|| self.measure().ok())
                 };
                 // If each operation is waited for, measurements would tell nothing.
                 let measured = || (!self.driver().is_synchronous()).then(in_turn).flatten();

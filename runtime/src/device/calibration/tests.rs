@@ -59,6 +59,17 @@ fn nothing_is_left_behind() {
 }
 
 #[test]
+fn those_that_measure_take_turns() {
+    let turn = Turn::take(None);
+    let second = std::thread::spawn(|| Device::simulated(DeviceModel::h200()).calibrate().map(drop));
+    std::thread::sleep(Duration::from_millis(100));
+    // On a slow machine it has not even begun by now, which is as well.
+    assert!(!second.is_finished());
+    drop(turn);
+    second.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_simulated_devices_calibration_is_its_spec() {
     let spec = Simulation::rtx4090().with_memory(1 << 30).model;
     assert_eq!(*Device::simulated(spec.clone()).calibration(), spec);
