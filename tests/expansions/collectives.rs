@@ -170,15 +170,15 @@ impl Train {
         call.run(
             ::thalweg::__private::ChunkSize::Items(1000),
             |run| {
-                let grad = grad.of(run);
-                let sgd = sgd.of(run);
-                let sum = sum.of(run);
+                let grad = (&*grad).of(run);
+                let sgd = (&*sgd).of(run);
+                let sum = (&*sum).of(run);
                 let [math, comm, load] = run.streams();
                 let [load_done, start_done, back_done, share_g_done, share_edges_done,
                 step_sgd_done] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_x = run.on(load, 0, c);
+                        let copy_x = &run.on(load, 0, c);
                         copy_x.wait_reuse(back_done)?;
                         if copy_x.is_due() {
                             copy_x.upload(x, dx)?;
@@ -187,7 +187,7 @@ impl Train {
                     }
                     'start: {
                         let taken: bool = c.index == 0;
-                        let broadcast_w = run.on(comm, 1, c);
+                        let broadcast_w = &run.on(comm, 1, c);
                         broadcast_w.wait_previous(step_sgd_done)?;
                         if taken {
                             broadcast_w.broadcast(broadcast_w.whole(w), 0)?;
@@ -195,7 +195,7 @@ impl Train {
                         broadcast_w.record(start_done)?;
                     }
                     'back: {
-                        let launch_grad = run.on(math, 2, c);
+                        let launch_grad = &run.on(math, 2, c);
                         launch_grad.wait(load_done)?;
                         launch_grad.wait(start_done)?;
                         if launch_grad.is_due() {
@@ -210,7 +210,7 @@ impl Train {
                         launch_grad.record(back_done)?;
                     }
                     'share: {
-                        let all_reduce_g = run.on(comm, 3, c);
+                        let all_reduce_g = &run.on(comm, 3, c);
                         all_reduce_g.wait(back_done)?;
                         all_reduce_g
                             .all_reduce(
@@ -218,7 +218,7 @@ impl Train {
                                 all_reduce_g.whole(g),
                             )?;
                         let if_share: bool = share;
-                        let reduce_g = run.on(comm, 4, c);
+                        let reduce_g = &run.on(comm, 4, c);
                         if if_share {
                             reduce_g
                                 .reduce(
@@ -228,11 +228,11 @@ impl Train {
                                 )?;
                         }
                         reduce_g.record(share_g_done)?;
-                        let reduce_scatter_g = run.on(comm, 5, c);
-                        let all_gather_edges = run.on(comm, 6, c);
-                        let scatter_all = run.on(comm, 7, c);
-                        let all_to_all_all = run.on(comm, 8, c);
-                        let gather_edges = run.on(comm, 9, c);
+                        let reduce_scatter_g = &run.on(comm, 5, c);
+                        let all_gather_edges = &run.on(comm, 6, c);
+                        let scatter_all = &run.on(comm, 7, c);
+                        let all_to_all_all = &run.on(comm, 8, c);
+                        let gather_edges = &run.on(comm, 9, c);
                         if if_share {
                             reduce_scatter_g
                                 .reduce_scatter(
@@ -263,7 +263,7 @@ impl Train {
                                     0,
                                 )?;
                         }
-                        let pass_edges = run.on(comm, 10, c);
+                        let pass_edges = &run.on(comm, 10, c);
                         pass_edges
                             .pass(
                                 pass_edges.whole(edges),
@@ -275,7 +275,7 @@ impl Train {
                                     (rank + 1) % world.size
                                 }),
                             )?;
-                        let pass_edges = run.on(comm, 11, c);
+                        let pass_edges = &run.on(comm, 11, c);
                         pass_edges
                             .pass(
                                 pass_edges.whole(edges),
@@ -283,14 +283,14 @@ impl Train {
                                 ::thalweg::__private::nobody(),
                                 ::thalweg::__private::everyone(|_: usize| 0),
                             )?;
-                        let exchange_edges = run.on(comm, 12, c);
+                        let exchange_edges = &run.on(comm, 12, c);
                         exchange_edges.exchange(exchange_edges.whole(edges), 1, true)?;
                         exchange_edges.record(share_edges_done)?;
-                        let barrier = run.on(comm, 13, c);
+                        let barrier = &run.on(comm, 13, c);
                         barrier.barrier()?;
                     }
                     'step: {
-                        let launch_sgd = run.on(math, 14, c);
+                        let launch_sgd = &run.on(math, 14, c);
                         launch_sgd.wait(share_g_done)?;
                         if launch_sgd.is_due() {
                             sgd.launch(
@@ -301,7 +301,7 @@ impl Train {
                             )?;
                         }
                         launch_sgd.record(step_sgd_done)?;
-                        let launch_sum = run.on(math, 15, c);
+                        let launch_sum = &run.on(math, 15, c);
                         launch_sum.wait(share_edges_done)?;
                         if launch_sum.is_due() {
                             sum.launch(
@@ -312,7 +312,7 @@ impl Train {
                                 launch_sum.write(dy),
                             )?;
                         }
-                        let copy_dy = run.on(math, 16, c);
+                        let copy_dy = &run.on(math, 16, c);
                         if copy_dy.is_due() {
                             copy_dy.download(dy, y)?;
                         }

@@ -140,34 +140,34 @@ impl Refine {
         call.run(
             ::thalweg::__private::ChunkSize::Items(1 << 20),
             |run| {
-                let twice = twice.of(run);
-                let halve = halve.of(run);
-                let add = add.of(run);
+                let twice = (&*twice).of(run);
+                let halve = (&*halve).of(run);
+                let add = (&*add).of(run);
                 let [up, math, down] = run.streams();
                 let [load_done, work_add_done, work_done, store_done] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_x = run.on(up, 0, c);
+                        let copy_x = &run.on(up, 0, c);
                         copy_x.wait_reuse(work_add_done)?;
                         copy_x.upload(x, dx)?;
                         copy_x.record(load_done)?;
                     }
                     'work: {
                         let taken: bool = refine || c.index == 0;
-                        let copy_dx = run.on(math, 1, c);
+                        let copy_dx = &run.on(math, 1, c);
                         copy_dx.wait(load_done)?;
                         copy_dx.wait_reuse(store_done)?;
                         if taken {
                             copy_dx.copy(dx, t)?;
                         }
                         let taken_2: bool = taken && c.len > 1;
-                        let fill_dx = run.on(math, 2, c);
+                        let fill_dx = &run.on(math, 2, c);
                         if taken_2 {
                             fill_dx.fill(dx, 0.0)?;
                         }
-                        let launch_twice = run.on(math, 3, c);
-                        let launch_halve = run.on(math, 4, c);
-                        let launch_add = run.on(math, 5, c);
+                        let launch_twice = &run.on(math, 3, c);
+                        let launch_halve = &run.on(math, 4, c);
+                        let launch_add = &run.on(math, 5, c);
                         if taken {
                             for _ in ::thalweg::__private::times(turns) {
                                 'turn: {
@@ -196,14 +196,14 @@ impl Refine {
                             }
                         }
                         launch_add.record(work_add_done)?;
-                        let fill_t = run.on(math, 6, c);
+                        let fill_t = &run.on(math, 6, c);
                         if !taken {
                             fill_t.fill(t, 7.0)?;
                         }
                         fill_t.record(work_done)?;
                     }
                     'store: {
-                        let copy_t = run.on(down, 7, c);
+                        let copy_t = &run.on(down, 7, c);
                         copy_t.wait(work_done)?;
                         copy_t.download(t, y)?;
                         copy_t.record(store_done)?;

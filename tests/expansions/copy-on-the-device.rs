@@ -112,22 +112,22 @@ impl Keep {
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
-                let scale = scale.of(run);
+                let scale = (&*scale).of(run);
                 let [load, keep, store] = run.streams();
                 let [load_done, keep_kept_done, keep_done, store_done] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_x = run.on(load, 0, c);
+                        let copy_x = &run.on(load, 0, c);
                         copy_x.wait_reuse(store_done)?;
                         copy_x.upload(x, dx)?;
                         copy_x.record(load_done)?;
                     }
                     'keep: {
-                        let copy_dx = run.on(keep, 1, c);
+                        let copy_dx = &run.on(keep, 1, c);
                         copy_dx.wait(load_done)?;
                         copy_dx.copy(dx, kept)?;
                         copy_dx.record(keep_kept_done)?;
-                        let launch_scale = run.on(keep, 2, c);
+                        let launch_scale = &run.on(keep, 2, c);
                         scale
                             .launch(
                                 launch_scale.config(blocks(c.len, 256), 256, 0),
@@ -137,10 +137,10 @@ impl Keep {
                         launch_scale.record(keep_done)?;
                     }
                     'store: {
-                        let copy_kept = run.on(store, 3, c);
+                        let copy_kept = &run.on(store, 3, c);
                         copy_kept.wait(keep_kept_done)?;
                         copy_kept.download(kept, first)?;
-                        let copy_dx = run.on(store, 4, c);
+                        let copy_dx = &run.on(store, 4, c);
                         copy_dx.wait(keep_done)?;
                         copy_dx.download(dx, second)?;
                         copy_dx.record(store_done)?;

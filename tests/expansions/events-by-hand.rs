@@ -117,20 +117,20 @@ impl Saxpy {
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
-                let saxpy = saxpy.of(run);
+                let saxpy = (&*saxpy).of(run);
                 let [up, math] = run.streams();
                 let [loaded, stored] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_x = run.on(up, 0, c);
+                        let copy_x = &run.on(up, 0, c);
                         copy_x.wait_previous(stored)?;
                         copy_x.upload(x, dx)?;
-                        let copy_y = run.on(up, 1, c);
+                        let copy_y = &run.on(up, 1, c);
                         copy_y.upload(y, dy)?;
                         copy_y.record(loaded)?;
                     }
                     'axpy: {
-                        let launch_saxpy = run.on(math, 2, c);
+                        let launch_saxpy = &run.on(math, 2, c);
                         launch_saxpy.wait(loaded)?;
                         saxpy
                             .launch(
@@ -140,7 +140,7 @@ impl Saxpy {
                                 launch_saxpy.read(dx),
                                 launch_saxpy.read_write(dy),
                             )?;
-                        let copy_dy = run.on(math, 3, c);
+                        let copy_dy = &run.on(math, 3, c);
                         copy_dy.download(dy, y)?;
                         copy_dy.record(stored)?;
                     }

@@ -134,13 +134,13 @@ impl Through {
                 let [load_done, fft_done, cpu_done, store_dy_done] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_x = run.on(load, 0, c);
+                        let copy_x = &run.on(load, 0, c);
                         copy_x.wait_reuse(fft_done)?;
                         copy_x.upload(x, dx)?;
                         copy_x.record(load_done)?;
                     }
                     'fft: {
-                        let call_forward = run.on(fft, 1, c);
+                        let call_forward = &run.on(fft, 1, c);
                         call_forward.wait(load_done)?;
                         if call_forward.calls()? {
                             call_forward
@@ -154,13 +154,13 @@ impl Through {
                                     ),
                                 )?;
                         }
-                        let copy_dx = run.on(fft, 2, c);
+                        let copy_dx = &run.on(fft, 2, c);
                         copy_dx.wait_reuse(store_dy_done)?;
                         copy_dx.copy(dx, h)?;
                         copy_dx.record(fft_done)?;
                     }
                     'cpu: {
-                        let host_window = run.on(cpu, 3, c);
+                        let host_window = &run.on(cpu, 3, c);
                         host_window.wait(fft_done)?;
                         {
                             let value_0 = ::thalweg::__private::host_value(c.start);
@@ -174,13 +174,13 @@ impl Through {
                         host_window.record(cpu_done)?;
                     }
                     'store: {
-                        let copy_h = run.on(store, 4, c);
+                        let copy_h = &run.on(store, 4, c);
                         copy_h.wait(cpu_done)?;
                         copy_h.copy(h, dy)?;
                         copy_h.record(store_dy_done)?;
-                        let copy_dy = run.on(store, 5, c);
+                        let copy_dy = &run.on(store, 5, c);
                         copy_dy.download(dy, y)?;
-                        let then = run.on(store, 6, c);
+                        let then = &run.on(store, 6, c);
                         {
                             let told = ::core::clone::Clone::clone(&told);
                             then.then(move |c| told.send(c.index))?;

@@ -119,18 +119,18 @@ where
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
-                let scale_2 = scale_2.of(run);
+                let scale_2 = (&*scale_2).of(run);
                 let [load, scale, store] = run.streams();
                 let [load_done, scale_done, store_done] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_y = run.on(load, 0, c);
+                        let copy_y = &run.on(load, 0, c);
                         copy_y.wait_reuse(store_done)?;
                         copy_y.upload(y, dy)?;
                         copy_y.record(load_done)?;
                     }
                     'scale: {
-                        let launch_scale = run.on(scale, 1, c);
+                        let launch_scale = &run.on(scale, 1, c);
                         launch_scale.wait(load_done)?;
                         scale_2
                             .launch(
@@ -142,7 +142,7 @@ where
                         launch_scale.record(scale_done)?;
                     }
                     'store: {
-                        let copy_dy = run.on(store, 2, c);
+                        let copy_dy = &run.on(store, 2, c);
                         copy_dy.wait(scale_done)?;
                         copy_dy.download(dy, y)?;
                         copy_dy.record(store_done)?;

@@ -121,19 +121,19 @@ impl Blur {
         call.run(
             ::thalweg::__private::ChunkSize::Items(4096),
             |run| {
-                let blur_2 = blur_2.of(run);
-                let sum_2 = sum_2.of(run);
+                let blur_2 = (&*blur_2).of(run);
+                let sum_2 = (&*sum_2).of(run);
                 let [load, blur, sum, store] = run.streams();
                 let [load_done, blur_done, sum_done, store_done] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_x = run.on(load, 0, c);
+                        let copy_x = &run.on(load, 0, c);
                         copy_x.wait_reuse(blur_done)?;
                         copy_x.upload(x, dx)?;
                         copy_x.record(load_done)?;
                     }
                     'blur: {
-                        let launch_blur = run.on(blur, 1, c);
+                        let launch_blur = &run.on(blur, 1, c);
                         launch_blur.wait(load_done)?;
                         blur_2
                             .launch(
@@ -146,7 +146,7 @@ impl Blur {
                         launch_blur.record(blur_done)?;
                     }
                     'sum: {
-                        let launch_sum = run.on(sum, 2, c);
+                        let launch_sum = &run.on(sum, 2, c);
                         launch_sum.wait(blur_done)?;
                         launch_sum.wait_reuse(store_done)?;
                         sum_2
@@ -159,7 +159,7 @@ impl Blur {
                         launch_sum.record(sum_done)?;
                     }
                     'store: {
-                        let copy_sums = run.on(store, 3, c);
+                        let copy_sums = &run.on(store, 3, c);
                         copy_sums.wait(sum_done)?;
                         copy_sums.download(sums, s)?;
                         copy_sums.record(store_done)?;

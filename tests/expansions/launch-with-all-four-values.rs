@@ -100,15 +100,15 @@ impl Transpose {
         call.run(
             ::thalweg::__private::ChunkSize::Items(16),
             |run| {
-                let transpose = transpose.of(run);
+                let transpose = (&*transpose).of(run);
                 let [copies, math] = run.streams();
                 let [all_d_in_done, all_transpose_done] = run.events();
                 for c in run.chunks() {
                     'all: {
-                        let copy_m = run.on(copies, 0, c);
+                        let copy_m = &run.on(copies, 0, c);
                         copy_m.upload(m, d_in)?;
                         copy_m.record(all_d_in_done)?;
-                        let launch_transpose = run.on(math, 1, c);
+                        let launch_transpose = &run.on(math, 1, c);
                         launch_transpose.wait(all_d_in_done)?;
                         transpose
                             .launch(
@@ -118,7 +118,7 @@ impl Transpose {
                                 launch_transpose.write(d_out),
                             )?;
                         launch_transpose.record(all_transpose_done)?;
-                        let copy_d_out = run.on(copies, 2, c);
+                        let copy_d_out = &run.on(copies, 2, c);
                         copy_d_out.wait(all_transpose_done)?;
                         copy_d_out.download(d_out, m)?;
                     }

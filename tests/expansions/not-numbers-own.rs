@@ -93,9 +93,9 @@ impl Fill {
                 let [all] = run.streams();
                 for c in run.chunks() {
                     'all: {
-                        let fill_d = run.on(all, 0, c);
+                        let fill_d = &run.on(all, 0, c);
                         fill_d.fill(d, (2.0).sqrt())?;
-                        let copy_d = run.on(all, 1, c);
+                        let copy_d = &run.on(all, 1, c);
                         copy_d.download(d, y)?;
                     }
                 }

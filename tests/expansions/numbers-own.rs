@@ -123,25 +123,25 @@ impl Fill {
         call.run(
             ::thalweg::__private::ChunkSize::Items(100),
             |run| {
-                let scale = scale.of(run);
+                let scale = (&*scale).of(run);
                 let [all] = run.streams();
                 for c in run.chunks() {
                     'all: {
-                        let fill_d = run.on(all, 0, c);
+                        let fill_d = &run.on(all, 0, c);
                         fill_d
                             .fill(
                                 d,
                                 f32::from(refine) + f32::EPSILON
                                     + (2.0 * (c.len as f32)).sqrt(),
                             )?;
-                        let launch_scale = run.on(all, 1, c);
+                        let launch_scale = &run.on(all, 1, c);
                         scale
                             .launch(
                                 launch_scale.config(blocks(c.len, 256).min(132), 256, 0),
                                 c.len.div_ceil(4),
                                 launch_scale.read_write(d),
                             )?;
-                        let copy_d = run.on(all, 2, c);
+                        let copy_d = &run.on(all, 2, c);
                         copy_d.download(d, y)?;
                     }
                 }

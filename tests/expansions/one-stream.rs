@@ -110,17 +110,17 @@ impl Saxpy {
         call.run(
             ::thalweg::__private::ChunkSize::Items(1 << 20),
             |run| {
-                let saxpy = saxpy.of(run);
+                let saxpy = (&*saxpy).of(run);
                 let [s] = run.streams();
                 for c in run.chunks() {
                     'load: {
-                        let copy_x = run.on(s, 0, c);
+                        let copy_x = &run.on(s, 0, c);
                         copy_x.upload(x, dx)?;
-                        let copy_y = run.on(s, 1, c);
+                        let copy_y = &run.on(s, 1, c);
                         copy_y.upload(y, dy)?;
                     }
                     'axpy: {
-                        let launch_saxpy = run.on(s, 2, c);
+                        let launch_saxpy = &run.on(s, 2, c);
                         saxpy
                             .launch(
                                 launch_saxpy.config(blocks(c.len, 256), 256, 0),
@@ -131,7 +131,7 @@ impl Saxpy {
                             )?;
                     }
                     'store: {
-                        let copy_dy = run.on(s, 3, c);
+                        let copy_dy = &run.on(s, 3, c);
                         copy_dy.download(dy, y)?;
                     }
                 }

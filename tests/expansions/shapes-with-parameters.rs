@@ -119,19 +119,19 @@ impl Normalise {
         call.run(
             ::thalweg::__private::ChunkSize::Items(64 / channels),
             |run| {
-                let to_f32 = to_f32.of(run);
-                let twice = twice.of(run);
+                let to_f32 = (&*to_f32).of(run);
+                let twice = (&*twice).of(run);
                 let [load, widen, both] = run.streams();
                 let [load_done, widen_done, both_twice_done] = run.events();
                 for images in run.chunks() {
                     'load: {
-                        let copy_pixels = run.on(load, 0, images);
+                        let copy_pixels = &run.on(load, 0, images);
                         copy_pixels.wait_reuse(widen_done)?;
                         copy_pixels.upload(pixels, d_pixels)?;
                         copy_pixels.record(load_done)?;
                     }
                     'widen: {
-                        let launch_to_f32 = run.on(widen, 1, images);
+                        let launch_to_f32 = &run.on(widen, 1, images);
                         launch_to_f32.wait(load_done)?;
                         launch_to_f32.wait_reuse(both_twice_done)?;
                         to_f32
@@ -144,7 +144,7 @@ impl Normalise {
                         launch_to_f32.record(widen_done)?;
                     }
                     'both: {
-                        let launch_twice = run.on(both, 2, images);
+                        let launch_twice = &run.on(both, 2, images);
                         launch_twice.wait(widen_done)?;
                         twice
                             .launch(
@@ -153,7 +153,7 @@ impl Normalise {
                                 launch_twice.write(d_tensor2),
                             )?;
                         launch_twice.record(both_twice_done)?;
-                        let copy_d_tensor2 = run.on(both, 3, images);
+                        let copy_d_tensor2 = &run.on(both, 3, images);
                         copy_d_tensor2.download(d_tensor2, tensor)?;
                     }
                 }

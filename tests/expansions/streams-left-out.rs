@@ -105,18 +105,18 @@ impl Gray {
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
-                let grayscale = grayscale.of(run);
+                let grayscale = (&*grayscale).of(run);
                 let [load, convert, store] = run.streams();
                 let [load_done, convert_done, store_done] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_rgb = run.on(load, 0, c);
+                        let copy_rgb = &run.on(load, 0, c);
                         copy_rgb.wait_reuse(convert_done)?;
                         copy_rgb.upload(rgb, d_rgb)?;
                         copy_rgb.record(load_done)?;
                     }
                     'convert: {
-                        let launch_grayscale = run.on(convert, 1, c);
+                        let launch_grayscale = &run.on(convert, 1, c);
                         launch_grayscale.wait(load_done)?;
                         launch_grayscale.wait_reuse(store_done)?;
                         grayscale
@@ -129,7 +129,7 @@ impl Gray {
                         launch_grayscale.record(convert_done)?;
                     }
                     'store: {
-                        let copy_d_gray = run.on(store, 2, c);
+                        let copy_d_gray = &run.on(store, 2, c);
                         copy_d_gray.wait(convert_done)?;
                         copy_d_gray.download(d_gray, gray)?;
                         copy_d_gray.record(store_done)?;

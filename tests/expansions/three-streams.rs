@@ -121,21 +121,21 @@ impl Saxpy {
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
-                let saxpy = saxpy.of(run);
+                let saxpy = (&*saxpy).of(run);
                 let [up, math, down] = run.streams();
                 let [load_done, axpy_done, store_done] = run.events();
                 for c in run.chunks() {
                     'load: {
-                        let copy_x = run.on(up, 0, c);
+                        let copy_x = &run.on(up, 0, c);
                         copy_x.wait_reuse(axpy_done)?;
                         copy_x.upload(x, dx)?;
-                        let copy_y = run.on(up, 1, c);
+                        let copy_y = &run.on(up, 1, c);
                         copy_y.wait_reuse(store_done)?;
                         copy_y.upload(y, dy)?;
                         copy_y.record(load_done)?;
                     }
                     'axpy: {
-                        let launch_saxpy = run.on(math, 2, c);
+                        let launch_saxpy = &run.on(math, 2, c);
                         launch_saxpy.wait(load_done)?;
                         saxpy
                             .launch(
@@ -148,7 +148,7 @@ impl Saxpy {
                         launch_saxpy.record(axpy_done)?;
                     }
                     'store: {
-                        let copy_dy = run.on(down, 3, c);
+                        let copy_dy = &run.on(down, 3, c);
                         copy_dy.wait(axpy_done)?;
                         copy_dy.download(dy, y)?;
                         copy_dy.record(store_done)?;

@@ -72,7 +72,6 @@ macro_rules! regions {
     )*};
 }
 regions!(DeviceSlice<'_, T> => View, DeviceSliceMut<'_, T> => ViewMut, DeviceSliceOut<'_, T> => ViewMut);
-regions!(View<T> => View, ViewMut<T> => ViewMut);
 
 /// A tuple of up to twelve arguments that are memory.
 /// [`Enqueue::simulate`](crate::routine::Enqueue::simulate) takes it, and hands it to its function as slices.

@@ -44,7 +44,7 @@ pub(crate) fn whole(kernel: &str, parameter: &Ident, element: &Type) -> TokenStr
         return TokenStream::new();
     }
     let said = unraw(parameter);
-    quote_spanned!(Span::mixed_site()=> launch.whole(#kernel, #said, #parameter.uneven())?;)
+    quote_spanned!(Span::mixed_site()=> (&launch).whole(#kernel, #said, (&#parameter).uneven())?;)
 }
 
 /// The closure that says the values in a condition which does not hold. Each is a call of `add`.

@@ -71,7 +71,8 @@ fn emit(cx: &Context<'_>, guard: Option<BlockId>, run: &[Unit], tokens: &mut Tok
     for index in first.operations.start..last.operations.end {
         let (name, number) = (&cx.names.operations[index], number(index));
         let stream = &cx.names.streams[cx.program.operations[index].stream.0];
-        tokens.extend(quote_spanned!(site=> let #name = #run_name.on(#stream, #number, #chunk);));
+        // Note 83: a method of a reference is the runtime's.
+        tokens.extend(quote_spanned!(site=> let #name = &#run_name.on(#stream, #number, #chunk);));
         if index == first.operations.start {
             tokens.extend(waits(cx, index));
         }

@@ -119,7 +119,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             #(#buffers)*
             #repeats
             #call.run(#size, |#run| {
-                #(let #kernels = #kernels.of(#run);)*
+                #(let #kernels = (&*#kernels).of(#run);)*
                 let [#(#streams),*] = #run.streams();
                 #events
                 for #chunk in #run.chunks() {

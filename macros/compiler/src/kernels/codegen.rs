@@ -165,7 +165,7 @@ impl Generator<'_> {
             // A closure, so that a `return` in the condition, seen or hidden in a macro, cannot leave
             // `launch`.
             quote_spanned! {Span::mixed_site()=>
-                launch.requires((|| #condition)(), #kernel_name, #said, #values)?;
+                (&launch).requires((|| #condition)(), #kernel_name, #said, #values)?;
             }
         });
         let numbers = kernel.parameters.iter().filter(|parameter| {
@@ -175,20 +175,20 @@ impl Generator<'_> {
         let slices = kernel.parameters.iter().filter(|parameter| self.view(&parameter.kind).is_some());
         let slices: Vec<_> = slices.map(|parameter| &parameter.name).collect();
         let asks = match follow(&kernel.requires, numbers, slices, &self.private()) {
-            None => quote_spanned!(Span::mixed_site()=> launch.asks();),
+            None => quote_spanned!(Span::mixed_site()=> (&launch).asks();),
             Some(words) if words.is_empty() => TokenStream::new(),
-            Some(words) => quote_spanned!(Span::mixed_site()=> launch.follows([#(#words),*]);),
+            Some(words) => quote_spanned!(Span::mixed_site()=> (&launch).follows([#(#words),*]);),
         };
         let passed = || kernel.parameters.iter().filter(|parameter| parameter.symbol.is_none());
         let arguments = passed().map(|parameter| self.argument(parameter));
         let sizes = passed().map(|Parameter { name, kind, .. }| match self.view(kind) {
-            Some(_) => quote_spanned!(Span::mixed_site()=> #name.argument_size()),
+            Some(_) => quote_spanned!(Span::mixed_site()=> (&#name).argument_size()),
             None => quote_spanned!(Span::mixed_site()=> ::core::mem::size_of_val(&#name)),
         });
         let accesses = self.accesses(kernel);
         let symbols = kernel.parameters.iter().filter(|parameter| parameter.symbol.is_some());
         let symbols =
-            symbols.map(|Parameter { name, .. }| quote_spanned!(Span::mixed_site()=> #name.access()));
+            symbols.map(|Parameter { name, .. }| quote_spanned!(Span::mixed_site()=> (&#name).access()));
         let host = self.host(kernel);
         // SAFETY of the generated block: promised by the user's `unsafe extern`.
         quote_spanned! {Span::mixed_site()=>
@@ -229,7 +229,7 @@ impl Generator<'_> {
     fn argument(&self, parameter: &Parameter) -> TokenStream {
         let Parameter { name, ty, kind, .. } = parameter;
         if self.view(kind).is_some() {
-            return quote_spanned!(Span::mixed_site()=> #name.argument());
+            return quote_spanned!(Span::mixed_site()=> (&#name).argument());
         }
         let private = self.private();
         // A type that no kernel can take is an error at that type.
@@ -251,10 +251,10 @@ impl Generator<'_> {
             let (_, element) = self.view(kind)?;
             Some(match kind {
                 ParameterKind::Read(_) => quote_spanned! {Span::mixed_site()=>
-                    let #name: &[#element] = unsafe { #name.slice() };
+                    let #name: &[#element] = unsafe { (&#name).slice() };
                 },
                 _ => quote_spanned! {Span::mixed_site()=>
-                    let #name: &mut [#element] = unsafe { #name.slice_mut() };
+                    let #name: &mut [#element] = unsafe { (&#name).slice_mut() };
                 },
             })
         });
@@ -278,7 +278,7 @@ impl Generator<'_> {
         let promises = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
             let said = unraw(name);
             let promises = matches!(kind, ParameterKind::Write(_));
-            promises.then(|| quote_spanned!(Span::mixed_site()=> #name.promise(#said)))
+            promises.then(|| quote_spanned!(Span::mixed_site()=> (&#name).promise(#said)))
         });
         let promises: Vec<_> = promises.collect();
         launches::host(&private, &body, &promises, &self.accesses(kernel))
@@ -287,7 +287,7 @@ impl Generator<'_> {
     /// The memory that the kernel may touch.
     fn accesses(&self, kernel: &Kernel) -> Vec<TokenStream> {
         let accesses = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
-            self.view(kind).map(|_| quote_spanned!(Span::mixed_site()=> #name.access()))
+            self.view(kind).map(|_| quote_spanned!(Span::mixed_site()=> (&#name).access()))
         });
         accesses.collect()
     }

@@ -230,22 +230,28 @@ impl Generator<'_> {
                 check => check,
             };
             let check = Ident::new(check, at);
-            Some(quote_spanned!(at=> launch.#check(#plain, #said, &#name)?;))
+            Some(quote_spanned!(at=> (&launch).#check(#plain, #said, &#name)?;))
         });
         let in_blocks =
-            signature.is_in_blocks().then(|| quote_spanned!(at=> launch.in_blocks(#plain, #dimensions)?;));
+            signature.is_in_blocks().then(|| quote_spanned!(at=> (&launch).in_blocks(#plain, #dimensions)?;));
         let has_threads = signature
             .threads
             .filter(|_| signature.is_in_blocks())
-            .map(|threads| quote_spanned!(at=> launch.has_threads(#plain, #threads)?;));
+            .map(|threads| quote_spanned!(at=> (&launch).has_threads(#plain, #threads)?;));
         let arguments = parameters.iter().flat_map(|parameter| {
             let name = &parameter.name;
             match &parameter.kind {
                 ParameterKind::Slice(_) | ParameterKind::Atomics(_) => {
-                    vec![quote_spanned!(at=> #name.argument()), quote_spanned!(at=> #name.length_argument())]
+                    vec![
+                        quote_spanned!(at=> (&#name).argument()),
+                        quote_spanned!(at=> (&#name).length_argument()),
+                    ]
                 }
                 kind if is_own(kind) => {
-                    vec![quote_spanned!(at=> #name.argument()), quote_spanned!(at=> #name.shape_argument())]
+                    vec![
+                        quote_spanned!(at=> (&#name).argument()),
+                        quote_spanned!(at=> (&#name).shape_argument()),
+                    ]
                 }
                 _ => vec![quote_spanned!(at=> #private::argument(&#name))],
             }
@@ -265,7 +271,7 @@ impl Generator<'_> {
         let accesses: Vec<_> = accesses
             .map(|parameter| {
                 let name = &parameter.name;
-                quote_spanned!(at=> #name.access())
+                quote_spanned!(at=> (&#name).access())
             })
             .collect();
         let unchecked = &body.unchecked;
@@ -413,9 +419,9 @@ impl Generator<'_> {
                 .collect();
             let values = launches::values(&values);
             // A closure, so that a `return` in the condition cannot leave `launch`.
-            quote_spanned!(at=> launch.requires((|| -> bool { #condition })(), #plain, #said, #values)?;)
+            quote_spanned!(at=> (&launch).requires((|| -> bool { #condition })(), #plain, #said, #values)?;)
         });
-        quote_spanned!(at=> launch.asks(); #(#checks)*)
+        quote_spanned!(at=> (&launch).asks(); #(#checks)*)
     }
 
     /// `unsafe`, if the user's function is.

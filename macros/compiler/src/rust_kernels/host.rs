@@ -68,7 +68,7 @@ impl Generator<'_> {
             }
             let handle = |method: &str| {
                 let method = Ident::new(method, at);
-                let handle = quote_spanned!(at=> unsafe { #name.#method() });
+                let handle = quote_spanned!(at=> unsafe { (&#name).#method() });
                 match unchecked.scattered.contains(&LocalId(place)) {
                     true => {
                         let said = unraw(name);
@@ -81,13 +81,13 @@ impl Generator<'_> {
                 ParameterKind::Index(_) => arguments.push(quote_spanned!(at=> index)),
                 ParameterKind::Block(_) => arguments.push(quote_spanned!(at=> block)),
                 ParameterKind::Slice(element) => {
-                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
+                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { (&#name).slice() };));
                     // The kernel has the slice, and not a reference to it.
                     handles.push(quote_spanned!(at=> let #name: &[#element] = #name;));
                     arguments.push(name.to_token_stream());
                 }
                 ParameterKind::Atomics(element) => {
-                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { #name.slice() };));
+                    slices.push(quote_spanned!(at=> let #name: &[#element] = unsafe { (&#name).slice() };));
                     arguments.push(name.to_token_stream());
                 }
                 ParameterKind::Own(_) => {
@@ -98,7 +98,7 @@ impl Generator<'_> {
                     handles.push(handle("out"));
                     arguments.push(quote_spanned!(at=> &mut #name));
                     let said = unraw(name);
-                    promises.push(quote_spanned!(at=> #name.promise(#said)));
+                    promises.push(quote_spanned!(at=> (&#name).promise(#said)));
                 }
                 ParameterKind::Value(_) => arguments.push(name.to_token_stream()),
             }

@@ -55,6 +55,7 @@ use instances::Instance;
 use ir::Mentioned;
 use lower::{Suffix, Translated};
 use named::Assumed;
+use signature::{Parameter, ParameterKind, Signature};
 use types::{Shape, Types};
 
 pub use methods::methods_of_numbers;
@@ -167,6 +168,7 @@ fn translated(
         .map(|build| emit::emit(&name, role, &signature, &body, &types, names.clone(), build));
     write_suffixes(&mut function, &types, &suffixes);
     pins.visit_block_mut(&mut function.block);
+    lend_block(&mut function, &signature);
     if body.unchecked.elements {
         twin::check_elements(&mut function, &launches::private(arguments.krate.as_ref()));
     }
@@ -182,6 +184,31 @@ fn translated(
     let callees = body.callees.into_iter().map(|(path, _)| path).collect();
     let calls = Calls { callees, is_ordered: body.is_ordered };
     Ok((whole, calls))
+}
+
+/// Gives the kernel a reference to its block. Note 83: a method of a reference is the runtime's.
+fn lend_block(function: &mut ItemFn, signature: &Signature) {
+    let Some(Parameter { name, kind: ParameterKind::Block(_), .. }) = signature.parameters.first() else {
+        return;
+    };
+    let at = proc_macro2::Span::mixed_site();
+    function.block.stmts.insert(0, parse_quote_spanned!(at=> let #name = &#name;));
+}
+
+/// The item and the error of a `#[requires(…)]` that no `#[kernel]` has read.
+pub fn misplaced_requirement(condition: TokenStream, item: TokenStream) -> TokenStream {
+    let is_kernel = |attribute: &syn::Attribute| {
+        attribute.path().segments.last().is_some_and(|last| last.ident == Role::Kernel.attribute())
+    };
+    let is_above = syn::parse2::<ItemFn>(item.clone()).is_ok_and(|of| of.attrs.iter().any(is_kernel));
+    let (what, help) = match is_above {
+        true => ("`#[requires(…)]` stands above `#[kernel]`", "put it below `#[kernel]`"),
+        false => ("`#[requires(…)]` is on what is no kernel", "put it on a kernel, below `#[kernel]`"),
+    };
+    let notes = ["conditions are checked at each launch".to_owned()];
+    // Without a condition it is the place of the whole attribute.
+    let error = error(condition, "TW0910", what, &notes, Some(help.to_owned())).to_compile_error();
+    quote!(#error #item)
 }
 
 /// The error of an attribute on what cannot be read as a function.

@@ -20,7 +20,7 @@ pub(super) fn within(item: &ItemFn, signature: &Signature) -> TokenStream {
     let lengths = signature.parameters.iter().filter_map(|parameter| {
         let name = &parameter.name;
         match &parameter.kind {
-            ParameterKind::Own(_) | ParameterKind::Out(_) => Some(quote_spanned!(at=> #name.along_x())),
+            ParameterKind::Own(_) | ParameterKind::Out(_) => Some(quote_spanned!(at=> (&#name).along_x())),
             ParameterKind::Slice(_)
                 if signature.dimensions == 1 && !names.is_read_elsewhere(item, &name.to_string()) =>
             {

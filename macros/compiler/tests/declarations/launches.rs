@@ -230,7 +230,7 @@ fn symbols() {
     let sizes =
         ".parameters(&[4,8]).symbols(&[\"weights\"]).symbol_bytes(&[::core::option::Option::Some(100)])";
     assert!(text.contains(sizes), "{text}");
-    assert!(text.contains("&[weights.access(),y.access()],&[weights.access()],&host"), "{text}");
+    assert!(text.contains("&[(&weights).access(),(&y).access()],&[(&weights).access()],&host"), "{text}");
     for (symbol, expected) in [
         (
             "wieghts: &[f32]",

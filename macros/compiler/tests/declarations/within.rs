@@ -14,7 +14,7 @@ fn ends_with_table(body: &str) -> bool {
     let errors: Vec<_> = emitted::errors(expanded.clone()).into_iter().map(|said| said.text).collect();
     assert!(errors.is_empty(), "{kernel}: {errors:?}");
     let text = expanded.to_string();
-    assert!(text.contains("x . len ()") && text.contains("y . along_x ()"), "{text}");
+    assert!(text.contains("x . len ()") && text.contains("(& y) . along_x ()"), "{text}");
     // The limits of rows and columns are others.
     let (index, rest) = text.split_once("RowColumn {").unwrap_or((&text, "}"));
     let (_, rest) = rest.split_once('}').expect("the end of the limits");

@@ -37,9 +37,9 @@ impl blur {
         let w = ::thalweg::__private::ReadArg::view(w);
         let host = move |grid: ::thalweg::__private::Grid| {
             let body = move || {
-                let x: &[f32] = unsafe { x.slice() };
-                let y: &mut [f32] = unsafe { y.slice_mut() };
-                let w: &[f32] = unsafe { w.slice() };
+                let x: &[f32] = unsafe { (&x).slice() };
+                let y: &mut [f32] = unsafe { (&y).slice_mut() };
+                let w: &[f32] = unsafe { (&w).slice() };
                 ::thalweg::__private::for_each(
                     grid,
                     |at| blur_on_host(at, p, x, &mut *y, w),
@@ -48,8 +48,8 @@ impl blur {
             unsafe {
                 ::thalweg::__private::whole_body(
                     grid,
-                    &[y.promise("y")],
-                    &[x.access(), y.access(), w.access()],
+                    &[(&y).promise("y")],
+                    &[(&x).access(), (&y).access(), (&w).access()],
                     body,
                 )
             }
@@ -60,16 +60,16 @@ impl blur {
                     &self.function,
                     &mut [
                         ::thalweg::__private::argument(&p),
-                        x.argument(),
-                        y.argument(),
+                        (&x).argument(),
+                        (&y).argument(),
                     ],
                     &[
                         ::core::mem::size_of_val(&p),
-                        x.argument_size(),
-                        y.argument_size(),
+                        (&x).argument_size(),
+                        (&y).argument_size(),
                     ],
-                    &[x.access(), y.access(), w.access()],
-                    &[w.access()],
+                    &[(&x).access(), (&y).access(), (&w).access()],
+                    &[(&w).access()],
                     &host,
                 )
         }

@@ -37,15 +37,15 @@ impl blur {
                     &self.function,
                     &mut [
                         ::thalweg::__private::argument(&p),
-                        x.argument(),
-                        y.argument(),
+                        (&x).argument(),
+                        (&y).argument(),
                     ],
                     &[
                         ::core::mem::size_of_val(&p),
-                        x.argument_size(),
-                        y.argument_size(),
+                        (&x).argument_size(),
+                        (&y).argument_size(),
                     ],
-                    &[x.access(), y.access()],
+                    &[(&x).access(), (&y).access()],
                     &[],
                     &host,
                 )
@@ -91,10 +91,10 @@ impl twice {
             launch
                 .enqueue(
                     &self.function,
-                    &mut [::thalweg::__private::argument(&n), y.argument()],
-                    &[::core::mem::size_of_val(&n), y.argument_size()],
-                    &[y.access(), weights.access()],
-                    &[weights.access()],
+                    &mut [::thalweg::__private::argument(&n), (&y).argument()],
+                    &[::core::mem::size_of_val(&n), (&y).argument_size()],
+                    &[(&y).access(), (&weights).access()],
+                    &[(&weights).access()],
                     &host,
                 )
         }

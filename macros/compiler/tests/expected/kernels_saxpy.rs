@@ -33,8 +33,8 @@ impl saxpy {
     ) -> ::thalweg::__private::Result<()> {
         let x = ::thalweg::__private::ReadArg::view(x);
         let y = ::thalweg::__private::ReadWriteArg::view(y);
-        launch.follows([::thalweg::__private::word(&n)]);
-        launch
+        (&launch).follows([::thalweg::__private::word(&n)]);
+        (&launch)
             .requires(
                 (|| n as usize <= x.len())(),
                 "saxpy",
@@ -43,7 +43,7 @@ impl saxpy {
                     values.add("n", n).add("x.len()", x.len());
                 },
             )?;
-        launch
+        (&launch)
             .requires(
                 (|| n as usize <= y.len())(),
                 "saxpy",
@@ -54,8 +54,8 @@ impl saxpy {
             )?;
         let host = move |grid: ::thalweg::__private::Grid| {
             ::thalweg::__private::host_body(move || {
-                let x: &[f32] = unsafe { x.slice() };
-                let y: &mut [f32] = unsafe { y.slice_mut() };
+                let x: &[f32] = unsafe { (&x).slice() };
+                let y: &mut [f32] = unsafe { (&y).slice_mut() };
                 ::thalweg::__private::for_each(
                     grid,
                     |at| saxpy_on_host(at, n, a, x, &mut *y),
@@ -69,16 +69,16 @@ impl saxpy {
                     &mut [
                         ::thalweg::__private::argument(&n),
                         ::thalweg::__private::argument(&a),
-                        x.argument(),
-                        y.argument(),
+                        (&x).argument(),
+                        (&y).argument(),
                     ],
                     &[
                         ::core::mem::size_of_val(&n),
                         ::core::mem::size_of_val(&a),
-                        x.argument_size(),
-                        y.argument_size(),
+                        (&x).argument_size(),
+                        (&y).argument_size(),
                     ],
-                    &[x.access(), y.access()],
+                    &[(&x).access(), (&y).access()],
                     &[],
                     &host,
                 )
@@ -122,9 +122,9 @@ impl fill {
             launch
                 .enqueue(
                     &self.function,
-                    &mut [::thalweg::__private::argument(&value), y.argument()],
-                    &[::core::mem::size_of_val(&value), y.argument_size()],
-                    &[y.access()],
+                    &mut [::thalweg::__private::argument(&value), (&y).argument()],
+                    &[::core::mem::size_of_val(&value), (&y).argument_size()],
+                    &[(&y).access()],
                     &[],
                     &host,
                 )

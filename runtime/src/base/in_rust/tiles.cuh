@@ -123,9 +123,11 @@ template <class T, usize R, usize C, class F> TW_FN void fill_parts(const OwnTil
 TW_FN usize block_number() { return blockIdx.x + usize(gridDim.x) * (blockIdx.y + usize(gridDim.y) * blockIdx.z); }
 TW_FN usize blocks_of_grid() { return usize(gridDim.x) * gridDim.y * gridDim.z; }
 
-/// How many rows there are, along all axes but the last.
-template <class T> TW_FN usize rows(const Own<T, 2>& own) { return own.shape.a[0]; }
-template <class T> TW_FN usize rows(const Own<T, 3>& own) { return own.shape.a[0] * own.shape.a[1]; }
+/// How many rows with elements there are, along all axes but the last.
+template <class T> TW_FN usize rows(const Own<T, 2>& own) { return own.shape.a[1] == 0 ? 0 : own.shape.a[0]; }
+template <class T> TW_FN usize rows(const Own<T, 3>& own) {
+    return own.shape.a[2] == 0 ? 0 : own.shape.a[0] * own.shape.a[1];
+}
 
 /// The elements of a row.
 template <class T> struct OwnRow {

@@ -190,8 +190,10 @@ impl<const D: usize> Block<D> {
     /// The block's own rows of a parameter's data: all blocks of the grid together have each row once.
     #[inline]
     pub fn rows(&self, of: &impl Elements) -> Rows {
-        let [items, rows, _] = of.axes();
-        Rows((self.number()..items * rows).step_by(self.grid().iter().product()))
+        let [items, rows, columns] = of.axes();
+        // Rows without elements may be more than can be counted.
+        let rows = if columns == 0 { 0 } else { items * rows };
+        Rows((self.number()..rows).step_by(self.grid().iter().product()))
     }
 }
 

@@ -56,14 +56,6 @@ macro_rules! view {
         impl<T> Copy for $view<T> {}
 
         impl<T> $view<T> {
-            pub(crate) fn into_view(self) -> Self {
-                self
-            }
-
-            pub(crate) fn as_view(&self) -> &Self {
-                self
-            }
-
             pub(super) fn ptr(&self) -> DevicePtr {
                 self.ptr
             }

@@ -13,7 +13,7 @@ use crate::base::error::{Detail, Result};
 use crate::base::plan::OperationKind;
 use crate::base::unwind::{contain, panic_message};
 use crate::device::launch::{View, ViewMut, aliases};
-use crate::device::slices::{Slices, Views};
+use crate::device::slices::Slices;
 use crate::driver::{Command, HostJob};
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::feeds::failure::Failure;
@@ -264,12 +264,11 @@ impl<'r> Operation<'r> {
     /// Two of `memory` overlap and one is written; the driver refuses.
     pub fn host<V, F, R>(&self, memory: V, function: F) -> Result<()>
     where
-        V: Views,
-        F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) -> R + Send + 'static,
+        V: Slices,
+        F: for<'a> FnOnce(V::Slices<'a>) -> R + Send + 'static,
         R: Outcome + 'static,
     {
         let _seen = self.seen();
-        let memory = memory.raw();
         let accesses = memory.accesses();
         let OperationKind::Host { function: name } = self.plan().kind else {
             return self.fail(Detail::Skipped);

@@ -81,12 +81,27 @@ impl Walk<'_> {
                 let number = self.types.as_number(self.locals[id.0].ty);
                 number.is_some_and(|number| number.bits() <= 32 && !number.is_signed())
             }
-            // No memory has more bytes, and an element has one at least.
-            Term::Length(_) => true,
+            // No memory has more bytes.
+            Term::Length(of) => self.has_bytes(self.types.value(self.locals[of.0].ty)),
             Term::Axis(..) | Term::Place(..) => false,
             Term::Least(a, b) => self.is_below_half(a) || self.is_below_half(b),
             Term::Named(_) | Term::Operator(..) | Term::Beyond(..) => false,
         }
+    }
+
+    /// Whether an element has a byte at least, as far as that is known: `[f32; 0]` has none.
+    fn has_bytes(&self, elements: Ty) -> bool {
+        let mut element = match self.types.shape(elements) {
+            Shape::Slice(of) | Shape::Elements { of, .. } => *of,
+            _ => return false,
+        };
+        while let Shape::Array(of, Length(length)) = self.types.shape(element) {
+            if !length.parse().is_ok_and(|length: u64| length > 0) {
+                return false;
+            }
+            element = *of;
+        }
+        matches!(self.types.shape(element), Shape::Number(_) | Shape::Atomic(_))
     }
 
     /// The length of an array, a slice, an `Own` or an `Out`.

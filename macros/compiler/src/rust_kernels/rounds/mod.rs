@@ -92,7 +92,7 @@ fn lengths(signature: &Signature) -> impl Iterator<Item = (&Ident, TokenStream)>
         let length = match parameter.kind {
             ParameterKind::Slice(_) => quote_spanned!(Span::mixed_site()=> #name.len()),
             ParameterKind::Own(_) | ParameterKind::Out(_) => {
-                quote_spanned!(Span::mixed_site()=> #name.along_x())
+                quote_spanned!(Span::mixed_site()=> (&*#name).along_x())
             }
             _ => return None,
         };

@@ -135,9 +135,12 @@ impl Reader<'_> {
         }
     }
 
-    /// `let copy_x = run.on(up, 0, c);` or `let taken: bool = …;`
+    /// `let copy_x = &run.on(up, 0, c);` or `let taken: bool = …;`
     fn bound(&mut self, bound: &syn::Local) -> Vec<Step> {
-        let value = &*bound.init.as_ref().expect("a value").expr;
+        let value = match &*bound.init.as_ref().expect("a value").expr {
+            Syntax::Reference(reference) => &*reference.expr,
+            value => value,
+        };
         match (&bound.pat, value) {
             (syn::Pat::Ident(name), Syntax::MethodCall(call)) if call.method == "on" => {
                 let stream = local(&call.args[0]).expect("a stream");

@@ -12,11 +12,13 @@ extern crate thalweg as renamed;
 use renamed::Device;
 use renamed::sim::Simulation;
 
+mod traits;
+
 /// Kernels that multiply by `a`.
 mod kernels {
     use renamed::kernel::Thread;
 
-    #[renamed::kernels("../ui/names.cu", crate = ::renamed)]
+    #[renamed::kernels("../../ui/names.cu", crate = ::renamed)]
     unsafe extern "CUDA" {
         #[host(on_host)]
         #[requires(n as usize <= y.len())]
@@ -77,7 +79,7 @@ mod no_prelude {
     mod declared {
         use ::renamed::kernel::Thread;
 
-        #[::renamed::kernels("../ui/names.cu", crate = ::renamed)]
+        #[::renamed::kernels("../../ui/names.cu", crate = ::renamed)]
         unsafe extern "CUDA" {
             #[host(on_host)]
             #[requires(n as usize <= y.len())]
