@@ -14,12 +14,16 @@ mod declared {
 
     use renamed::prelude::*;
 
+    /// What nothing passes.
+    pub enum Nobody {}
+
     macro_rules! taken {
         ($($name:ident)*) => {
             /// The methods fit no call, so that a call which reached one would not compile.
             #[allow(dead_code, reason = "nothing is to call them")]
+            #[allow(clippy::wrong_self_convention, reason = "`is_due` takes anything, too")]
             pub trait Taken: Sized {
-                $(fn $name(self, _: [(); 7], _: [(); 7], _: [(); 7], _: [(); 7], _: [(); 7], _: [(); 7], _: [(); 7]) {})*
+                $(fn $name(self, _: Nobody) {})*
             }
         };
     }
