@@ -30,6 +30,15 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     rust_kernels::expand(Role::Kernel, attribute.into(), item.into()).into()
 }
 
+/// Says what each launch of a kernel checks, below [`kernel`](macro@kernel), which reads it itself. So this one is
+/// expanded only where it stands in another place, and is an error.
+///
+/// See the book for the language.
+#[proc_macro_attribute]
+pub fn requires(condition: TokenStream, item: TokenStream) -> TokenStream {
+    rust_kernels::misplaced_requirement(condition.into(), item.into()).into()
+}
+
 /// Makes a Rust function one that kernels in Rust can call, and a struct one whose values they can have.
 ///
 /// See the book for the language.

@@ -267,6 +267,21 @@ pub const GIB: usize = 1 << 30;
 /// they do in Rust. For what the types cannot show there is `unsafe`, which the simulated device watches for races.
 pub use thalweg_macros::kernel;
 
+/// Says what each launch of a [kernel](macro@kernel) checks. It stands below `#[kernel]`; in another place it is an
+/// error.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// #[kernel]
+/// #[requires(x.len() == y.len())]
+/// fn squares(i: Index, x: &[f32], y: &mut Out<[f32]>) {
+///     let Some(y) = y.get_mut(i) else { return };
+///     *y = x[i] * x[i];
+/// }
+/// ```
+pub use thalweg_macros::requires;
+
 /// Makes a Rust function one that [kernels](macro@kernel) can call, and a struct one whose values they have. Both may
 /// stand in another module or crate.
 ///

@@ -8,5 +8,5 @@ pub use crate::routine::Enqueue;
 pub use crate::sim::Simulation;
 pub use crate::{
     Device, DeviceBuf, Error, ErrorKind, GIB, KIB, MIB, PinnedBuf, Plan, Pod, Report, World, Zeroable,
-    device, kernel, kernels, stream_pipeline,
+    device, kernel, kernels, requires, stream_pipeline,
 };

@@ -20,7 +20,7 @@ pub use kind::{
 };
 pub use ranks::{RanksDetail, Who};
 pub(crate) use text::counted;
-pub(crate) use text::{IS_NEEDED_WHOLE, RACE_OF_PEERS, RACE_OF_STRANGERS, SEES_NEIGHBOURS};
+pub(crate) use text::{IS_NEEDED_WHOLE, RACE_OF_PEERS, RACE_OF_STRANGERS, RACE_OF_STREAMS, SEES_NEIGHBOURS};
 pub use touch::Touch;
 pub(crate) use unwritten::Unwritten;
 

@@ -218,7 +218,11 @@ impl<T: Pod> Pusher<T> {
     }
 
     fn why_over(&self) -> Error {
-        self.link.why_over().unwrap_or_else(|| Detail::SessionOver.into())
+        match self.link.why_over() {
+            Some(error) if !matches!(error.detail(), Detail::SessionOver) => error,
+            _ if self.link.was_ended() => Detail::InputEnded.into(),
+            _ => Detail::SessionOver.into(),
+        }
     }
 }
 

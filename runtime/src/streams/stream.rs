@@ -371,7 +371,10 @@ mod tests {
     #[test]
     fn a_race_of_two_devices_says_how_to_order_them() {
         let devices = Device::simulated_machine(MachineModel::h200(2));
-        assert_eq!(race_of([&devices[0]; 2]), "");
+        assert_eq!(
+            race_of([&devices[0]; 2]),
+            "  help: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`"
+        );
         assert_eq!(
             race_of([&devices[0], &devices[1]]),
             "  help: they are on two devices: let the later one's stream wait for the earlier one's before,\n    \

@@ -197,6 +197,11 @@ fn an_exchange_of_items_needs_the_same_number_on_all_ranks() {
                         rank 0 has 7, and rank 1 has 6";
         assert!(error.to_string().starts_with(expected), "{error}");
     }
+    for error in errors(2, |world| run(world, 2)) {
+        let expected = "`d` has 2 elements, but an exchange with a halo of 1 needs 3: 1 at each end for the \
+                        neighbours, and as many of its own";
+        assert!(error.to_string().contains(expected), "{error}");
+    }
 }
 
 stream_pipeline! {

@@ -286,7 +286,7 @@ fn arguments_that_do_not_fit() {
     let mut h = PinnedBuf::<f32>::zeroed(&device, 9).expect("memory");
     let error = stream.upload(&h, &mut x).unwrap_err();
     assert!(matches!(error.detail(), Detail::CopyLength { from: 9, to: 8 }), "{error}");
-    assert_eq!(error.detail().to_string(), "the copy's source has 9 elements, but its destination 8");
+    assert_eq!(error.detail().to_string(), "the copy's source has 9 elements, but its destination has 8");
     for error in [
         foreign.download(&x, h.slice_mut(..8).expect("a part")).unwrap_err(),
         foreign.fill(&mut x, 1.0).unwrap_err(),

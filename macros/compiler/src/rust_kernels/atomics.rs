@@ -20,6 +20,11 @@ pub(super) fn named(name: &str) -> Option<(&'static str, Number)> {
     TYPES.iter().find(|(known, _)| *known == name).copied()
 }
 
+/// The atomic of a number.
+pub(super) fn of(number: Number) -> Option<&'static str> {
+    TYPES.iter().find(|(_, held)| *held == number).map(|(name, _)| *name)
+}
+
 /// Whether the type is an atomic, or an array of them.
 pub(super) fn is_made_of(ty: &Type) -> bool {
     match peel(ty) {

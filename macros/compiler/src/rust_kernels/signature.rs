@@ -307,13 +307,16 @@ fn own_or_out(element: &Type) -> String {
     if atomics::is_made_of(element) {
         return as_slice(element);
     }
-    let element = match Alone::default().type_of(element) {
+    let name = match Alone::default().type_of(element) {
         Some(_) => text(element),
         None => "T".to_owned(),
     };
+    let atomic = Number::of(element).and_then(atomics::of);
+    let shared = atomic.map(|atomic| format!("; what several threads change is `&[{atomic}]`"));
     format!(
-        "write `&mut Own<[{element}]>`, of which each thread has its own element, or `&mut Out<[{element}]>` if the \
-         kernel does not read it"
+        "write `&mut Own<[{name}]>`, of which each thread has its own element, or `&mut Out<[{name}]>` if the \
+         kernel does not read it{}",
+        shared.unwrap_or_default()
     )
 }
 

@@ -724,9 +724,9 @@ pub enum Detail {
         /// Its items.
         wanted: usize,
     },
-    /// One of several sources has ended before another.
+    /// One of several sources has ended, or its session's input was flushed, before another.
     #[error(
-        "source `{host}` ended after {}, but `{other}` has gone on to {given}{OWN_LENGTH}",
+        "source `{host}` ended or was flushed after {}, but `{other}` has gone on to {given}\n  help: all sources of a run give as many items; flush and end the inputs of a session together",
         counted(*items, "item")
     )]
     SourcesDiffer {
@@ -956,7 +956,7 @@ pub enum Detail {
         earlier: Box<Touch>,
         /// The operation that was enqueued second. It is not carried out.
         later: Box<Touch>,
-        /// How to order the two, on a line of its own; empty if they are on one device.
+        /// How to order the two, on a line of its own; empty in a pipeline and in a graph.
         help: &'static str,
     },
     /// Memory was freed while operations still used it: the host has not waited for them. The simulated
@@ -967,7 +967,7 @@ pub enum Detail {
         operations: Vec<Place>,
     },
     /// The two sides of a copy have different lengths.
-    #[error("the copy's source has {}, but its destination {to}", counted(*from, "element"))]
+    #[error("the copy's source has {}, but its destination has {to}", counted(*from, "element"))]
     CopyLength {
         /// Elements of the source.
         from: usize,
@@ -1107,6 +1107,9 @@ pub enum Detail {
     /// A job's result was taken already.
     #[error("the job's result was given already")]
     JobTaken,
+    /// Something was pushed to an input that the caller had ended.
+    #[error("the input was ended: nothing more can be pushed to it")]
+    InputEnded,
     /// Something was pushed to a session, or pulled from one, whose run has ended or was never begun.
     #[error("the session is over: its run has ended, or was never begun")]
     SessionOver,

@@ -222,7 +222,7 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
             |detail| ErrorKind::Library(Library(detail))
         }
         D::Cancelled => |detail| ErrorKind::Cancelled(Cancelled(detail)),
-        D::JobTaken | D::SessionOver => |detail| ErrorKind::Closed(Closed(detail)),
+        D::JobTaken | D::InputEnded | D::SessionOver => |detail| ErrorKind::Closed(Closed(detail)),
         D::NotSimulated
         | D::StateInUse { .. }
         | D::NotStreamed { .. }

@@ -389,7 +389,8 @@ pub enum RanksDetail {
     },
     /// A halo is too long for its buffer.
     #[error(
-        "`{buffer}` has {len} elements, too few for a halo of {halo} on both sides and as many of its own"
+        "`{buffer}` has {len} element{}, but an exchange with a halo of {halo} needs {}: {halo} at each end for the neighbours, and as many of its own",
+        if *len == 1 { "" } else { "s" }, halo.saturating_mul(3)
     )]
     Halo {
         /// The buffer.

@@ -76,6 +76,8 @@ pub(super) fn hidden(visible: Option<&str>) -> String {
     })
 }
 
+/// The help for a race on one device.
+pub(crate) const RACE_OF_STREAMS: &str = "\n  help: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`";
 /// The help for a race between two devices, of which streams can wait for each other.
 pub(crate) const RACE_OF_PEERS: &str = "\n  help: they are on two devices: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`";
 /// The help for a race between two devices, of which streams cannot wait for each other.

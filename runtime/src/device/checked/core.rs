@@ -10,7 +10,9 @@ use std::thread;
 pub(crate) use self::waits::reach;
 use super::Outstanding;
 use super::capture::Capturing;
-use crate::base::error::{Detail, DriverError, Error, RACE_OF_PEERS, RACE_OF_STRANGERS, Result};
+use crate::base::error::{
+    Detail, DriverError, Error, RACE_OF_PEERS, RACE_OF_STRANGERS, RACE_OF_STREAMS, Result,
+};
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::pending::progress::{Clock, Handle, Progress};
@@ -298,7 +300,7 @@ impl StreamCore {
     fn race(&self, earlier: &Use, later: (Caller, bool)) -> Error {
         let owner: &dyn Any = earlier.progress.owner();
         let help = match owner.downcast_ref::<Device>() {
-            Some(its) if its.same(&self.device) => "",
+            Some(its) if its.same(&self.device) => RACE_OF_STREAMS,
             Some(its) if self.device.is_peer_of(its) => RACE_OF_PEERS,
             _ => RACE_OF_STRANGERS,
         };

@@ -191,6 +191,11 @@ impl SlotExchange {
         self.changed();
     }
 
+    /// Whether the caller has ended the input.
+    pub(crate) fn was_ended(&self) -> bool {
+        locked(&self.hand).has_ended
+    }
+
     /// The reason why there is nothing more: `None` if the run has ended without an error.
     pub(crate) fn why_over(&self) -> Option<Error> {
         if fork::is_child() {

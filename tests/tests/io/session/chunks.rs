@@ -72,6 +72,8 @@ fn flushed_at_different_items() {
             panic!("{error}")
         };
         assert_eq!(error.place().chunk, Some(1));
+        let said = "source `x` ended or was flushed after 6 items, but `y` has gone on to 7\n  help: ";
+        assert!(error.to_string().starts_with(said), "{error}");
         // Every caller that pushes or pulls sees the same.
         assert_eq!(pulled.to_string(), error.to_string());
         assert_eq!(left.push(&[1.0]).unwrap_err().to_string(), error.to_string());

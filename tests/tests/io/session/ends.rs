@@ -105,7 +105,7 @@ fn closed_at_each_moment() {
             if pulled == 5 {
                 session.end();
                 let error = session.push(&[1.0]).unwrap_err();
-                assert!(matches!(error.detail(), Detail::SessionOver), "{error}");
+                assert!(matches!(error.detail(), Detail::InputEnded), "{error}");
             }
             assert_eq!(session.close().unwrap().items, pushed);
         }

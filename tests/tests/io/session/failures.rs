@@ -176,6 +176,26 @@ stream_pipeline! {
 }
 
 #[test]
+fn what_was_ended_takes_nothing_more() {
+    everywhere(|device, graph| {
+        let mut pipeline = built_in_mode!(Next, device, graph);
+        let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
+        session.push(&[1.0, 2.0]).unwrap();
+        session.end();
+        for error in [session.push(&[3.0]).unwrap_err(), session.flush().unwrap_err()] {
+            assert!(matches!(error.kind(), ErrorKind::Closed(_)), "{error}");
+            assert_eq!(error.to_string(), "the input was ended: nothing more can be pushed to it");
+        }
+        let mut z = [0.0; 3];
+        assert_eq!(session.pull(&mut z).unwrap(), 2);
+        assert_eq!(z, [2.0, 3.0, 0.0]);
+        // The run has ended well.
+        assert!(matches!(session.push(&[3.0]).unwrap_err().detail(), Detail::InputEnded));
+        assert_eq!(session.close().unwrap().chunks, 1);
+    });
+}
+
+#[test]
 fn a_run_that_never_begins() {
     in_time(|| {
         let device = Device::simulated(Simulation::default());
