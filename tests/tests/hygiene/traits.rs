@@ -81,6 +81,11 @@ mod declared {
         sums.put(block.index(), sum);
     }
 
+    /// Its block has no name.
+    #[kernel(crate = ::renamed)]
+    #[allow(dead_code, reason = "it has to compile")]
+    fn idle(_: Block, y: &mut Own<[f32]>) {}
+
     #[kernel(crate = ::renamed)]
     pub(super) fn ones(block: Block<2>, y: &mut Own<[f32]>) {
         for row in block.rows(y) {

@@ -89,7 +89,7 @@ pub(super) fn uniform(cx: &Context<'_>) -> TokenStream {
         let site = hygienic().located_at(place);
         let (call, name) = (at(&cx.names.call, place), placed(name, place));
         let text = name.to_string();
-        quote_spanned!(site=> #call.uniform(#text, &#name);)
+        quote_spanned!(site=> (&mut #call).uniform(#text, &#name);)
     };
     uniform.map(tell).collect()
 }

@@ -59,7 +59,7 @@ pub(super) fn repeats(cx: &Context<'_>) -> Option<TokenStream> {
     let known = known(cx.program)?;
     let (call, site) = (&cx.names.call, hygienic());
     let words = known.words(&private(cx));
-    Some(quote_spanned!(site=> #call.repeats([#(#words),*]);))
+    Some(quote_spanned!(site=> (&mut #call).repeats([#(#words),*]);))
 }
 
 /// What determines the operations besides the parameters and the chunk, if it is only constants.

@@ -45,7 +45,7 @@ mod written;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
-use syn::{ItemFn, ItemStruct, Lit, LitFloat, LitInt, parse_quote_spanned};
+use syn::{FnArg, ItemFn, ItemStruct, Lit, LitFloat, LitInt, Pat, parse_quote_spanned};
 
 use crate::codegen::launches;
 use attribute::Arguments;
@@ -191,6 +191,11 @@ fn lend_block(function: &mut ItemFn, signature: &Signature) {
     let Some(Parameter { name, kind: ParameterKind::Block(_), .. }) = signature.parameters.first() else {
         return;
     };
+    // `_: Block` has no name.
+    if !matches!(function.sig.inputs.first(), Some(FnArg::Typed(typed)) if matches!(*typed.pat, Pat::Ident(_)))
+    {
+        return;
+    }
     let at = proc_macro2::Span::mixed_site();
     function.block.stmts.insert(0, parse_quote_spanned!(at=> let #name = &#name;));
 }

@@ -246,6 +246,9 @@ fn elements_of_other_threads_are_out_of_reach() {
         ("for v in y.iter_mut() { *v = 1.0; }", "`y` has elements of other threads"),
         ("let v = y.get(i);", "`y` has elements of other threads"),
         ("y.swap(0, 1);", "`y` has elements of other threads"),
+        // A trait's method for the reference would be found before that of `Own`.
+        ("if let Some(v) = (&mut y).get_mut(i) { *v = 1.0; }", "`y` has elements of other threads"),
+        ("let z = &mut y; if let Some(v) = z.get_mut(i) { *v = 1.0; }", "`y` has elements of other threads"),
     ] {
         let take = take.replace("= y", if body.contains("(y)") { "= (y)" } else { "= y" });
         assert_body(body, &format!("TW0904]: {fact}\n"), &take);

@@ -333,7 +333,9 @@ impl Lower<'_> {
         }
         let ty = match self.types.shape(value.ty) {
             // A slice is a reference already.
-            Shape::Slice(_) | Shape::Elements { .. } => return Ok((value.kind, value.ty)),
+            Shape::Slice(_) => return Ok((value.kind, value.ty)),
+            // Whose methods are found before those of `Own` could hand on other elements.
+            Shape::Elements { .. } => return Err(self.all_elements(&reference.expr, reference)),
             _ => self.types.add(Shape::Ref(value.ty, reference.mutability.is_some())),
         };
         Ok((Kind::Ref(Box::new(value)), ty))

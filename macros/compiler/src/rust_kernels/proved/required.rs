@@ -232,6 +232,8 @@ impl Parameters<'_> {
                     "saturating_mul" => Binary::Multiply,
                     _ => return None,
                 };
+                // A literal that has no type has no methods of its own: rustc takes a trait's of the user.
+                self.bits(&call.receiver)?;
                 self.exact(&call.receiver)?.operator(op, self.exact(&call.args[0])?, true)
             }
             Expr::Cast(cast) => self.exact(&cast.expr)?.cast(bits_of(&cast.ty)?),

@@ -38,6 +38,10 @@ fn literals_that_their_types_do_not_hold_say_nothing() {
     for (requires, body, is_checked) in [
         // rustc may be told that `300_u8` is 44.
         ("s.saturating_add(300) < 200 && x.len() > 0", "x[s as usize];", true),
+        // A literal without a type has a trait's methods.
+        ("1.saturating_add(n) <= x.len()", "x[n];", true),
+        ("2.saturating_mul(n) < x.len()", "x[n];", true),
+        ("1_usize.saturating_add(n) <= x.len()", "x[n];", false),
         ("s.saturating_add(100) < 101 && x.len() > 0", "x[s as usize];", false),
         // It may be told that the number after `usize::MAX` and 4 is 4.
         ("y.shape()[1..] == [18446744073709551620] && y.shape()[1] <= x.len()", "x[5];", true),
