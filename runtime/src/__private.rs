@@ -14,6 +14,7 @@ pub use crate::base::in_rust::{
     StructLayout, Turn, Unchecked, Watched, array, blocks, blocks_together, constant, for_one_type, indices,
     indices_divided, number, sealed, size_of_part, struct_value, watched_blocks, watched_indices,
 };
+pub use crate::base::its::Its;
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};
 pub use crate::base::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};
 pub use crate::base::plan::{

@@ -13,6 +13,7 @@ pub(crate) mod fork;
 pub(crate) mod handles;
 pub(crate) mod host_copy;
 pub(crate) mod in_rust;
+pub(crate) mod its;
 pub(crate) mod kernel;
 pub(crate) mod layout;
 pub(crate) mod machine;

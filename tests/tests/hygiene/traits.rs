@@ -84,7 +84,7 @@ mod declared {
     /// Its block has no name.
     #[kernel(crate = ::renamed)]
     #[allow(dead_code, reason = "it has to compile")]
-    fn idle(_: Block, y: &mut Own<[f32]>) {}
+    fn idle(_: Block, _: &mut Own<[f32]>) {}
 
     #[kernel(crate = ::renamed)]
     pub(super) fn ones(block: Block<2>, y: &mut Own<[f32]>) {

@@ -62,7 +62,7 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
         #(#[doc = #schedule_doc])*
         #debug
         #vis struct #name #generics #bounds {
-            pipeline: #runtime::__private::Pipelines,
+            pipeline: #runtime::__private::Its<Self, #runtime::__private::Pipelines>,
             #(#kernels,)*
             #elements
         }
@@ -150,7 +150,11 @@ fn build(cx: &Context<'_>) -> TokenStream {
             true => size(cx, &Shape { per_item: None, ..buffer.shape.clone() }),
             false => size(cx, &buffer.shape),
         });
-        quote_spanned!(site=> built.pipeline.reserve(#chunk, &[#(#hosts),*], &[#(#buffers),*])?;)
+        let runtime = &cx.program.runtime;
+        quote_spanned! {site=>
+            #runtime::__private::Its::of_mut(&mut built.pipeline)
+                .reserve(#chunk, &[#(#hosts),*], &[#(#buffers),*])?;
+        }
     });
     let budget = cx.program.budget.as_ref().map(|bytes| quote_spanned!(site=> .with_budget(#bytes)));
     let fits = budget_fits(cx);
@@ -162,7 +166,8 @@ fn build(cx: &Context<'_>) -> TokenStream {
                 #fits
                 #(#launches)*
                 let pipeline = #runtime::__private::Pipelines::#new?#budget #graph;
-                let #mutable built = Self { #(#loads,)* #elements pipeline };
+                let #mutable built =
+                    Self { #(#loads,)* #elements pipeline: #runtime::__private::Its::new(pipeline) };
                 #reserve
                 ::core::result::Result::Ok(built)
             }

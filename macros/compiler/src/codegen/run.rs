@@ -111,7 +111,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         #shared
         {
             let Self { #field, #(#kernels,)* #rest } = self;
-            let mut #call = #pipeline.call(#purpose);
+            let mut #call = #private::Its::of_mut(#pipeline).call(#purpose);
             #constants
             #uniform
             #world

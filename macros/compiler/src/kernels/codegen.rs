@@ -94,7 +94,7 @@ impl Generator<'_> {
             #(#attributes)*
             #[derive(::core::clone::Clone, ::core::fmt::Debug)]
             #vis struct #ty {
-                function: #private::Function,
+                function: #private::Its<Self, #private::Function>,
             }
 
             #(#attributes)*
@@ -107,7 +107,7 @@ impl Generator<'_> {
                 /// device, the kernel has no host body.
                 pub fn load(device: &#private::Device) -> #private::Result<Self> {
                     let function = #private::Function::load(device, <Self as #private::Kernel>::INFO)?;
-                    ::core::result::Result::Ok(Self { function })
+                    ::core::result::Result::Ok(Self { function: #private::Its::new(function) })
                 }
 
                 #(#[doc = #launch_docs])*
@@ -191,6 +191,7 @@ impl Generator<'_> {
             symbols.map(|Parameter { name, .. }| quote_spanned!(Span::mixed_site()=> (&#name).access()));
         let host = self.host(kernel);
         // SAFETY of the generated block: promised by the user's `unsafe extern`.
+        let private = self.private();
         quote_spanned! {Span::mixed_site()=>
             #(#views)*
             #asks
@@ -198,7 +199,7 @@ impl Generator<'_> {
             #host
             unsafe {
                 launch.enqueue(
-                    &self.function,
+                    #private::Its::of(&self.function),
                     &mut [#(#arguments),*],
                     &[#(#sizes),*],
                     &[#(#accesses),*],
@@ -323,7 +324,7 @@ impl Generator<'_> {
                     const INFO: &'static #private::KernelInfo = &#info;
 
                     unsafe fn from_function(function: #private::Function) -> Self {
-                        Self { function }
+                        Self { function: #private::Its::new(function) }
                     }
                 }
             }

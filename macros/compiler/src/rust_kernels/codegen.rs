@@ -345,7 +345,7 @@ impl Generator<'_> {
                     // threads within their own elements; where `unsafe` stands in it, the user promises so.
                     unsafe {
                         launch.enqueue(
-                            &self.function,
+                            #private::Its::of(&self.function),
                             &mut [#(#arguments),*],
                             &[#(#passed),*],
                             &[#(#accesses),*],

@@ -24,7 +24,7 @@ pub(super) fn definition(arguments: &Arguments, item: &ItemFn) -> TokenStream {
         #[allow(missing_docs, reason = "rustc misses them at the function")]
         #[derive(::core::clone::Clone, ::core::fmt::Debug)]
         #vis struct #name #generics {
-            function: #private::Function,
+            function: #private::Its<Self, #private::Function>,
             #of
         }
     }
@@ -32,10 +32,10 @@ pub(super) fn definition(arguments: &Arguments, item: &ItemFn) -> TokenStream {
 
 /// A value of the type, of the local `function`.
 pub(super) fn made(arguments: &Arguments) -> TokenStream {
-    match types(arguments).is_empty() {
-        true => quote_spanned!(Span::mixed_site()=> Self { function }),
-        false => quote_spanned!(Span::mixed_site()=> Self { function, of: ::core::marker::PhantomData }),
-    }
+    let private = private(arguments.krate.as_ref());
+    let of = (!types(arguments).is_empty())
+        .then(|| quote_spanned!(Span::mixed_site()=> of: ::core::marker::PhantomData,));
+    quote_spanned!(Span::mixed_site()=> Self { function: #private::Its::new(function), #of })
 }
 
 /// `<T, const N: usize>`, or nothing.
