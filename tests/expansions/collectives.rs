@@ -69,7 +69,7 @@
 /// L `load`, S `start`, B `back`, H `share`, T `step`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Train {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     grad: ::thalweg::__private::OnEach<grad>,
     sgd: ::thalweg::__private::OnEach<sgd>,
     sum: ::thalweg::__private::OnEach<sum>,
@@ -151,8 +151,8 @@ impl Train {
         w: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, grad, sgd, sum } = self;
-        let mut call = pipeline.call(purpose);
-        call.uniform("share", &share);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
+        (&mut call).uniform("share", &share);
         let world = call.world();
         let x = call.input::<f32>(4, x)?;
         let y = call.output::<f32>(world.size, y)?;
@@ -333,7 +333,7 @@ impl ::thalweg::__private::Build for Train {
             grad: pipeline.load(2)?,
             sgd: pipeline.load(14)?,
             sum: pipeline.load(15)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
         ::core::result::Result::Ok(built)
     }

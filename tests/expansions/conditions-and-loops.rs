@@ -49,7 +49,7 @@
 /// L `load`, W `work`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Refine {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     twice: ::thalweg::__private::OnEach<twice>,
     halve: ::thalweg::__private::OnEach<halve>,
     add: ::thalweg::__private::OnEach<add>,
@@ -127,16 +127,20 @@ impl Refine {
         y: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, twice, halve, add } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let x = call.input::<f32>(1, x)?;
         let y = call.output::<f32>(1, y)?;
         let t = call.device::<f32>(1)?;
         let dx = call.device::<f32>(1)?;
-        call.repeats([
-            ::thalweg::__private::word(&turns),
-            ::thalweg::__private::word(&refine),
-            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
-        ]);
+        (&mut call)
+            .repeats([
+                ::thalweg::__private::word(&turns),
+                ::thalweg::__private::word(&refine),
+                ::thalweg::__private::is_blocks(
+                    &blocks,
+                    |function, c| function(c.len, 256),
+                ),
+            ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(1 << 20),
             |run| {
@@ -224,10 +228,9 @@ impl ::thalweg::__private::Build for Refine {
             twice: pipeline.load(3)?,
             halve: pipeline.load(4)?,
             add: pipeline.load(5)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
-        built
-            .pipeline
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Items(1 << 20),
                 &[

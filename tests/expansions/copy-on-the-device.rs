@@ -29,7 +29,7 @@
 /// L `load`, K `keep`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Keep {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     scale: ::thalweg::__private::OnEach<scale>,
 }
 impl Keep {
@@ -100,15 +100,19 @@ impl Keep {
         second: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, scale } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let x = call.input::<f32>(1, x)?;
         let first = call.output::<f32>(1, first)?;
         let second = call.output::<f32>(1, second)?;
         let dx = call.device::<f32>(1)?;
         let kept = call.device::<f32>(1)?;
-        call.repeats([
-            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
-        ]);
+        (&mut call)
+            .repeats([
+                ::thalweg::__private::is_blocks(
+                    &blocks,
+                    |function, c| function(c.len, 256),
+                ),
+            ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
@@ -159,10 +163,9 @@ impl ::thalweg::__private::Build for Keep {
         )?;
         let mut built = Self {
             scale: pipeline.load(2)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
-        built
-            .pipeline
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[

@@ -34,7 +34,7 @@
 /// L `load`, A `axpy`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Saxpy {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     saxpy: ::thalweg::__private::OnEach<saxpy>,
 }
 impl Saxpy {
@@ -105,15 +105,19 @@ impl Saxpy {
         y: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, saxpy } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let x = call.input::<f32>(1, x)?;
         let y = call.inout::<f32>(1, y)?;
         let dx = call.device::<f32>(1)?;
         let dy = call.device::<f32>(1)?;
-        call.repeats([
-            ::thalweg::__private::word(&a),
-            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
-        ]);
+        (&mut call)
+            .repeats([
+                ::thalweg::__private::word(&a),
+                ::thalweg::__private::is_blocks(
+                    &blocks,
+                    |function, c| function(c.len, 256),
+                ),
+            ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
@@ -158,10 +162,9 @@ impl ::thalweg::__private::Build for Saxpy {
         )?;
         let mut built = Self {
             saxpy: pipeline.load(2)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
-        built
-            .pipeline
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[

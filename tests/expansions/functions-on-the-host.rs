@@ -35,7 +35,7 @@
 /// L `load`, F `fft`, C `cpu`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Through {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
 }
 impl Through {
     /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
@@ -121,7 +121,7 @@ impl Through {
         Sender<usize>: ::core::marker::Sync,
     {
         let Self { pipeline } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let x = call.input::<f32>(1, x)?;
         let y = call.output::<f32>(1, y)?;
         let h = call.host_scratch::<f32>(1)?;
@@ -198,9 +198,10 @@ impl ::thalweg::__private::Build for Through {
             settings,
             &Self::PLAN,
         )?;
-        let mut built = Self { pipeline };
-        built
-            .pipeline
+        let mut built = Self {
+            pipeline: ::thalweg::__private::Its::new(pipeline),
+        };
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[

@@ -34,7 +34,7 @@ pub struct Scale<T: Pod, const K: usize>
 where
     T: Into<f64>,
 {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     scale_2: ::thalweg::__private::OnEach<scale<T>>,
     elements: ::core::marker::PhantomData<fn() -> (T,)>,
 }
@@ -105,17 +105,18 @@ where
         y: impl ::thalweg::InOut<'run, T>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, scale_2, .. } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let y = call.inout::<T>(K, y)?;
         let dy = call.device::<T>(K)?;
-        call.repeats([
-            ::thalweg::__private::word(&by),
-            ::thalweg::__private::word(&K),
-            ::thalweg::__private::is_blocks(
-                &blocks,
-                |function, c| function(K * c.len, 256),
-            ),
-        ]);
+        (&mut call)
+            .repeats([
+                ::thalweg::__private::word(&by),
+                ::thalweg::__private::word(&K),
+                ::thalweg::__private::is_blocks(
+                    &blocks,
+                    |function, c| function(K * c.len, 256),
+                ),
+            ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
@@ -163,10 +164,9 @@ where
         let mut built = Self {
             scale_2: pipeline.load(1)?,
             elements: ::core::marker::PhantomData,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
-        built
-            .pipeline
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[::thalweg::__private::Size::of::<T>(K)],

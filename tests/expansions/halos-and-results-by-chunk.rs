@@ -32,7 +32,7 @@
 /// L `load`, B `blur`, S `sum`, T `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Blur {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     blur_2: ::thalweg::__private::OnEach<blur>,
     sum_2: ::thalweg::__private::OnEach<sum>,
 }
@@ -108,16 +108,20 @@ impl Blur {
         s: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, blur_2, sum_2 } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let x = call.halo(radius, ::thalweg::__private::Edge::Clamp).input::<f32>(1, x)?;
         let s = call.per_chunk().output::<f32>(2, s)?;
         let y = call.mapped_output::<f32>(1, y)?;
         let sums = call.per_chunk().device::<f32>(2)?;
         let dx = call.halo(radius, ::thalweg::__private::Edge::Clamp).device::<f32>(1)?;
-        call.repeats([
-            ::thalweg::__private::word(&radius),
-            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
-        ]);
+        (&mut call)
+            .repeats([
+                ::thalweg::__private::word(&radius),
+                ::thalweg::__private::is_blocks(
+                    &blocks,
+                    |function, c| function(c.len, 256),
+                ),
+            ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(4096),
             |run| {
@@ -179,7 +183,7 @@ impl ::thalweg::__private::Build for Blur {
         let built = Self {
             blur_2: pipeline.load(1)?,
             sum_2: pipeline.load(2)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
         ::core::result::Result::Ok(built)
     }

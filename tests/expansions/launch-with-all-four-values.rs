@@ -29,7 +29,7 @@
 /// A `all`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Transpose {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     transpose: ::thalweg::__private::OnEach<kernels::transpose<32>>,
 }
 impl Transpose {
@@ -92,11 +92,11 @@ impl Transpose {
         m: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, transpose } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let m = call.inout::<f32>(1024, m)?;
         let d_out = call.device::<f32>(1024)?;
         let d_in = call.device::<f32>(1024)?;
-        call.repeats([]);
+        (&mut call).repeats([]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(16),
             |run| {
@@ -146,10 +146,9 @@ impl ::thalweg::__private::Build for Transpose {
         )?;
         let mut built = Self {
             transpose: pipeline.load(1)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
-        built
-            .pipeline
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Items(16),
                 &[::thalweg::__private::Size::of::<f32>(1024)],

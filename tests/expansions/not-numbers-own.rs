@@ -22,7 +22,7 @@
 /// A `all`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Fill {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
 }
 impl Fill {
     /// Builds the pipeline, as it is declared, on a device or on several that share its runs.
@@ -84,7 +84,7 @@ impl Fill {
         y: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let y = call.output::<f32>(1, y)?;
         let d = call.device::<f32>(1)?;
         call.run(
@@ -111,9 +111,10 @@ impl ::thalweg::__private::Build for Fill {
                 &Self::PLAN,
             )?
             .with_graph();
-        let mut built = Self { pipeline };
-        built
-            .pipeline
+        let mut built = Self {
+            pipeline: ::thalweg::__private::Its::new(pipeline),
+        };
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Items(100),
                 &[::thalweg::__private::Size::of::<f32>(1)],

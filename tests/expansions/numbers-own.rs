@@ -28,7 +28,7 @@
 /// A `all`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Fill {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     scale: ::thalweg::__private::OnEach<scale>,
 }
 impl Fill {
@@ -95,31 +95,35 @@ impl Fill {
         y: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, scale } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let y = call.output::<f32>(1, y)?;
         let d = call.device::<f32>(1)?;
-        call.repeats([
-            ::thalweg::__private::word(&refine),
-            ::thalweg::__private::word(&f32::EPSILON),
-            ::thalweg::__private::methods::sqrt(|c| ::thalweg::__private::type_of(
-                &(2.0 * (c.len as f32)),
-            )),
-            ::thalweg::__private::methods::min(
-                |c| ::thalweg::__private::type_of(&blocks(c.len, 256)),
-                |c| {
-                    use ::core::cmp::Ord as _;
-                    blocks(c.len, 256).min(132)
-                },
-            ),
-            ::thalweg::__private::methods::div_ceil(|c| ::thalweg::__private::type_of(
-                &c.len,
-            )),
-            ::thalweg::__private::functions::from(
-                &f32::from,
-                |function, _| function(refine),
-            ),
-            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
-        ]);
+        (&mut call)
+            .repeats([
+                ::thalweg::__private::word(&refine),
+                ::thalweg::__private::word(&f32::EPSILON),
+                ::thalweg::__private::methods::sqrt(|c| ::thalweg::__private::type_of(
+                    &(2.0 * (c.len as f32)),
+                )),
+                ::thalweg::__private::methods::min(
+                    |c| ::thalweg::__private::type_of(&blocks(c.len, 256)),
+                    |c| {
+                        use ::core::cmp::Ord as _;
+                        blocks(c.len, 256).min(132)
+                    },
+                ),
+                ::thalweg::__private::methods::div_ceil(|c| ::thalweg::__private::type_of(
+                    &c.len,
+                )),
+                ::thalweg::__private::functions::from(
+                    &f32::from,
+                    |function, _| function(refine),
+                ),
+                ::thalweg::__private::is_blocks(
+                    &blocks,
+                    |function, c| function(c.len, 256),
+                ),
+            ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(100),
             |run| {
@@ -159,10 +163,9 @@ impl ::thalweg::__private::Build for Fill {
             .with_graph();
         let mut built = Self {
             scale: pipeline.load(1)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
-        built
-            .pipeline
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Items(100),
                 &[::thalweg::__private::Size::of::<f32>(1)],

@@ -30,7 +30,7 @@
 /// L `load`, W `widen`, B `both`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 pub(crate) struct Normalise {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     to_f32: ::thalweg::__private::OnEach<to_f32>,
     twice: ::thalweg::__private::OnEach<twice>,
 }
@@ -103,19 +103,20 @@ impl Normalise {
         tensor: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, to_f32, twice } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let pixels = call.input::<u8>(channels, pixels)?;
         let tensor = call.output::<f32>(channels * 2, tensor)?;
         let scratch = call.device::<f32>(channels)?;
         let d_tensor2 = call.device::<f32>(channels * 2)?;
         let d_pixels = call.device::<u8>(channels)?;
-        call.repeats([
-            ::thalweg::__private::word(&channels),
-            ::thalweg::__private::is_blocks(
-                &blocks,
-                |function, images| function(images.len * channels, 256),
-            ),
-        ]);
+        (&mut call)
+            .repeats([
+                ::thalweg::__private::word(&channels),
+                ::thalweg::__private::is_blocks(
+                    &blocks,
+                    |function, images| function(images.len * channels, 256),
+                ),
+            ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(64 / channels),
             |run| {
@@ -171,7 +172,7 @@ impl ::thalweg::__private::Build for Normalise {
         let built = Self {
             to_f32: pipeline.load(1)?,
             twice: pipeline.load(2)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
         ::core::result::Result::Ok(built)
     }

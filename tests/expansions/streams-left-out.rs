@@ -27,7 +27,7 @@
 /// L `load`, C `convert`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Gray {
-    pipeline: ::thalweg::__private::Pipelines,
+    pipeline: ::thalweg::__private::Its<Self, ::thalweg::__private::Pipelines>,
     grayscale: ::thalweg::__private::OnEach<grayscale>,
 }
 impl Gray {
@@ -94,14 +94,18 @@ impl Gray {
         gray: impl ::thalweg::Output<'run, u8>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, grayscale } = self;
-        let mut call = pipeline.call(purpose);
+        let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let rgb = call.input::<u8>(3, rgb)?;
         let gray = call.output::<u8>(1, gray)?;
         let d_gray = call.device::<u8>(1)?;
         let d_rgb = call.device::<u8>(3)?;
-        call.repeats([
-            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
-        ]);
+        (&mut call)
+            .repeats([
+                ::thalweg::__private::is_blocks(
+                    &blocks,
+                    |function, c| function(c.len, 256),
+                ),
+            ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {
@@ -148,10 +152,9 @@ impl ::thalweg::__private::Build for Gray {
         )?;
         let mut built = Self {
             grayscale: pipeline.load(1)?,
-            pipeline,
+            pipeline: ::thalweg::__private::Its::new(pipeline),
         };
-        built
-            .pipeline
+        ::thalweg::__private::Its::of_mut(&mut built.pipeline)
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[

@@ -114,10 +114,10 @@ impl Pipelines {
 }
 
 #[cfg(test)]
-impl Pipelines {
+impl<P> crate::base::its::Its<P, Pipelines> {
     /// The pipeline on its first device.
     pub(crate) fn first(&mut self) -> &mut Pipeline {
-        &mut self.parts[0]
+        &mut Self::of_mut(self).parts[0]
     }
 }
 

@@ -3,7 +3,7 @@
 /// `blur<float, 128>` in the source. `w` is the source's variable `weights`. Launched in clusters of 2 x 1 x 1 blocks. A cooperative launch: all blocks are on the device at once.
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 pub struct blur {
-    function: ::thalweg::__private::Function,
+    function: ::thalweg::__private::Its<Self, ::thalweg::__private::Function>,
 }
 impl blur {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
@@ -18,7 +18,9 @@ impl blur {
             device,
             <Self as ::thalweg::__private::Kernel>::INFO,
         )?;
-        ::core::result::Result::Ok(Self { function })
+        ::core::result::Result::Ok(Self {
+            function: ::thalweg::__private::Its::new(function),
+        })
     }
     /// Enqueues `blur` on the launch's stream.
     ///
@@ -57,7 +59,7 @@ impl blur {
         unsafe {
             launch
                 .enqueue(
-                    &self.function,
+                    ::thalweg::__private::Its::of(&self.function),
                     &mut [
                         ::thalweg::__private::argument(&p),
                         (&x).argument(),
@@ -96,7 +98,9 @@ const _: () = {
             .cooperative()
             .on_host();
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
-            Self { function }
+            Self {
+                function: ::thalweg::__private::Its::new(function),
+            }
         }
     }
     #[cfg(test)]

@@ -1,6 +1,6 @@
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 struct blur {
-    function: ::thalweg::__private::Function,
+    function: ::thalweg::__private::Its<Self, ::thalweg::__private::Function>,
 }
 impl blur {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
@@ -15,7 +15,9 @@ impl blur {
             device,
             <Self as ::thalweg::__private::Kernel>::INFO,
         )?;
-        ::core::result::Result::Ok(Self { function })
+        ::core::result::Result::Ok(Self {
+            function: ::thalweg::__private::Its::new(function),
+        })
     }
     /// Enqueues `blur` on the launch's stream.
     ///
@@ -34,7 +36,7 @@ impl blur {
         unsafe {
             launch
                 .enqueue(
-                    &self.function,
+                    ::thalweg::__private::Its::of(&self.function),
                     &mut [
                         ::thalweg::__private::argument(&p),
                         (&x).argument(),
@@ -56,7 +58,7 @@ impl blur {
 /// `weights` is the source's variable `weights`.
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 struct twice {
-    function: ::thalweg::__private::Function,
+    function: ::thalweg::__private::Its<Self, ::thalweg::__private::Function>,
 }
 impl twice {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
@@ -71,7 +73,9 @@ impl twice {
             device,
             <Self as ::thalweg::__private::Kernel>::INFO,
         )?;
-        ::core::result::Result::Ok(Self { function })
+        ::core::result::Result::Ok(Self {
+            function: ::thalweg::__private::Its::new(function),
+        })
     }
     /// Enqueues `twice` on the launch's stream.
     ///
@@ -90,7 +94,7 @@ impl twice {
         unsafe {
             launch
                 .enqueue(
-                    &self.function,
+                    ::thalweg::__private::Its::of(&self.function),
                     &mut [::thalweg::__private::argument(&n), (&y).argument()],
                     &[::core::mem::size_of_val(&n), (&y).argument_size()],
                     &[(&y).access(), (&weights).access()],
@@ -135,7 +139,9 @@ const _: () = {
             )
             .parameters(&[::core::mem::size_of::<Params>(), 8, 8]);
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
-            Self { function }
+            Self {
+                function: ::thalweg::__private::Its::new(function),
+            }
         }
     }
     impl ::thalweg::__private::Kernel for twice {
@@ -147,7 +153,9 @@ const _: () = {
             .symbols(&["weights"])
             .symbol_bytes(&[::core::option::Option::Some(100)]);
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
-            Self { function }
+            Self {
+                function: ::thalweg::__private::Its::new(function),
+            }
         }
     }
     #[cfg(test)]

@@ -1,7 +1,7 @@
 /// `y[i] += a * x[i]` for `i < n`.
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 pub struct saxpy {
-    function: ::thalweg::__private::Function,
+    function: ::thalweg::__private::Its<Self, ::thalweg::__private::Function>,
 }
 impl saxpy {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
@@ -16,7 +16,9 @@ impl saxpy {
             device,
             <Self as ::thalweg::__private::Kernel>::INFO,
         )?;
-        ::core::result::Result::Ok(Self { function })
+        ::core::result::Result::Ok(Self {
+            function: ::thalweg::__private::Its::new(function),
+        })
     }
     /// Enqueues `saxpy` on the launch's stream.
     ///
@@ -65,7 +67,7 @@ impl saxpy {
         unsafe {
             launch
                 .enqueue(
-                    &self.function,
+                    ::thalweg::__private::Its::of(&self.function),
                     &mut [
                         ::thalweg::__private::argument(&n),
                         ::thalweg::__private::argument(&a),
@@ -88,7 +90,7 @@ impl saxpy {
 #[cfg(feature = "fill")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 struct fill {
-    function: ::thalweg::__private::Function,
+    function: ::thalweg::__private::Its<Self, ::thalweg::__private::Function>,
 }
 #[cfg(feature = "fill")]
 impl fill {
@@ -104,7 +106,9 @@ impl fill {
             device,
             <Self as ::thalweg::__private::Kernel>::INFO,
         )?;
-        ::core::result::Result::Ok(Self { function })
+        ::core::result::Result::Ok(Self {
+            function: ::thalweg::__private::Its::new(function),
+        })
     }
     /// Enqueues `fill` on the launch's stream.
     ///
@@ -121,7 +125,7 @@ impl fill {
         unsafe {
             launch
                 .enqueue(
-                    &self.function,
+                    ::thalweg::__private::Its::of(&self.function),
                     &mut [::thalweg::__private::argument(&value), (&y).argument()],
                     &[::core::mem::size_of_val(&value), (&y).argument_size()],
                     &[(&y).access()],
@@ -145,7 +149,9 @@ const _: () = {
             .launch_bounds(256u32)
             .on_host();
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
-            Self { function }
+            Self {
+                function: ::thalweg::__private::Its::new(function),
+            }
         }
     }
     #[cfg(feature = "fill")]
@@ -156,7 +162,9 @@ const _: () = {
             )
             .parameters(&[4, 8]);
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
-            Self { function }
+            Self {
+                function: ::thalweg::__private::Its::new(function),
+            }
         }
     }
     #[cfg(test)]

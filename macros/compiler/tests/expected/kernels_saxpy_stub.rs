@@ -1,7 +1,7 @@
 /// `y[i] += a * x[i]` for `i < n`.
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 pub struct saxpy {
-    function: ::thalweg::__private::Function,
+    function: ::thalweg::__private::Its<Self, ::thalweg::__private::Function>,
 }
 impl saxpy {
     /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
@@ -16,7 +16,9 @@ impl saxpy {
             device,
             <Self as ::thalweg::__private::Kernel>::INFO,
         )?;
-        ::core::result::Result::Ok(Self { function })
+        ::core::result::Result::Ok(Self {
+            function: ::thalweg::__private::Its::new(function),
+        })
     }
     /// Enqueues `saxpy` on the launch's stream.
     ///
@@ -38,7 +40,7 @@ impl saxpy {
 #[cfg(feature = "fill")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 struct fill {
-    function: ::thalweg::__private::Function,
+    function: ::thalweg::__private::Its<Self, ::thalweg::__private::Function>,
 }
 #[cfg(feature = "fill")]
 impl fill {
@@ -54,7 +56,9 @@ impl fill {
             device,
             <Self as ::thalweg::__private::Kernel>::INFO,
         )?;
-        ::core::result::Result::Ok(Self { function })
+        ::core::result::Result::Ok(Self {
+            function: ::thalweg::__private::Its::new(function),
+        })
     }
     /// Enqueues `fill` on the launch's stream.
     ///
@@ -82,7 +86,9 @@ const _: () = {
             )
             .on_host();
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
-            Self { function }
+            Self {
+                function: ::thalweg::__private::Its::new(function),
+            }
         }
     }
     #[cfg(feature = "fill")]
@@ -92,7 +98,9 @@ const _: () = {
             &MODULE,
         );
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
-            Self { function }
+            Self {
+                function: ::thalweg::__private::Its::new(function),
+            }
         }
     }
 };

@@ -138,7 +138,7 @@ fn the_plan_names_the_collective() {
 fn uniform_parameters_are_agreed_and_the_world_is_bound() {
     let code = calls("all_reduce sum four;");
     assert!(code.contains(
-        "=pipeline.call(purpose);(&mutcall).uniform(\"u\",&u);(&mutcall).uniform(\"share\",&share);letworld=call.world();"
+        "Its::of_mut(pipeline).call(purpose);(&mutcall).uniform(\"u\",&u);(&mutcall).uniform(\"share\",&share);letworld=call.world();"
     ));
 }
 
