@@ -188,16 +188,14 @@ fn translated(
 
 /// Gives the kernel a reference to its block. Note 83: a method of a reference is the runtime's.
 fn lend_block(function: &mut ItemFn, signature: &Signature) {
-    let Some(Parameter { name, kind: ParameterKind::Block(_), .. }) = signature.parameters.first() else {
-        return;
-    };
     // `_: Block` has no name.
-    if !matches!(function.sig.inputs.first(), Some(FnArg::Typed(typed)) if matches!(*typed.pat, Pat::Ident(_)))
+    if let Some(Parameter { name, kind: ParameterKind::Block(_), .. }) = signature.parameters.first()
+        && let Some(FnArg::Typed(block)) = function.sig.inputs.first()
+        && let Pat::Ident(_) = *block.pat
     {
-        return;
+        let at = proc_macro2::Span::mixed_site();
+        function.block.stmts.insert(0, parse_quote_spanned!(at=> let #name = &#name;));
     }
-    let at = proc_macro2::Span::mixed_site();
-    function.block.stmts.insert(0, parse_quote_spanned!(at=> let #name = &#name;));
 }
 
 /// The item and the error of a `#[requires(…)]` that no `#[kernel]` has read.

@@ -25,19 +25,13 @@ impl Workers {
     /// The threads that run on this node, or anywhere.
     pub(crate) fn near(node: Option<&Node>) -> &'static Self {
         let Some(node) = node else { return &ANYWHERE };
-        let same = |workers: &&&Self| workers.node() == Some(node);
-        let known = NEAR
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .copied()
-            .find(|workers| same(&workers));
-        if let Some(workers) = known {
+        let known = |all: &[&'static Self]| all.iter().copied().find(|its| its.node() == Some(node));
+        if let Some(workers) = known(&NEAR.read().unwrap_or_else(PoisonError::into_inner)) {
             return workers;
         }
         let mut all = NEAR.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have added them meanwhile.
-        if let Some(workers) = all.iter().find(same) {
+        if let Some(workers) = known(&all) {
             return workers;
         }
         let workers: &'static Self = Box::leak(Box::new(Self::on(Some(node.clone()))));
