@@ -1,5 +1,6 @@
 //! Two ranks, each a thread with a GPU of its own, between which NCCL carries collectives out.
 
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,9 @@ fn ranks<R: Send>(program: impl Fn(&World, &Device) -> R + Sync) -> Vec<R> {
 }
 
 fn ranks_within<R: Send>(limit: Duration, program: impl Fn(&World, &Device) -> R + Sync) -> Vec<R> {
+    // A device carries out one run with collectives at a time, and another one is an error.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let worlds = World::options().limit(limit).together(2);
     thread::scope(|scope| {
         let run = |world: World| {
