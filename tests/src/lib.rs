@@ -153,12 +153,16 @@ pub fn on_the_cpu(check: impl Fn(&On, Case) -> thalweg::Result<()>) {
     }
 }
 
-/// Runs `check` on the first GPU for every case, or every `THALWEG_EVERY`-th: under a checker each case takes
-/// long.
+/// All of these cases of a GPU, or every `THALWEG_EVERY`-th: under a checker each case takes long.
+pub fn on_a_gpu_every<T>(cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    let every = std::env::var("THALWEG_EVERY").map_or(1, |every| every.parse().unwrap());
+    cases.into_iter().step_by(every)
+}
+
+/// Runs `check` on the first GPU for every case, or [some of them](on_a_gpu_every).
 pub fn on_a_gpu(check: impl Fn(&On, Case) -> thalweg::Result<()>) {
     let device = On::from(Device::cuda(0).unwrap());
-    let every = std::env::var("THALWEG_EVERY").map_or(1, |every| every.parse().unwrap());
-    for case in cases().step_by(every) {
+    for case in on_a_gpu_every(cases()) {
         check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}"));
     }
 }

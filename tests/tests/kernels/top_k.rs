@@ -11,6 +11,7 @@ use thalweg_kernels::{matmul, top_k, top_k_merge, transpose};
 use thalweg_tests::compare::{Tolerance, assert_close, on_gpu_and_simulated};
 use thalweg_tests::is;
 use thalweg_tests::launches::{Dim3, LAUNCHES, Launch};
+use thalweg_tests::on_a_gpu_every;
 use thalweg_tests::random::Random;
 
 type Lists = (Vec<f32>, Vec<u32>);
@@ -272,6 +273,11 @@ fn what_would_leave_the_slices_is_refused() {
     merge.run(1 << 20, 0, 0, &[0.0; 10], &[0; 10], &mut [0.0; 10], &mut [0; 10]).unwrap();
 }
 
+/// A size with each kind of scores and each launch.
+fn in_all_ways<T: Copy>(size: T) -> impl Iterator<Item = (T, Launch, u64)> {
+    LAUNCHES.into_iter().flat_map(move |launch| (0..KINDS).map(move |kind| (size, launch, kind)))
+}
+
 /// Checks that the lists of many cases, which `run` names, are the same on a GPU and on the simulated device.
 fn assert_same_lists(run: impl Fn(&Device) -> thalweg::Result<Vec<(String, Lists)>>) {
     let (gpu, simulated) = on_gpu_and_simulated(run);
@@ -300,15 +306,11 @@ fn top_k_is_the_same_on_a_gpu() {
     assert_same_lists(|device| {
         let mut random = Random::new(2);
         let mut cases = Vec::new();
-        for shape in shapes {
-            for launch in LAUNCHES {
-                for kind in 0..KINDS {
-                    let [count, columns, _] = shape;
-                    let scores = scores(&mut random, kind, (count * columns.max(1)) as usize);
-                    let what = format!("kind {kind}, {shape:?} with {launch:?}");
-                    cases.push((what, rows(device, launch, shape, &scores)?));
-                }
-            }
+        for (shape, launch, kind) in on_a_gpu_every(shapes.into_iter().flat_map(in_all_ways)) {
+            let [count, columns, _] = shape;
+            let scores = scores(&mut random, kind, (count * columns.max(1)) as usize);
+            let what = format!("kind {kind}, {shape:?} with {launch:?}");
+            cases.push((what, rows(device, launch, shape, &scores)?));
         }
         Ok(cases)
     });
@@ -331,14 +333,12 @@ fn lists_of_chunks_are_merged_on_a_gpu() {
     assert_same_lists(|device| {
         let mut random = Random::new(4);
         let mut cases = Vec::new();
-        for launch in LAUNCHES {
-            for kind in 0..KINDS {
-                for (rows, k, chunk) in [(1, 1, 1000), (50, 10, 100), (7, 128, 300), (3, 1024, 999)] {
-                    let scores = scores(&mut random, kind, rows as usize * 3001);
-                    let what = format!("kind {kind}, {rows} rows, {k}, chunk {chunk}, {launch:?}");
-                    cases.push((what, columns(device, launch, chunk, [rows, k], &scores)?));
-                }
-            }
+        let sizes = [(1, 1, 1000), (50, 10, 100), (7, 128, 300), (3, 1024, 999)];
+        let all = sizes.into_iter().flat_map(in_all_ways);
+        for ((rows, k, chunk), launch, kind) in on_a_gpu_every(all) {
+            let scores = scores(&mut random, kind, rows as usize * 3001);
+            let what = format!("kind {kind}, {rows} rows, {k}, chunk {chunk}, {launch:?}");
+            cases.push((what, columns(device, launch, chunk, [rows, k], &scores)?));
         }
         Ok(cases)
     });

@@ -5,6 +5,7 @@ use thalweg::__private::Detail;
 use thalweg::prelude::*;
 use thalweg_kernels::{histogram_f32, histogram_u8};
 use thalweg_tests::compare::{Tolerance, assert_same_on_both, on_gpu_and_simulated};
+use thalweg_tests::on_a_gpu_every;
 use thalweg_tests::random::Random;
 
 use super::{Dim3, LENGTHS, SHAPES, config, simulated};
@@ -231,24 +232,19 @@ fn histograms_of_bytes_at_any_address_are_the_same_on_a_gpu() {
 #[ignore = "needs a CUDA device"]
 fn histograms_of_floats_are_the_same_on_a_gpu() {
     let mut random = Random::new(5);
-    for len in [0, 1, 33, 1025, 1_000_000] {
-        for bins in [0, 1, 2, 31, 32, 100, 1000] {
-            for (at, (low, high)) in
-                [(-1.0, 1.0), (0.0, 0.3), (-1e30, 1e30), (0.0, 1e-30)].into_iter().enumerate()
-            {
-                let mut x = random.any_floats(len / 2);
-                x.extend(random.floats(len - len / 2, 1.1 * low, 1.1 * high));
-                for (room, shared) in rooms(bins).into_iter().enumerate() {
-                    let at = (at + room) % SHAPES.len();
-                    let what = format!(
-                        "{len} floats, {bins} bins from {low} to {high}, {shared} bytes, {:?}",
-                        SHAPES[at]
-                    );
-                    assert_same_on_both(what, Tolerance::Exact, |device| {
-                        binned(device, (bins, low, high), shared, at, &x)
-                    });
-                }
-            }
-        }
+    let sizes = [0, 1, 33, 1025, 1_000_000].into_iter();
+    let sizes = sizes.flat_map(|len| [0, 1, 2, 31, 32, 100, 1000].map(|bins| (len, bins)));
+    let limits = [(-1.0, 1.0), (0.0, 0.3), (-1e30, 1e30), (0.0, 1e-30)];
+    let all = sizes.flat_map(|size| limits.map(|limits| (size, limits)));
+    let all = all.flat_map(|(size, limits)| rooms(size.1).map(|shared| (size, limits, shared)));
+    for (number, ((len, bins), (low, high), shared)) in on_a_gpu_every(all.enumerate()) {
+        let mut x = random.any_floats(len / 2);
+        x.extend(random.floats(len - len / 2, 1.1 * low, 1.1 * high));
+        let at = number % SHAPES.len();
+        let shape = SHAPES[at];
+        let what = format!("{len} floats, {bins} bins from {low} to {high}, {shared} bytes, {shape:?}");
+        assert_same_on_both(what, Tolerance::Exact, |device| {
+            binned(device, (bins, low, high), shared, at, &x)
+        });
     }
 }
