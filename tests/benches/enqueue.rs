@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Prints nanoseconds a chunk, the median of 20 runs. A chunk is two copies in, a kernel and a copy out: on
-//! streams, as a graph, and staged from and to ordinary memory. Chunks have 16 elements, so that the bytes
+//! streams, as a graph, and staged from and to ordinary memory; in place it is a kernel alone. Chunks have 16 elements, so that the bytes
 //! take no time.
 //!
 //! By hand, a chunk is ten operations on a stream for each stage: a copy in, a kernel and a copy out, and seven
@@ -23,6 +23,8 @@ use thalweg_kernels::saxpy;
 
 const CHUNK: usize = 16;
 const CHUNKS: usize = 128;
+/// Chunks by hand: what is noted of the host's memory grows with them.
+const CHUNKS_BY_HAND: usize = 4096;
 const RUNS: usize = 20;
 const WARM_UP: usize = 5;
 
@@ -52,6 +54,17 @@ stream_pipeline! {
         stage load { copy x -> dx; fill dy = 0.0; }
         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(2.0, &dx, &mut dy); }
         stage store { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    pipeline InPlace {
+        input x: mapped [f32];
+        inout y: mapped [f32];
+        chunk c = CHUNK;
+        depth = 4;
+        stream s per slot;
+        stage axpy on s { saxpy<<<blocks(c.len, 256), 256>>>(2.0, &x, &mut y); }
     }
 }
 
@@ -120,12 +133,12 @@ fn by_hand(device: &Device, checked: bool) -> thalweg::Result<f64> {
         Ok(Slot { x: buffer()?, y: buffer()?, loaded: loaded?, computed: computed?, stored: stored? })
     };
     let mut slots = (0..3).map(|_| slot()).collect::<thalweg::Result<Vec<_>>>()?;
-    let x = PinnedBuf::<f32>::zeroed(device, CHUNK * CHUNKS)?;
-    let mut y = PinnedBuf::<f32>::zeroed(device, CHUNK * CHUNKS)?;
+    let x = PinnedBuf::<f32>::zeroed(device, CHUNK * CHUNKS_BY_HAND)?;
+    let mut y = PinnedBuf::<f32>::zeroed(device, CHUNK * CHUNKS_BY_HAND)?;
     let mut times = Vec::with_capacity(RUNS);
     for number in 0..WARM_UP + RUNS {
         let start = Instant::now();
-        for chunk in 0..CHUNKS {
+        for chunk in 0..CHUNKS_BY_HAND {
             let part = chunk * CHUNK..(chunk + 1) * CHUNK;
             let Slot { x: dx, y: dy, loaded, computed, stored } = &mut slots[chunk % 3];
             up.wait(computed)?;
@@ -140,7 +153,7 @@ fn by_hand(device: &Device, checked: bool) -> thalweg::Result<f64> {
             down.record(stored)?;
         }
         if number >= WARM_UP {
-            times.push(start.elapsed().as_nanos() as f64 / CHUNKS as f64);
+            times.push(start.elapsed().as_nanos() as f64 / CHUNKS_BY_HAND as f64);
         }
         for stream in [&up, &math, &down] {
             stream.synchronize()?;
@@ -208,6 +221,8 @@ fn measure() -> thalweg::Result<()> {
         })
     })?;
     row("staged", &mut || per_chunk(|| streams.run(3.0, &numbers, &mut ordinary)))?;
+    let mut in_place = InPlace::new(&device)?;
+    row("in place", &mut || per_chunk(|| in_place.run(&x, &mut y)))?;
     row("by hand", &mut || by_hand(&device, true))?;
     row("by hand, unchecked", &mut || by_hand(&device, false))?;
     row("a run of one chunk, mapped", &mut || whole_run(&device, false))?;

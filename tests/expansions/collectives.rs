@@ -123,6 +123,7 @@ impl Train {
         w: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, share, rate, x, y, w)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -139,6 +140,7 @@ impl Train {
         w: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, share, rate, x, y, w)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -149,7 +151,7 @@ impl Train {
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::Output<'run, f32>,
         w: impl ::thalweg::InOut<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, grad, sgd, sum } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         (&mut call).uniform("share", &share);

@@ -101,6 +101,7 @@ impl Refine {
         y: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, turns, refine, x, y)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -116,6 +117,7 @@ impl Refine {
         y: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, turns, refine, x, y)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -125,7 +127,7 @@ impl Refine {
         refine: bool,
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, twice, halve, add } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let x = call.input::<f32>(1, x)?;

@@ -89,6 +89,7 @@ impl Through {
         Sender<usize>: ::core::marker::Sync,
     {
         self.__chunks(::thalweg::__private::Purpose::Profile, factor, told, x, y)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -107,6 +108,7 @@ impl Through {
         Sender<usize>: ::core::marker::Sync,
     {
         self.__chunks(::thalweg::__private::Purpose::Predict, factor, told, x, y)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -116,7 +118,7 @@ impl Through {
         told: Sender<usize>,
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline>
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>>
     where
         Sender<usize>: ::core::marker::Sync,
     {

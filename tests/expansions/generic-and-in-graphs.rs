@@ -83,6 +83,7 @@ where
         y: impl ::thalweg::InOut<'run, T>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, by, y)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -96,6 +97,7 @@ where
         y: impl ::thalweg::InOut<'run, T>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, by, y)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -103,7 +105,7 @@ where
         purpose: ::thalweg::__private::Purpose,
         by: f64,
         y: impl ::thalweg::InOut<'run, T>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, scale_2, .. } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let y = call.inout::<T>(K, y)?;

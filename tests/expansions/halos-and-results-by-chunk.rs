@@ -82,6 +82,7 @@ impl Blur {
         s: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, radius, x, y, s)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -97,6 +98,7 @@ impl Blur {
         s: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, radius, x, y, s)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -106,7 +108,7 @@ impl Blur {
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::memory::MappedOutput<'run, f32>,
         s: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, blur_2, sum_2 } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let x = call.halo(radius, ::thalweg::__private::Edge::Clamp).input::<f32>(1, x)?;

@@ -72,6 +72,7 @@ impl Transpose {
         m: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, m)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -84,13 +85,14 @@ impl Transpose {
         m: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, m)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,
         m: impl ::thalweg::InOut<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, transpose } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let m = call.inout::<f32>(1024, m)?;

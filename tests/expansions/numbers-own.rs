@@ -73,6 +73,7 @@ impl Fill {
         y: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, refine, y)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -86,6 +87,7 @@ impl Fill {
         y: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, refine, y)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -93,7 +95,7 @@ impl Fill {
         purpose: ::thalweg::__private::Purpose,
         refine: bool,
         y: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, scale } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let y = call.output::<f32>(1, y)?;

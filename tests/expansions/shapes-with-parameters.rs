@@ -79,6 +79,7 @@ impl Normalise {
         tensor: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, channels, pixels, tensor)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -93,6 +94,7 @@ impl Normalise {
         tensor: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, channels, pixels, tensor)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -101,7 +103,7 @@ impl Normalise {
         channels: usize,
         pixels: impl ::thalweg::Input<'run, u8>,
         tensor: impl ::thalweg::Output<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, to_f32, twice } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let pixels = call.input::<u8>(channels, pixels)?;

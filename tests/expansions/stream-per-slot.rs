@@ -78,6 +78,7 @@ impl Saxpy {
         y: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, a, x, y)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -92,6 +93,7 @@ impl Saxpy {
         y: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, a, x, y)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -100,7 +102,7 @@ impl Saxpy {
         a: f32,
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::InOut<'run, f32>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, saxpy } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let x = call.input::<f32>(1, x)?;

@@ -72,6 +72,7 @@ impl Gray {
         gray: impl ::thalweg::Output<'run, u8>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Profile, rgb, gray)
+            .map(|timeline| *timeline)
     }
     /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
     /// and the arguments stay as they are.
@@ -85,6 +86,7 @@ impl Gray {
         gray: impl ::thalweg::Output<'run, u8>,
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, rgb, gray)
+            .map(|timeline| *timeline)
     }
     #[track_caller]
     fn __chunks<'run>(
@@ -92,7 +94,7 @@ impl Gray {
         purpose: ::thalweg::__private::Purpose,
         rgb: impl ::thalweg::Input<'run, u8>,
         gray: impl ::thalweg::Output<'run, u8>,
-    ) -> ::thalweg::Result<::thalweg::Timeline> {
+    ) -> ::thalweg::Result<::std::boxed::Box<::thalweg::Timeline>> {
         let Self { pipeline, grayscale } = self;
         let mut call = ::thalweg::__private::Its::of_mut(pipeline).call(purpose);
         let rgb = call.input::<u8>(3, rgb)?;

@@ -235,6 +235,64 @@ fn what_a_kernel_requires_is_asked_in_every_run() {
     });
 }
 
+/// `y[i] += a * x[i]`, if the kernel may be launched.
+#[kernel]
+#[requires(y.len() <= x.len())]
+#[requires(MAY.load(Ordering::Relaxed))]
+fn axpy_if(i: Index, a: f32, x: &[f32], y: &mut Own<[f32]>) {
+    if let Some(y) = y.get_mut(i) {
+        *y += a * x[i];
+    }
+}
+
+macro_rules! in_rust {
+    ($($name:ident: $kernel:path;)*) => {$(
+        stream_pipeline! {
+            pipeline $name {
+                param a: f32;
+                input x: device [f32];
+                inout y: device [f32];
+                chunk c = 100;
+                mode = graph;
+                stage all { $kernel<<<1, 128>>>(a, &x, &mut y); }
+            }
+        }
+    )*};
+}
+
+in_rust! {
+    OfLengths: thalweg_kernels::saxpy;
+    AskingInRust: axpy_if;
+}
+
+/// Runs of the same arguments, of which the third is not to be launched.
+macro_rules! repeated {
+    ($name:ident, $device:expr) => {{
+        let mut pipeline = $name::new($device).expect("the pipeline");
+        let x = DeviceBuf::from_slice($device, &[1.0; 100]).expect("device memory");
+        let mut y = DeviceBuf::from_slice($device, &[2.0; 100]).expect("device memory");
+        let [first, second] = [(); 2].map(|()| pipeline.run(3.0, &x, &mut y).expect("a run"));
+        assert!(!first.repeated);
+        MAY.store(false, Ordering::Relaxed);
+        let third = pipeline.run(3.0, &x, &mut y);
+        MAY.store(true, Ordering::Relaxed);
+        (second.repeated, third)
+    }};
+}
+
+/// The conditions of a kernel in Rust too: lengths are those of the arguments, and anything else may change.
+#[test]
+fn what_a_kernel_in_rust_requires_is_asked_unless_it_follows_from_the_arguments() {
+    let name = "what_a_kernel_in_rust_requires_is_asked_unless_it_follows_from_the_arguments";
+    STUBS.record(name, &[], |device| {
+        let (second, third) = repeated!(OfLengths, device);
+        assert!(second && third.expect("a run").repeated);
+        let (second, third) = repeated!(AskingInRust, device);
+        let error = third.expect_err("it may not");
+        assert!(!second && error.to_string().contains("MAY.load"), "{error}");
+    });
+}
+
 stream_pipeline! {
     /// The ring is touched by kernels alone.
     pipeline Scratch {

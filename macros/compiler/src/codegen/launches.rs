@@ -2,9 +2,9 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::{Path, Type};
+use syn::{Expr, Path, Type};
 
-use super::is_primitive;
+use super::{follow, is_primitive};
 use crate::text::unraw;
 
 /// `::thalweg::__private`, or that of the crate under another path.
@@ -45,6 +45,20 @@ pub(crate) fn whole(kernel: &str, parameter: &Ident, element: &Type) -> TokenStr
     }
     let said = unraw(parameter);
     quote_spanned!(Span::mixed_site()=> (&launch).whole(#kernel, #said, (&#parameter).uneven())?;)
+}
+
+/// Says whether conditions follow from these numbers and the lengths of these slices, so that a run whose arguments are
+/// those of the run before need not ask them again.
+pub(crate) fn asks(
+    conditions: &[Expr],
+    (numbers, slices): (Vec<&Ident>, Vec<&Ident>),
+    private: &TokenStream,
+) -> TokenStream {
+    match follow(conditions, numbers, slices, private) {
+        None => quote_spanned!(Span::mixed_site()=> (&launch).asks();),
+        Some(words) if words.is_empty() => TokenStream::new(),
+        Some(words) => quote_spanned!(Span::mixed_site()=> (&launch).follows([#(#words),*]);),
+    }
 }
 
 /// The closure that says the values in a condition which does not hold. Each is a call of `add`.

@@ -107,7 +107,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             &mut self,
             #purpose: #private::Purpose,
             #(#arguments),*
-        ) -> #runtime::Result<#runtime::Timeline>
+        ) -> #runtime::Result<::std::boxed::Box<#runtime::Timeline>>
         #shared
         {
             let Self { #field, #(#kernels,)* #rest } = self;
@@ -197,7 +197,7 @@ fn entries(
         #many
         #[track_caller]
         pub fn #profile<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> #shared {
-            self.#chunks(#private::Purpose::Profile, #(#given),*)
+            self.#chunks(#private::Purpose::Profile, #(#given),*).map(|timeline| *timeline)
         }
 
         /// Works out when each operation of such a run would begin and end. Nothing is copied or computed,
@@ -208,7 +208,7 @@ fn entries(
         #many
         #[track_caller]
         pub fn #predict<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> #shared {
-            self.#chunks(#private::Purpose::Predict, #(#given),*)
+            self.#chunks(#private::Purpose::Predict, #(#given),*).map(|timeline| *timeline)
         }
     }
 }

@@ -10,7 +10,7 @@ use super::check::Facts;
 use super::info::{checks, info, module};
 use super::parameter::{Parameter, ParameterKind};
 use super::syntax::{Block, Kernel};
-use crate::codegen::{Elements, follow, is_primitive, launches, many_arguments, mentions, placed};
+use crate::codegen::{Elements, is_primitive, launches, many_arguments, mentions, placed};
 use crate::cuda_source::cuda::Tree;
 use crate::text::{text, unraw};
 
@@ -174,11 +174,7 @@ impl Generator<'_> {
         let numbers: Vec<_> = numbers.map(|parameter| &parameter.name).collect();
         let slices = kernel.parameters.iter().filter(|parameter| self.view(&parameter.kind).is_some());
         let slices: Vec<_> = slices.map(|parameter| &parameter.name).collect();
-        let asks = match follow(&kernel.requires, numbers, slices, &self.private()) {
-            None => quote_spanned!(Span::mixed_site()=> (&launch).asks();),
-            Some(words) if words.is_empty() => TokenStream::new(),
-            Some(words) => quote_spanned!(Span::mixed_site()=> (&launch).follows([#(#words),*]);),
-        };
+        let asks = launches::asks(&kernel.requires, (numbers, slices), &self.private());
         let passed = || kernel.parameters.iter().filter(|parameter| parameter.symbol.is_none());
         let arguments = passed().map(|parameter| self.argument(parameter));
         let sizes = passed().map(|Parameter { name, kind, .. }| match self.view(kind) {

@@ -421,7 +421,16 @@ impl Generator<'_> {
             // A closure, so that a `return` in the condition cannot leave `launch`.
             quote_spanned!(at=> (&launch).requires((|| -> bool { #condition })(), #plain, #said, #values)?;)
         });
-        quote_spanned!(at=> (&launch).asks(); #(#checks)*)
+        let numbers = signature
+            .parameters
+            .iter()
+            .filter(|of| matches!(&of.kind, ParameterKind::Value(ty) if is_primitive(ty)));
+        let slices = signature.parameters.iter().filter(|of| {
+            !matches!(of.kind, ParameterKind::Index(_) | ParameterKind::Block(_) | ParameterKind::Value(_))
+        });
+        let (numbers, slices) = (numbers.map(|of| &of.name).collect(), slices.map(|of| &of.name).collect());
+        let asks = launches::asks(&conditions, (numbers, slices), &self.private);
+        quote_spanned!(at=> #asks #(#checks)*)
     }
 
     /// `unsafe`, if the user's function is.

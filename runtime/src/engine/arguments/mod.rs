@@ -11,6 +11,7 @@ pub(crate) mod shared;
 pub(crate) mod written;
 
 use crate::driver::Access;
+use std::mem;
 use std::sync::Arc;
 
 use answers::{Answers, Uniform};
@@ -122,12 +123,20 @@ impl Arguments<'_> {
     }
 
     /// Gives the arguments back to the caller and keeps their vectors.
-    pub(crate) fn into_arena(self) -> Arena {
-        let Self { mut buffers, mut in_place, mut words, .. } = self;
-        buffers.clear();
-        in_place.clear();
-        words.clear();
-        Arena { buffers, in_place, words }
+    pub(crate) fn give_back(&mut self) -> Arena {
+        self.hosts.clear();
+        self.lent.clear();
+        self.shared.clear();
+        self.combined.clear();
+        let mut arena = Arena {
+            buffers: mem::take(&mut self.buffers),
+            in_place: mem::take(&mut self.in_place),
+            words: mem::take(&mut self.words),
+        };
+        arena.buffers.clear();
+        arena.in_place.clear();
+        arena.words.clear();
+        arena
     }
 
     /// The partial results of the run on this device.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::base::error::{Error, Result};
-use crate::base::report::Report;
 use crate::engine::arguments::written::Written;
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
@@ -16,14 +15,16 @@ use crate::engine::pipeline::{Drained, Pipeline};
 use crate::engine::targets::graph::repeat::RunKey;
 use crate::engine::targets::timed::Profiler;
 use crate::engine::totals::Totals;
+use crate::observe::timeline::Timeline;
 
 /// A run that is over, with the outcomes of its parts.
-pub(super) struct Over<'p, 'a> {
-    pub(super) call: Call<'p, 'a>,
+pub(super) struct Over<'c, 'p, 'a> {
+    pub(super) call: &'c mut Call<'p, 'a>,
     pub(super) chunking: Chunking,
     pub(super) log: ChunkLog,
     pub(super) start: Duration,
-    pub(super) report: Report,
+    /// What the caller gets of it, as far as it is known.
+    pub(super) timeline: Box<Timeline>,
     /// The outcome of enqueuing.
     pub(super) outcome: std::thread::Result<Result<()>>,
     /// The outcome of waiting for the device.
@@ -42,13 +43,13 @@ impl<'p, 'a> Call<'p, 'a> {
     /// Waits until the device is done with everything that was enqueued, and puts everything back in its
     /// place.
     pub(super) fn drain(
-        self,
+        &mut self,
         enqueued: Enqueued,
         exchange: Option<&Exchange>,
         hand: Option<&Hand<'_>>,
-    ) -> Over<'p, 'a> {
+    ) -> Over<'_, 'p, 'a> {
         // The device is still at work meanwhile.
-        let report = self.begin_report(&enqueued, hand);
+        let timeline = self.begin_timeline(&enqueued, hand);
         let Enqueued { must_drain, chunking, log, start, outcome, totals, functions, graphs, profiler } =
             enqueued;
         if let (Some(exchange), Some(hand)) = (exchange, hand) {
@@ -76,7 +77,7 @@ impl<'p, 'a> Call<'p, 'a> {
             chunking,
             log,
             start,
-            report,
+            timeline,
             outcome,
             drained,
             failure,
@@ -104,7 +105,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 }
 
-impl Over<'_, '_> {
+impl Over<'_, '_, '_> {
     /// Passes results on: to the next run, to sinks, and carried data to the caller.
     fn keep_results(&mut self, may_repeat: bool, exchange: Option<&Exchange>) {
         let Self {

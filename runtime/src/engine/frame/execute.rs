@@ -31,7 +31,11 @@ impl Call<'_, '_> {
     ///
     /// # Errors
     /// Memory does not suffice, an operation cannot be enqueued or fails on the device.
-    pub fn run(self, chunk: ChunkSize, body: impl Fn(&Run<'_>) -> Result<()> + Sync) -> Result<Timeline> {
+    pub fn run(
+        mut self,
+        chunk: ChunkSize,
+        body: impl Fn(&Run<'_>) -> Result<()> + Sync,
+    ) -> Result<Box<Timeline>> {
         let watch = match self.purpose {
             Purpose::Run | Purpose::Profile => {
                 let Pipeline { device, plan, listener, .. } = &*self.pipeline;
@@ -42,7 +46,12 @@ impl Call<'_, '_> {
         let callers = self.callers();
         let called = self.pipeline.called;
         let outcome = match self.devices {
-            1 => self.carry_out(chunk, body, &watch),
+            1 => {
+                let outcome = self.carry_out(chunk, body, &watch);
+                // Whoever is told of the outcome may use the arguments again: those of a refused run are here still.
+                drop(self.arguments.give_back());
+                outcome
+            }
             _ => self.carry_out_on_all(chunk, &body, &watch),
         };
         let outcome = outcome.map_err(|error| error.of_run_at(called));
@@ -54,12 +63,12 @@ impl Call<'_, '_> {
     }
 
     fn carry_out(
-        mut self,
+        &mut self,
         declared: ChunkSize,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         watch: &RunWatch,
-    ) -> Result<Timeline> {
-        let Call { pipeline, arguments, purpose, .. } = &mut self;
+    ) -> Result<Box<Timeline>> {
+        let Call { pipeline, arguments, purpose, .. } = self;
         let running = match &pipeline.ranks {
             Some(ranks) if *purpose != Purpose::Predict => {
                 ranks.begin(pipeline.plan, &pipeline.device, &mut arguments.answers)?
@@ -93,12 +102,12 @@ impl Call<'_, '_> {
 
     /// The rest of a run whose chunks are known, on all ranks if there are others.
     fn carry_out_agreed(
-        mut self,
+        &mut self,
         declared: ChunkSize,
         mut chunking: Chunking,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         watch: &RunWatch,
-    ) -> Result<Timeline> {
+    ) -> Result<Box<Timeline>> {
         let basis = self.basis(declared);
         watch.begin();
         let repeated = if self.may_repeat(chunking) { self.repeat(chunking, None) } else { None };
@@ -146,12 +155,12 @@ impl Call<'_, '_> {
     /// Enqueues everything anew, without repeating graphs. `stages`: whether any data go through the staging
     /// memory.
     fn enqueue_anew(
-        mut self,
+        &mut self,
         chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         watch: &RunWatch,
-    ) -> Result<Timeline> {
+    ) -> Result<Box<Timeline>> {
         if self.purpose == Purpose::Predict {
             return self.predict(chunking, stages, body, None);
         }
@@ -165,12 +174,12 @@ impl Call<'_, '_> {
 
     /// Runs with sources and sinks. Their threads have ended when this returns or unwinds.
     fn with_threads(
-        mut self,
+        &mut self,
         chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         watch: &RunWatch,
-    ) -> Result<Timeline> {
+    ) -> Result<Box<Timeline>> {
         let (exchange, threads): (Arc<Exchange>, _) = self.take_feeds();
         let plan = self.pipeline.plan;
         std::thread::scope(|scope| {

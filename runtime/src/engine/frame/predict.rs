@@ -21,15 +21,15 @@ use crate::observe::watch::{self, RunWatch};
 impl Call<'_, '_> {
     /// Predicts the duration of a run, or of what a device has of it.
     pub(super) fn predict(
-        self,
+        &mut self,
         chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         share: Option<&Share<'_>>,
-    ) -> Result<Timeline> {
+    ) -> Result<Box<Timeline>> {
         let outcome = self.work_out(chunking, stages, body, share);
         let Call { pipeline, arguments, .. } = self;
-        pipeline.arena = arguments.into_arena();
+        pipeline.arena = arguments.give_back();
         outcome
     }
 
@@ -39,7 +39,7 @@ impl Call<'_, '_> {
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         share: Option<&Share<'_>>,
-    ) -> Result<Timeline> {
+    ) -> Result<Box<Timeline>> {
         let pipeline = &*self.pipeline;
         let slots = pipeline.depth.min(chunking.chunks());
         let graph = pipeline.graphs.is_some() && slots > 0 && !pipeline.device.driver().is_synchronous();
@@ -57,8 +57,8 @@ impl Call<'_, '_> {
         report.simulated = true;
         totals.tell(&mut report);
         let by_bytes = model.goes_by_bytes();
-        let mut timeline =
-            pipeline.timeline(report, Purpose::Predict, &model.finish(), &self.arguments.hosts);
+        let mut timeline = pipeline.timeline(report, Purpose::Predict);
+        pipeline.add_spans(&mut timeline, &model.finish(), &self.arguments.hosts);
         timeline.basis.by_bytes = by_bytes;
         Ok(timeline)
     }

@@ -43,32 +43,27 @@ impl Pipeline {
         Observed::new(self.plan, &self.streams, self.depth, self.spreads())
     }
 
-    /// The timeline of a run with this report and these arguments.
-    pub(crate) fn timeline(
-        &self,
-        report: Report,
-        purpose: Purpose,
-        timed: &[Timed],
-        hosts: &[HostArgument<'_>],
-    ) -> Timeline {
-        let mut timeline = Timeline {
+    /// The timeline of a run with this report, without spans.
+    pub(crate) fn timeline(&self, report: Report, purpose: Purpose) -> Box<Timeline> {
+        Box::new(Timeline {
             plan: self.plan,
             predicted: purpose == Purpose::Predict,
             machine: None,
-            spec: if timed.is_empty() {
-                DeviceModel::default()
-            } else {
-                watch::calibrated(&self.device).clone()
-            },
+            spec: DeviceModel::default(),
             rows: Vec::new(),
-            spans: Vec::with_capacity(timed.len()),
+            spans: Vec::new(),
             basis: Basis::default(),
             report,
-        };
+        })
+    }
+
+    /// Adds the spans of a run with these arguments, and the calibration by which they are judged.
+    pub(crate) fn add_spans(&self, timeline: &mut Timeline, timed: &[Timed], hosts: &[HostArgument<'_>]) {
         if timed.is_empty() {
-            return timeline;
+            return;
         }
-        let row_of = self.rows(&mut timeline, timed);
+        timeline.spec.clone_from(watch::calibrated(&self.device));
+        let row_of = self.rows(timeline, timed);
         let staged: Vec<_> =
             self.plan.operations.iter().map(|operation| is_staged(operation, hosts)).collect();
         // The record of a copy's end comes a little after the end.
@@ -91,7 +86,6 @@ impl Pipeline {
         };
         timeline.spans.extend(timed.iter().filter_map(span));
         timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
-        timeline
     }
 
     /// Gives a timeline a row for each stream with work, in the order of declaration, and returns the row of

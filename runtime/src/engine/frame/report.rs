@@ -23,7 +23,7 @@ use crate::observe::watch::{self, RunWatch, Serial};
 
 /// What came of a run, or of what a device had of it.
 pub(super) struct Ended {
-    pub(super) outcome: Result<Timeline>,
+    pub(super) outcome: Result<Box<Timeline>>,
     /// How far each output is complete, if the run has failed or has other devices.
     pub(super) complete: Vec<Complete>,
     /// What the device of several has of each result that they combine.
@@ -35,17 +35,17 @@ pub(super) type Partials = Vec<Vec<u8>>;
 
 impl Ended {
     /// The outcome of what has begun nothing, or was only predicted.
-    pub(super) fn of(outcome: Result<Timeline>) -> Self {
+    pub(super) fn of(outcome: Result<Box<Timeline>>) -> Self {
         Self { outcome, complete: Vec::new(), partials: Vec::new() }
     }
 }
 
-impl Over<'_, '_> {
+impl Over<'_, '_, '_> {
     /// The outcome of the run.
     ///
     /// # Panics
     /// If the caller's code has panicked, the panic goes on.
-    pub(super) fn report(self, watch: &RunWatch, exchange: Option<&Exchange>) -> Result<Timeline> {
+    pub(super) fn report(self, watch: &RunWatch, exchange: Option<&Exchange>) -> Result<Box<Timeline>> {
         let Ended { outcome, complete, .. } = self.end(watch, exchange, None);
         outcome.map_err(|error| error.with_complete(complete))
     }
@@ -55,11 +55,11 @@ impl Over<'_, '_> {
     /// # Panics
     /// If the caller's code has panicked, the panic goes on.
     pub(super) fn end(self, watch: &RunWatch, exchange: Option<&Exchange>, hand: Option<&Hand<'_>>) -> Ended {
-        let Self { call, chunking, log, start, mut report, outcome, drained, failure, .. } = self;
+        let Self { call, chunking, log, start, mut timeline, outcome, drained, failure, .. } = self;
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let endless = call.is_endless();
-        let Call { pipeline, purpose, mut arguments, .. } = call;
-        let plan = pipeline.plan;
+        let Call { pipeline, arguments, .. } = call;
+        let (plan, report) = (pipeline.plan, &mut timeline.report);
         report.time = pipeline.device.driver().clock().saturating_sub(start);
         // Those of several devices are told together.
         report.awaited = exchange.filter(|_| hand.is_none()).map_or_else(Vec::new, Exchange::awaited);
@@ -92,45 +92,47 @@ impl Over<'_, '_> {
             complete = self.totals.complete(plan, &arguments.hosts, arrived, start, accepted);
         }
         if let Some(error) = error {
-            pipeline.arena = arguments.into_arena();
+            pipeline.arena = arguments.give_back();
             return Ended { complete, ..Ended::of(Err(error)) };
         }
         if endless && hand.is_none() {
             watch.had(chunking.items());
             watch.is_cut(chunking.chunks(), pipeline.depth);
         }
-        self.totals.tell(&mut report);
+        self.totals.tell(report);
         if let Some((operation, time)) = pipeline.device.driver().tell_serial(pipeline.id) {
             let kernel = plan.operations.get(operation).map_or("a kernel", |operation| operation.text);
             watch::is_serial(&Serial { pipeline: plan.pipeline, kernel, time });
         }
-        pipeline.learn(&report);
-        let mut timed = Vec::new();
+        pipeline.learn(report);
         if let Some(profiler) = self.profiler {
+            let timed;
             (timed, pipeline.clockwork) = match profiler.finish() {
                 Ok(finished) => finished,
                 Err(error) => return Ended { complete, ..Ended::of(Err(explain(plan, error))) },
             };
             pipeline.measured = measured::costs(plan, &timed);
+            pipeline.add_spans(&mut timeline, &timed, &arguments.hosts);
         }
-        let timeline = pipeline.timeline(report, purpose, &timed, &arguments.hosts);
         let mut partials = arguments.take_partials();
         if hand.is_none() {
             // This runs code of the user's, which may panic: nothing is in flight any more.
             arguments.combined.iter().zip(&partials).for_each(|(combined, partial)| combined.add(partial));
             partials.clear();
         }
-        pipeline.arena = arguments.into_arena();
+        pipeline.arena = arguments.give_back();
         Ended { outcome: Ok(timeline), complete, partials }
     }
 }
 
 impl Call<'_, '_> {
-    /// The report of a run that is enqueued.
-    pub(super) fn begin_report(&self, enqueued: &Enqueued, hand: Option<&Hand<'_>>) -> Report {
+    /// The timeline of a run that is enqueued, without spans.
+    pub(super) fn begin_timeline(&self, enqueued: &Enqueued, hand: Option<&Hand<'_>>) -> Box<Timeline> {
         let enqueuing = self.pipeline.device.driver().clock().saturating_sub(enqueued.start);
         let report = self.report(enqueued.chunking, enqueued.graphs.any, hand);
-        Report { repeated: enqueued.graphs.repeated, enqueuing, ..report }
+        let mut timeline = self.pipeline.timeline(report, self.purpose);
+        (timeline.report.repeated, timeline.report.enqueuing) = (enqueued.graphs.repeated, enqueuing);
+        timeline
     }
 
     /// The report of a run before it is over, or of the chunks in a device's `hand`.

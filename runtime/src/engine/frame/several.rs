@@ -195,7 +195,7 @@ impl Call<'_, '_> {
         declared: ChunkSize,
         body: &(impl Fn(&Run<'_>) -> Result<()> + Sync),
         watch: &RunWatch,
-    ) -> Result<Timeline> {
+    ) -> Result<Box<Timeline>> {
         let combined = std::mem::take(&mut self.arguments.combined);
         let given = self.arguments.again(Arena::default(), 0);
         let (plan, endless) = (self.pipeline.plan, self.is_endless());
@@ -263,7 +263,7 @@ impl Call<'_, '_> {
             Written { plan, chunks: together.chunks().chunks() }.note(&given);
         }
         let machine = if measures { MachineModel::find(&devices) } else { MachineModel::known(&devices) };
-        let mut timeline = Timeline::of_parts(timelines, machine);
+        let mut timeline = Box::new(Timeline::of_parts(timelines, machine));
         if let Some(exchange) = &together.exchange {
             timeline.report.awaited = exchange.awaited();
         }
@@ -424,7 +424,7 @@ fn all_of(
     let mut first: Option<Error> = None;
     for (number, (ended, name)) in ended.into_iter().zip(names).enumerate() {
         match ended.outcome {
-            Ok(timeline) => timelines.push(timeline),
+            Ok(timeline) => timelines.push(*timeline),
             Err(error) => {
                 // Errors without a chunk came before all of them.
                 let is_first = first.as_ref().is_none_or(|first| error.place().chunk < first.place().chunk);

@@ -472,7 +472,7 @@ mod tests {
         }
     }
 
-    fn predict(pipeline: &mut Pipeline, fails: bool) -> Result<crate::Timeline> {
+    fn predict(pipeline: &mut Pipeline, fails: bool) -> Result<Box<crate::Timeline>> {
         let x = [1.0_f32; 8];
         let mut call = pipeline.call(Purpose::Predict);
         let (x, dx) = (call.input::<f32>(1, &x)?, call.device::<f32>(1)?);
