@@ -71,6 +71,10 @@ impl Costs {
     /// `slots`: the size of the ring, counting all buffers, in slots of the largest size. Two thirds of the
     /// ring should fit the device's second-level cache: data just copied are then read from there. The rest
     /// is being copied, or was.
+    ///
+    /// Where a chunk gets data from the one before, the kernels come one after another, and a run often waits for
+    /// them: then half of the cache should hold the whole ring. An H200, with a cache of 60 MB, took 29.1 ms with a
+    /// ring of 24 MiB, 30.6 with 32, 32.3 to 37.9 with 48, and 50 with 64.
     pub(crate) fn new(plan: &Plan, spec: &DeviceModel, slots: usize) -> Self {
         let is =
             |kind: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| kind(&operation.kind));
@@ -88,7 +92,9 @@ impl Costs {
             (false, false) => spec.memory_rate,
         };
         let cache = usize::try_from(spec.cache).unwrap_or(usize::MAX);
-        let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache.saturating_mul(3) / 2 / slots.max(1) };
+        let carries = plan.buffers.iter().any(|buffer| buffer.kind == BufferKind::Carry);
+        let room = if carries { cache / 2 } else { cache.saturating_mul(3) / 2 };
+        let most = if cache == 0 { AUTO_SLOT_BYTES } else { room / slots.max(1) };
         // A missing rate is no limit. An infinite one would give no number when multiplied by no time.
         let rate = if rate > 0.0 { rate.min(f64::MAX) } else { f64::MAX };
         let chunk = (rate * enqueuing(plan, spec)).clamp(LEAST_PER_CHUNK, MOST_PER_CHUNK);
@@ -302,6 +308,10 @@ mod tests {
             spec.cache = cache;
             assert_eq!(Costs::new(&COPIES, &spec, slots).most >> 20, most, "{cache} {slots}");
         }
+        // A third of that where kernels come one after another.
+        const CARRY: BufferPlan = BufferPlan { name: "sums", kind: BufferKind::Carry, line: 1, column: 1 };
+        let carries = Plan { buffers: &[CARRY], ..COPIES };
+        assert_eq!(Costs::new(&carries, &spec, 3).most >> 20, 10);
     }
 
     #[test]
