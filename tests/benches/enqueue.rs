@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Prints nanoseconds a chunk, the median of 20 runs. A chunk is two copies in, a kernel and a copy out: on
-//! streams, as a graph, and staged from and to ordinary memory; in place it is a kernel alone. Chunks have 16 elements, so that the bytes
-//! take no time.
+//! streams, as a graph, and staged from and to ordinary memory; in place it is a kernel alone. Chunks have 16
+//! elements, so that the bytes take no time.
 //!
 //! By hand, a chunk is ten operations on a stream for each stage: a copy in, a kernel and a copy out, and seven
 //! records and waits; checked for races, and not. A run of one chunk on mapped memory is timed as a whole, as a frame is
