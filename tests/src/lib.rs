@@ -10,6 +10,7 @@ pub mod kernels;
 pub mod launcher;
 pub mod launches;
 pub mod loading;
+pub mod many_runs;
 pub mod on_host;
 pub mod plans;
 pub mod products;

@@ -1,7 +1,11 @@
-//! A GPU's free memory. It is the whole device's, so this test has an executable of its own.
+//! A GPU's free memory. It is the whole device's, so these tests have an executable of their own, and come one after
+//! another.
+
+use std::sync::{Mutex, PoisonError};
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
+use thalweg_tests::many_runs::many_runs;
 
 stream_pipeline! {
     pipeline Saxpy {
@@ -15,9 +19,12 @@ stream_pipeline! {
     }
 }
 
+static ONE: Mutex<()> = Mutex::new(());
+
 #[test]
 #[ignore = "needs a CUDA device"]
 fn pipelines_give_their_memory_back() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let device = Device::cuda(0).expect("a GPU");
     let run = || {
         let (x, mut y) = (vec![1.0; 100_000], vec![2.0; 100_000]);
@@ -34,4 +41,18 @@ fn pipelines_give_their_memory_back() {
     let before = device.free_memory().expect("the driver's answer");
     (0..20).for_each(|_| run());
     assert_eq!(device.free_memory().expect("the driver's answer"), before);
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn many_runs_of_many_threads_give_their_memory_back() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let device = Device::cuda(0).expect("a GPU");
+    // Libraries and modules that are loaded once are loaded now.
+    many_runs(&device);
+    let before = device.free_memory().expect("the driver's answer");
+    many_runs(&device);
+    let lost = before.saturating_sub(device.free_memory().expect("the driver's answer"));
+    // What each of a thousand runs would leave behind is more.
+    assert!(lost <= 4 << 20, "{lost} bytes of device memory are lost");
 }
