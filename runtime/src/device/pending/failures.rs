@@ -12,10 +12,6 @@ use crate::base::error::Error;
 pub(crate) struct Failures(BTreeMap<u64, (u64, Error)>);
 
 impl Failures {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Notes that an operation that was to write these bytes has failed.
     pub(crate) fn add(&mut self, bytes: Range<u64>, error: Error) {
         if bytes.is_empty() {

@@ -1,7 +1,6 @@
 //! [`Known`]: the uses of an allocation's bytes that may still be pending, and the failures.
 
 use std::collections::BTreeMap;
-use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,15 +14,9 @@ use crate::base::error::Error;
 pub(crate) struct Segment {
     pub(crate) end: u64,
     pub(crate) uses: Vec<Use>,
-    /// The uses that come before the one noted last: they are put back if the driver refuses that.
-    replaced: Vec<Use>,
 }
 
 impl Segment {
-    fn new(end: u64, first: &Use) -> Self {
-        Self { end, uses: vec![first.clone()], replaced: Vec::new() }
-    }
-
     /// Forgets the uses that are over. Returns the error of the last of them that was to write and failed.
     pub(crate) fn forget_over(&mut self) -> Option<Error> {
         let mut failed = None;
@@ -37,51 +30,21 @@ impl Segment {
         failed
     }
 
-    /// Adds a use in place of those that come before it. Returns the error of [`forget_over`](Self::forget_over).
-    fn replace(&mut self, new: &Use, clock: &Clock) -> Option<Error> {
-        if self.merges(new) {
-            return None;
-        }
-        // Nearly always one use is there, and comes before.
-        if let [only] = &mut self.uses[..]
-            && !only.is_over()
-            && new.replaces(only, clock)
-        {
-            let before = mem::replace(only, new.clone());
-            self.replaced.clear();
-            self.replaced.push(before);
-            return None;
-        }
-        let failed = self.forget_over();
-        self.replaced.clear();
-        self.replaced.extend(self.uses.extract_if(.., |earlier| new.replaces(earlier, clock)));
-        self.uses.push(new.clone());
-        failed
-    }
-
-    /// Adds a use, and keeps those that come before it.
+    /// Adds a use. An operation may use the same bytes in several ways.
     fn add(&mut self, new: &Use) {
-        self.replaced.clear();
-        if !self.merges(new) {
-            self.uses.push(new.clone());
+        match self.uses.iter_mut().find(|earlier| earlier.is(new)) {
+            Some(same) => same.write |= new.write,
+            None => self.uses.push(new.clone()),
         }
-    }
-
-    /// Adds a use to another one of the same operation, which may use the same bytes in several ways. Returns whether
-    /// there is one.
-    fn merges(&mut self, new: &Use) -> bool {
-        let same = self.uses.iter_mut().find(|earlier| earlier.is(new));
-        same.map(|same| same.write |= new.write).is_some()
-    }
-
-    /// Puts back the uses that the last one has replaced.
-    fn put_back(&mut self) {
-        self.uses.append(&mut self.replaced);
     }
 
     /// Forgets the uses that come before one that the stream has taken. Returns whether no other use is left.
     fn has_taken(&mut self, new: &Use, clock: &Clock) -> bool {
-        self.uses.retain(|earlier| earlier.is(new) || !new.replaces(earlier, clock));
+        // A later use that must come after an earlier one also comes after this one, if this one writes, or
+        // if both are reads. So the earlier one need not be kept.
+        self.uses.retain(|earlier| {
+            earlier.is(new) || !((new.write || !earlier.write) && earlier.is_before(&new.progress, clock))
+        });
         matches!(&self.uses[..], [alone] if alone.write == new.write)
     }
 }
@@ -94,8 +57,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Adds a use of some bytes, unless it matters that nothing orders an earlier one with it. Returns whether the uses
-    /// that come before it were replaced: otherwise that is left until the driver [has taken](Self::has_taken) it.
+    /// Adds a use of some bytes, unless it matters that nothing orders an earlier one with it.
     ///
     /// # Errors
     /// That earlier use.
@@ -105,52 +67,32 @@ impl Known {
         new: &Use,
         clock: &Clock,
         matters: bool,
-    ) -> Result<bool, Use> {
-        let Self { segments, failures } = self;
-        // Nearly always the same slot or the same buffer is used again.
-        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
-            let next = (&new.progress, clock);
-            if matters && let Some(earlier) = raced(&same.uses, new.write, next) {
-                return Err(earlier.clone());
-            }
-            if let Some(error) = same.replace(new, clock) {
-                failures.add(bytes.clone(), error);
-            }
-            return Ok(true);
-        }
-        // Otherwise these bytes are mostly used for the first time.
-        let before_end = segments.range(..bytes.end).next_back();
-        if before_end.is_none_or(|(_, segment)| segment.end <= bytes.start) {
-            segments.insert(bytes.start, Segment::new(bytes.end, new));
-            return Ok(true);
-        }
+    ) -> Result<(), Use> {
         if matters && let Some(earlier) = self.conflict(bytes.clone(), new.write, (&new.progress, clock)) {
             return Err(earlier);
         }
         self.add(bytes, new);
-        Ok(false)
+        Ok(())
     }
 
     /// Forgets a use of some bytes that was added.
     pub(crate) fn forget(&mut self, bytes: &Range<u64>, new: &Use) {
         for (_, segment) in self.segments.range_mut(bytes.clone()) {
             segment.uses.retain(|each| !each.is(new));
-            segment.put_back();
-        }
-    }
-
-    /// Notes that the driver has refused a use.
-    pub(crate) fn has_refused(&mut self, bytes: &Range<u64>, new: &Use) {
-        // Segments are split at the borders of the bytes.
-        for (_, segment) in self.segments.range_mut(bytes.clone()) {
-            segment.uses.iter_mut().filter(|each| each.is(new)).for_each(|refused| refused.refused = true);
-            segment.put_back();
         }
     }
 
     /// Adds a use of some bytes. Uses that are over are forgotten, but their failures are kept.
     pub(crate) fn add(&mut self, bytes: &Range<u64>, new: &Use) {
         let Self { segments, failures } = self;
+        // Nearly always the same slot or the same buffer is used again.
+        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
+            if let Some(error) = same.forget_over() {
+                failures.add(bytes.clone(), error);
+            }
+            same.add(new);
+            return;
+        }
         split(segments, bytes.start);
         split(segments, bytes.end);
         let mut covered = bytes.start;
@@ -169,7 +111,7 @@ impl Known {
             gaps.push(covered..bytes.end);
         }
         for gap in gaps {
-            segments.insert(gap.start, Segment::new(gap.end, new));
+            segments.insert(gap.start, Segment { end: gap.end, uses: vec![new.clone()] });
         }
     }
 
@@ -192,7 +134,7 @@ impl Known {
             while let Some((&start, _)) = segments.range(bytes.clone()).next() {
                 segments.remove(&start);
             }
-            segments.insert(bytes.start, Segment::new(bytes.end, new));
+            segments.insert(bytes.start, Segment { end: bytes.end, uses: vec![new.clone()] });
         }
     }
 
@@ -201,24 +143,28 @@ impl Known {
         &self,
         bytes: Range<u64>,
         write: bool,
-        next: (&Arc<Progress>, &Clock),
+        (stream, clock): (&Arc<Progress>, &Clock),
     ) -> Option<Use> {
         let Self { segments, .. } = self;
         if bytes.is_empty() {
             return None;
         }
+        let conflicts = |earlier: &&Use| (earlier.write || write) && !earlier.is_before(stream, clock);
+        if let Some(same) = segments.get(&bytes.start).filter(|segment| segment.end == bytes.end) {
+            return same.uses.iter().find(conflicts).cloned();
+        }
         // The segment in which the bytes begin counts, too.
         let first =
             segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
         let start = first.map_or(bytes.start, |(&start, _)| start);
-        let mut within = segments.range(start..bytes.end);
-        within.find_map(|(_, segment)| raced(&segment.uses, write, next)).cloned()
+        let within = segments.range(start..bytes.end).flat_map(|(_, segment)| &segment.uses);
+        within.clone().find(conflicts).cloned()
     }
-}
 
-/// The first of the uses that nothing orders with the next one of a stream.
-fn raced<'u>(uses: &'u [Use], write: bool, (stream, clock): (&Arc<Progress>, &Clock)) -> Option<&'u Use> {
-    uses.iter().find(|earlier| (earlier.write || write) && !earlier.is_before(stream, clock))
+    /// The uses of some bytes. Segments are split at the borders of the bytes.
+    pub(crate) fn uses_mut(&mut self, bytes: &Range<u64>) -> impl Iterator<Item = &mut Use> {
+        self.segments.range_mut(bytes.clone()).flat_map(|(_, segment)| &mut segment.uses)
+    }
 }
 
 /// Makes `at` the border of two segments, if it lies within one.

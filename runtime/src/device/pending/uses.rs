@@ -5,7 +5,7 @@
 //! operation is refused if nothing orders it with an earlier one on the same bytes and one of the two writes.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::caller::Caller;
@@ -44,14 +44,6 @@ impl Use {
     pub(crate) fn is_before(&self, stream: &Arc<Progress>, clock: &Clock) -> bool {
         self.is_over() || Arc::ptr_eq(&self.progress, stream) || clock.covers(&self.progress, self.number)
     }
-
-    /// Whether an earlier use need not be kept beside this one, which is to come after everything that the clock covers.
-    ///
-    /// A later use that must come after the earlier one also comes after this one, if this one writes, or if both are
-    /// reads.
-    pub(crate) fn replaces(&self, earlier: &Self, clock: &Clock) -> bool {
-        (self.write || !earlier.write) && earlier.is_before(&self.progress, clock)
-    }
 }
 
 /// An allocation that operations use.
@@ -84,9 +76,6 @@ pub(crate) struct Used {
 pub(crate) struct Uses {
     /// Whether the segments have reads and writes. It is read without the lock.
     pending: AtomicU8,
-    /// Whether uses that the driver has taken may leave others to be forgotten, or failures. It is written under the
-    /// lock, and read without it.
-    unsettled: AtomicBool,
     /// The number of runs, and of copies that are waited for, that hold the memory.
     runs: AtomicU32,
     known: Mutex<Known>,
@@ -163,31 +152,11 @@ impl Uses {
         if self.runs.load(Ordering::Acquire) > 0 {
             return Err(Refused::Held);
         }
-        let is_settled = known
+        known
             .add_unless_raced(bytes, new, clock, matters)
             .map_err(|earlier| Refused::Race(Box::new(earlier)))?;
-        if !is_settled {
-            self.unsettled.store(true, Ordering::Release);
-        }
-        self.note_pending(new);
-        self.note_failures(&known);
+        self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
         Ok(())
-    }
-
-    /// Notes that a use is pending. The caller has the lock.
-    fn note_pending(&self, new: &Use) {
-        let (pending, also) = (self.pending.load(Ordering::Acquire), if new.write { WRITES } else { READS });
-        // Nearly always it is so already, and this takes less time.
-        if pending & also == 0 {
-            self.pending.store(pending | also, Ordering::Release);
-        }
-    }
-
-    /// Notes whether there are failures.
-    fn note_failures(&self, known: &Known) {
-        if !known.failures.is_empty() {
-            self.unsettled.store(true, Ordering::Release);
-        }
     }
 
     /// Forgets a use that was noted, and for which the driver was not asked.
@@ -199,18 +168,16 @@ impl Uses {
     /// Notes that the driver has taken a use. Earlier uses are forgotten, and so are failures of the bytes
     /// that it writes `anew`, whatever they held.
     pub(crate) fn has_taken(&self, bytes: &Range<u64>, new: &Use, clock: &Clock, anew: bool) {
-        if bytes.is_empty() || !self.unsettled.load(Ordering::Acquire) {
-            return;
+        if !bytes.is_empty() {
+            self.locked().has_taken(bytes, new, clock, anew);
         }
-        let mut known = self.locked();
-        known.has_taken(bytes, new, clock, anew);
-        self.unsettled.store(!known.failures.is_empty(), Ordering::Release);
     }
 
     /// Notes that the driver has refused a use. Callers still wait for it, since the driver may have taken a
     /// part.
     pub(crate) fn has_refused(&self, bytes: &Range<u64>, new: &Use) {
-        self.locked().has_refused(bytes, new);
+        let mut known = self.locked();
+        known.uses_mut(bytes).filter(|earlier| earlier.is(new)).for_each(|refused| refused.refused = true);
     }
 
     /// The error because of which some of these bytes may not be what an operation was to write. The caller
@@ -232,20 +199,19 @@ impl Uses {
             (known.segments.clone(), known.failures.within(bytes))
         };
         let mut known = self.locked();
-        for (start, Segment { end, uses, .. }) in segments {
+        for (start, Segment { end, uses }) in segments {
             let common = start.max(bytes.start)..end.min(bytes.end);
             if common.is_empty() {
                 continue;
             }
             for each in uses {
-                self.note_pending(&each);
+                self.pending.fetch_or(if each.write { WRITES } else { READS }, Ordering::Release);
                 known.add(&common, &each);
             }
         }
         for (bytes, error) in failed {
             known.failures.add(bytes, error);
         }
-        self.note_failures(&known);
     }
 
     /// Gives the memory to a run: streams are refused until the run gives it back. Operations that are
@@ -275,7 +241,6 @@ impl Uses {
             !segment.uses.is_empty()
         });
         self.pending.store(pending, Ordering::Release);
-        self.note_failures(&known);
     }
 
     /// Waits on the host until no operation is left that writes the memory, or none that uses it if
@@ -305,7 +270,6 @@ mod tests {
     use std::panic::Location;
 
     use super::*;
-    use crate::base::error::Detail;
     use crate::device::Device;
     use crate::sim::Simulation;
 
@@ -370,47 +334,6 @@ mod tests {
         }
         let segments = &uses.locked().segments;
         assert!(segments.len() <= 3 && segments.values().all(|segment| segment.uses.len() <= 2));
-    }
-
-    /// A use takes the place of those before it, and gives it back if it does not come about.
-    #[test]
-    fn what_was_replaced_is_put_back() {
-        let device = Device::simulated(Simulation::default());
-        let none = Clock::default();
-        for is_asked in [true, false] {
-            let [one, other] = [(); 2].map(|()| Progress::new(&device));
-            let uses = Uses::default();
-            take(&uses, 0..64, &operation(&one, 1, true), &none, true).expect("the first");
-            let new = operation(&one, 2, true);
-            uses.note(&(0..64), &new, &none, true).expect("the same stream");
-            match is_asked {
-                true => uses.has_refused(&(0..64), &new),
-                false => uses.forget(&(0..64), &new),
-            }
-            let earlier = race_with(take(&uses, 0..64, &operation(&other, 1, true), &none, true));
-            assert_eq!(earlier.number, if is_asked { 2 } else { 1 });
-            one.fail(1..=1, &Detail::Skipped.into());
-            one.reached(2);
-            uses.prune();
-            assert!(uses.failure(&(0..64)).is_some() && !uses.is_used());
-            // All of it is written anew.
-            take(&uses, 0..64, &operation(&one, 3, true), &none, true).expect("all is over");
-            assert!(uses.failure(&(0..64)).is_none());
-        }
-    }
-
-    /// The failure of a write does not matter once another one has come after it.
-    #[test]
-    fn what_was_replaced_fails_for_nobody() {
-        let device = Device::simulated(Simulation::default());
-        let (one, uses, none) = (Progress::new(&device), Uses::default(), Clock::default());
-        for number in 1..=2 {
-            take(&uses, 0..64, &operation(&one, number, true), &none, true).expect("the same stream");
-        }
-        one.fail(1..=1, &Detail::Skipped.into());
-        one.reached(2);
-        uses.prune();
-        assert!(uses.failure(&(0..64)).is_none());
     }
 
     /// A use that is not checked is remembered nevertheless, since it must be waited for.
