@@ -265,16 +265,59 @@ in_rust! {
     AskingInRust: axpy_if;
 }
 
+/// It is equal to a number if the kernel may be launched.
+#[device]
+#[derive(Debug, Clone, Copy, thalweg::bytemuck::Pod, thalweg::bytemuck::Zeroable)]
+#[bytemuck(crate = "thalweg::bytemuck")]
+#[repr(C)]
+struct Wrapped {
+    n: u32,
+}
+
+impl PartialEq<u32> for Wrapped {
+    fn eq(&self, _: &u32) -> bool {
+        MAY.load(Ordering::Relaxed)
+    }
+}
+
+const WRAPPED: Wrapped = Wrapped { n: 3 };
+
+/// Two parameters have one name, of which the condition names the caller's.
+macro_rules! of_two {
+    ($name:ident, $k:ident) => {
+        #[kernel]
+        #[requires($k == 3_u32)]
+        fn $name(i: Index, k: u32, $k: Wrapped, x: &[f32], y: &mut Own<[f32]>) {
+            if let Some(y) = y.get_mut(i) {
+                *y += x[i] + k as f32 + $k.n as f32;
+            }
+        }
+    };
+}
+
+of_two!(of_two, k);
+
+stream_pipeline! {
+    pipeline OfTwo {
+        param a: u32;
+        input x: device [f32];
+        inout y: device [f32];
+        chunk c = 100;
+        mode = graph;
+        stage all { of_two<<<1, 128>>>(a, WRAPPED, &x, &mut y); }
+    }
+}
+
 /// Runs of the same arguments, of which the third is not to be launched.
 macro_rules! repeated {
-    ($name:ident, $device:expr) => {{
+    ($name:ident, $device:expr, $a:expr) => {{
         let mut pipeline = $name::new($device).expect("the pipeline");
         let x = DeviceBuf::from_slice($device, &[1.0; 100]).expect("device memory");
         let mut y = DeviceBuf::from_slice($device, &[2.0; 100]).expect("device memory");
-        let [first, second] = [(); 2].map(|()| pipeline.run(3.0, &x, &mut y).expect("a run"));
+        let [first, second] = [(); 2].map(|()| pipeline.run($a, &x, &mut y).expect("a run"));
         assert!(!first.repeated);
         MAY.store(false, Ordering::Relaxed);
-        let third = pipeline.run(3.0, &x, &mut y);
+        let third = pipeline.run($a, &x, &mut y);
         MAY.store(true, Ordering::Relaxed);
         (second.repeated, third)
     }};
@@ -285,11 +328,14 @@ macro_rules! repeated {
 fn what_a_kernel_in_rust_requires_is_asked_unless_it_follows_from_the_arguments() {
     let name = "what_a_kernel_in_rust_requires_is_asked_unless_it_follows_from_the_arguments";
     STUBS.record(name, &[], |device| {
-        let (second, third) = repeated!(OfLengths, device);
+        let (second, third) = repeated!(OfLengths, device, 3.0);
         assert!(second && third.expect("a run").repeated);
-        let (second, third) = repeated!(AskingInRust, device);
+        let (second, third) = repeated!(AskingInRust, device, 3.0);
         let error = third.expect_err("it may not");
         assert!(!second && error.to_string().contains("MAY.load"), "{error}");
+        let (second, third) = repeated!(OfTwo, device, 3);
+        let error = third.expect_err("it may not");
+        assert!(!second && error.to_string().contains("k == 3_u32"), "{error}");
     });
 }
 

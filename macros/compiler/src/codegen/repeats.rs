@@ -230,7 +230,9 @@ impl<'a> Known<'a> {
     }
 
     fn path(&mut self, path: &'a Path) {
-        if let Some(number) = path.get_ident().filter(|name| self.numbers.contains(name)) {
+        let number =
+            path.get_ident().and_then(|name| self.numbers.iter().find(|number| is_same(number, name)));
+        if let Some(number) = number {
             self.used.push(number);
         } else if names_a_constant(path) {
             self.constants.push(path);

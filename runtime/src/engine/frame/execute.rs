@@ -32,7 +32,7 @@ impl Call<'_, '_> {
     /// # Errors
     /// Memory does not suffice, an operation cannot be enqueued or fails on the device.
     pub fn run(
-        mut self,
+        self,
         chunk: ChunkSize,
         body: impl Fn(&Run<'_>) -> Result<()> + Sync,
     ) -> Result<Box<Timeline>> {
@@ -45,14 +45,15 @@ impl Call<'_, '_> {
         };
         let callers = self.callers();
         let called = self.pipeline.called;
-        let outcome = match self.devices {
+        // Whoever is told of the outcome may use the arguments again, so that they go before, even if this unwinds.
+        let mut call = self;
+        let outcome = match call.devices {
             1 => {
-                let outcome = self.carry_out(chunk, body, &watch);
-                // Whoever is told of the outcome may use the arguments again: those of a refused run are here still.
-                drop(self.arguments.give_back());
+                let outcome = call.carry_out(chunk, body, &watch);
+                drop(call);
                 outcome
             }
-            _ => self.carry_out_on_all(chunk, &body, &watch),
+            _ => call.carry_out_on_all(chunk, &body, &watch),
         };
         let outcome = outcome.map_err(|error| error.of_run_at(called));
         for caller in &callers {
