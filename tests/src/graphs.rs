@@ -130,6 +130,16 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
+    /// Items of a byte, so that places have every alignment.
+    pipeline Bytes {
+        input x: [u8];
+        output y: [u8];
+        chunk c = CHUNK;
+        stage all { copy x -> dx; copy dx -> y; }
+    }
+}
+
+stream_pipeline! {
     /// Fills with one word over and over, and with several.
     pipeline Filled {
         param value: f32;
@@ -278,6 +288,33 @@ pub fn there_and_back(device: &Device) {
                 assert!(y.iter().zip(numbers(len)).all(|(y, old)| *y == 4.0 * old), "{len} at {depth}");
             }
         }
+    }
+}
+
+/// Copies of many lengths, from and to places of every alignment, by kernels and by the driver.
+pub fn bytes(device: &Device) {
+    let all: Vec<u8> = (0..1_u32 << 20).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect();
+    let cases =
+        [(1, 40), (3, 100), (4, 100), (17, 300), (1001, 17_000), (65_535, 1 << 18), (65_540, 1 << 18)];
+    for (chunk, most) in cases {
+        let mut pipeline = Bytes::options(device).chunk(chunk).graph().build().unwrap();
+        for len in [most, most - 1, most / 2 + 1] {
+            for is_pinned in [false, true] {
+                let x = all[len % 7..][..len].to_vec();
+                let (result, y) = read!(device, is_pinned, x.clone(), |x| {
+                    written!(device, is_pinned, vec![0; len], |y| pipeline.run(x, y))
+                });
+                result.unwrap();
+                assert!(y == x, "{len} bytes in chunks of {chunk}");
+            }
+        }
+    }
+    // A copy of each length. No kernel stays for the last ones.
+    let mut pipeline = Bytes::options(device).chunk(300_000).graph().build().unwrap();
+    for len in (1..=70).chain([4095, 4096, 4097, 65_536, 65_537, 262_144, 262_145, 300_000]) {
+        let mut y = vec![0; len];
+        pipeline.run(&all[..len], &mut y).unwrap();
+        assert!(y == all[..len], "{len} bytes");
     }
 }
 

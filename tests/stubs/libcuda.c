@@ -132,7 +132,8 @@ typedef struct Object {
 static Object null_stream = {.kind = 's', .live = 1};
 #define LEGACY ((Object *)1)
 
-/* What a node does: copies rows of bytes, writes words, or nothing (kernels, whose threads may fail, and empty nodes). */
+/* What a node does: copies rows of bytes, writes words, or nothing (empty nodes, and kernels, whose threads may fail,
+ * but for the one that copies). */
 typedef struct Node {
     struct Node *next;
     const Object *node;
@@ -1283,22 +1284,53 @@ CUresult cuGraphAddMemsetNode(
     );
 }
 
-static CUresult check_launch(const Launch *launch) {
+/* What a kernel's node does: nothing, unless it is the kernel for small copies, whose threads must be as many as its
+ * widest accesses, in one step. */
+static CUresult kernel_work(const Launch *launch, Node *work) {
+    *work = (Node){.kind = 'k', .function = launch->function};
     if (!is_live('f', launch->function)) return INVALID_HANDLE;
-    return launch->params && !launch->extra && !launch->kernel ? SUCCESS : INVALID_VALUE;
+    if (!launch->params || launch->extra || launch->kernel) return INVALID_VALUE;
+    if (strcmp(launch->function->name, "thalweg_copy")) return SUCCESS;
+    work->to = *(uintptr_t *)launch->params[0];
+    work->from = *(uintptr_t *)launch->params[1];
+    work->bytes = *(uint64_t *)launch->params[2];
+    work->to_kind = holding('d', work->to, work->bytes) ? 'd' : 'h';
+    work->from_kind = holding('d', work->from, work->bytes) ? 'd' : 'h';
+    uintptr_t places = work->to | work->from;
+    size_t wide = places % 4 ? 1 : places % 16 ? 4 : 16, accesses = (work->bytes + wide - 1) / wide;
+    int even = launch->grid_x == (accesses + launch->block_x - 1) / launch->block_x;
+    int flat = launch->grid_y * launch->grid_z * launch->block_y * launch->block_z == 1 && !launch->shared;
+    int held = holding(work->to_kind, work->to, work->bytes) && holding(work->from_kind, work->from, work->bytes);
+    return work->bytes && even && flat && held ? SUCCESS : INVALID_VALUE;
+}
+
+/* Words of a line: `saxpy <<<(4, 1, 1), (256, 1, 1), 0>>>` or `thalweg_copy d1 h1 4000`. */
+static const char *kernel_text(const Launch *launch, const Node *work) {
+    static char text[160];
+    const char *name = launch->function->name;
+    if (work->bytes) {
+        const char *to = name_of(work->to_kind, work->to), *from = name_of(work->from_kind, work->from);
+        snprintf(text, sizeof text, "%s %s %s %zu", name, to, from, work->bytes);
+    } else {
+        snprintf(
+            text, sizeof text, "%s <<<(%u, %u, %u), (%u, %u, %u), %u>>>", name, launch->grid_x, launch->grid_y,
+            launch->grid_z, launch->block_x, launch->block_y, launch->block_z, launch->shared
+        );
+    }
+    return text;
 }
 
 CUresult cuGraphAddKernelNode_v2(void **node, Object *graph, Object **after, size_t count, const Launch *params) {
     begin();
     CUresult code = adding(__func__, graph, after, count);
-    if (!code) code = check_launch(params);
+    Node work;
+    if (!code) code = kernel_work(params, &work);
     if (code) return done(code, "cuGraphAddKernelNode %s", NAME('g', graph));
-    Object *object = add_node(graph, (Node){.kind = 'k', .function = params->function});
+    Object *object = add_node(graph, work);
     *node = object;
     return done(
-        code, "cuGraphAddKernelNode g%u n%u %s <<<(%u, %u, %u), (%u, %u, %u), %u>>>%s", graph->number, object->number,
-        params->function->name, params->grid_x, params->grid_y, params->grid_z, params->block_x, params->block_y,
-        params->block_z, params->shared, after_text(after, count)
+        code, "cuGraphAddKernelNode g%u n%u %s%s", graph->number, object->number, kernel_text(params, &work),
+        after_text(after, count)
     );
 }
 
@@ -1384,14 +1416,13 @@ CUresult cuGraphExecMemsetNodeSetParams(Object *executable, Object *node, const 
 
 CUresult cuGraphExecKernelNodeSetParams_v2(Object *executable, Object *node, const Launch *params) {
     begin();
-    Node *found;
+    Node *found, work;
     CUresult code = node_of(__func__, executable, node, 'k', &found);
-    if (!code) code = check_launch(params);
+    if (!code) code = kernel_work(params, &work);
     if (code) return done(code, "cuGraphExecKernelNodeSetParams %s %s", NAME('x', executable), NAME('n', node));
+    change(found, work);
     return done(
-        code, "cuGraphExecKernelNodeSetParams x%u n%u %s <<<(%u, %u, %u), (%u, %u, %u), %u>>>", executable->number,
-        node->number, params->function->name, params->grid_x, params->grid_y, params->grid_z, params->block_x,
-        params->block_y, params->block_z, params->shared
+        code, "cuGraphExecKernelNodeSetParams x%u n%u %s", executable->number, node->number, kernel_text(params, &work)
     );
 }
 
@@ -1400,7 +1431,7 @@ CUresult cuGraphLaunch(Object *executable, Object *stream) {
     CUresult code = with(__func__, 'x', executable);
     if (!code && !is_live('s', stream)) code = INVALID_HANDLE;
     for (Node *node = code ? NULL : executable->work; node; node = node->next) {
-        if (node->kind == 'c') {
+        if (node->kind == 'c' || node->bytes) {
             int held = holding(node->to_kind, node->to, node->bytes) && holding(node->from_kind, node->from, node->bytes);
             if (!held) code = INVALID_VALUE;
             else memmove((void *)node->to, (const void *)node->from, node->bytes);
@@ -1408,7 +1439,7 @@ CUresult cuGraphLaunch(Object *executable, Object *stream) {
         for (size_t row = 0; node->kind == 's' && row < node->height; row++)
             for (size_t i = 0; i < node->width; i++)
                 memcpy((char *)node->to + row * node->pitch + i * node->word, &node->value, node->word);
-        if (node->kind == 'k') fail(node->function);
+        if (node->kind == 'k' && !node->bytes) fail(node->function);
     }
     return done(code, "cuGraphLaunch %s %s", NAME('x', executable), NAME('s', stream));
 }

@@ -59,8 +59,17 @@ pub(crate) struct RawGraph {
     pub graph: u64,
     /// The executable that was made of it and is launched.
     pub executable: u64,
-    /// For each node of the recording, the driver's own handle of it, if the driver has one.
-    pub nodes: Vec<u64>,
+    /// For each node of the recording, the driver's own, if the driver has some.
+    pub nodes: Vec<RawNode>,
+}
+
+/// A node of a graph of one driver.
+#[derive(Debug)]
+pub(crate) struct RawNode {
+    /// The driver's own handle.
+    pub handle: u64,
+    /// The kernel that carries out what is recorded as a copy, if one does.
+    pub copier: Option<RawFunction>,
 }
 
 /// A loaded kernel and its properties on the device.

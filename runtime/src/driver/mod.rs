@@ -29,8 +29,8 @@ use command::recording::Recording;
 pub(crate) use command::{Command, HostJob, Rows, RowsBetween, fill_word};
 pub use handles::Access;
 pub(crate) use handles::{
-    Cluster, DevicePtr, FaultWord, Link, Loaded, Peer, RawEvent, RawFunction, RawGraph, RawModule, RawStream,
-    RawSymbol,
+    Cluster, DevicePtr, FaultWord, Link, Loaded, Peer, RawEvent, RawFunction, RawGraph, RawModule, RawNode,
+    RawStream, RawSymbol,
 };
 pub use launch::{Bodies, HostBody, InRust};
 pub(crate) use launch::{HostBodies, RawLaunch};

@@ -46,6 +46,12 @@ fn data_that_goes_there_and_back_within_a_chunk() {
 
 #[test]
 #[ignore = "needs a CUDA device"]
+fn copies_of_bytes_at_any_place() {
+    graphs::bytes(&gpu());
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
 fn fills_that_change() {
     graphs::fills(&gpu());
 }

@@ -48,6 +48,11 @@ fn data_that_goes_there_and_back_within_a_chunk() {
 }
 
 #[test]
+fn copies_of_bytes_at_any_place() {
+    on_many_devices(graphs::bytes);
+}
+
+#[test]
 fn fills_that_change() {
     on_many_devices(graphs::fills);
 }

@@ -453,8 +453,12 @@ impl Driver for Cuda {
 
     unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
         let api = self.enter()?;
+        let copier = match graph::has_small_copies(nodes) {
+            true => self.copier.function(&self.context, &self.info),
+            false => None,
+        };
         // SAFETY: the context is current, and the recording's handles are live by the caller's promise.
-        unsafe { graph::build(api, self.context.handle(), nodes) }
+        unsafe { graph::build(api, self.context.handle(), copier, nodes) }
     }
 
     unsafe fn update_graph(

@@ -6,9 +6,11 @@ use std::ptr;
 use super::api::{Api, NOT_SUPPORTED, error};
 use super::fill::{self, Word};
 use super::launch::{function_handle, has_attributes, too_old};
+use super::small_copy::SmallCopy;
 use super::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUstream};
+use crate::base::error::DriverError;
 use crate::driver::command::recording::Recording;
-use crate::driver::{Command, DevicePtr, DriverResult, RawGraph, RawLaunch};
+use crate::driver::{Command, DevicePtr, DriverResult, RawFunction, RawGraph, RawLaunch, RawNode};
 
 /// `CUDA_ERROR_INVALID_VALUE`
 const INVALID_VALUE: u32 = 1;
@@ -38,25 +40,46 @@ impl Drop for Building<'_> {
     }
 }
 
-/// Makes a graph of the nodes, ready to be launched.
+/// Whether a graph of the nodes has small copies, for which [`build`] can use the kernel that copies.
+pub(super) fn has_small_copies(nodes: &Recording) -> bool {
+    let mut params = Vec::new();
+    let is_small =
+        |command: Option<Command<'_>>| command.as_ref().is_some_and(|it| SmallCopy::new(it).is_some());
+    nodes.nodes().iter().any(|node| nodes.command(node, &mut params, is_small))
+}
+
+/// Makes a graph of the nodes, ready to be launched. `copier`: the kernel for small copies, if there is one.
 ///
 /// # Safety
 /// The context is current, and the kernels are live functions of it that have the parameters recorded.
-pub(super) unsafe fn build(api: &Api, context: CUcontext, nodes: &Recording) -> DriverResult<RawGraph> {
+pub(super) unsafe fn build(
+    api: &Api,
+    context: CUcontext,
+    copier: Option<RawFunction>,
+    nodes: &Recording,
+) -> DriverResult<RawGraph> {
     let (graphs, _) = api.graphs()?;
     let mut graph = ptr::null_mut();
     // SAFETY: `graph` is a place for the result; there are no flags.
     unsafe { graphs.cuGraphCreate(&mut graph, 0)? };
     let building = Building { api, graph };
     let mut handles: Vec<CUgraphNode> = Vec::with_capacity(nodes.len());
+    let mut made = Vec::with_capacity(nodes.len());
     let (mut after, mut params) = (Vec::new(), Vec::new());
     for node in nodes.nodes() {
         after.clear();
         after.extend(nodes.after(node).iter().map(|&before| handles[before as usize]));
-        // SAFETY: the graph and the nodes before are live; the rest is the caller's promise.
-        let added =
-            nodes.command(node, &mut params, |command| unsafe { add(api, context, graph, &after, command) });
-        handles.push(added.map_err(|mut error| {
+        let added = nodes.command(node, &mut params, |command| {
+            let work = Params::new(command, copier)?;
+            // SAFETY: the graph and the nodes before are live; the rest is the caller's promise.
+            let handle = unsafe { add(api, context, graph, &after, &work)? };
+            handles.push(handle);
+            Ok(RawNode {
+                handle: handle.expose_provenance() as u64,
+                copier: copier.filter(|_| matches!(work, Params::SmallCopy(..))),
+            })
+        });
+        made.push(added.map_err(|mut error: DriverError| {
             error.tag = Some((node.tag.operation, node.tag.chunk));
             error
         })?);
@@ -69,7 +92,7 @@ pub(super) unsafe fn build(api: &Api, context: CUcontext, nodes: &Recording) -> 
     Ok(RawGraph {
         graph: graph.expose_provenance() as u64,
         executable: executable.expose_provenance() as u64,
-        nodes: handles.into_iter().map(|node| node.expose_provenance() as u64).collect(),
+        nodes: made,
     })
 }
 
@@ -80,12 +103,12 @@ unsafe fn add(
     context: CUcontext,
     graph: CUgraph,
     after: &[CUgraphNode],
-    command: Option<Command<'_>>,
+    work: &Params<'_>,
 ) -> DriverResult<CUgraphNode> {
     let (graphs, kernels) = api.graphs()?;
     let (first, count) = (after.as_ptr(), after.len());
     let mut handle = ptr::null_mut();
-    match Params::of(command)? {
+    match work {
         Params::Empty => {
             // SAFETY: `handle` is a place for the result, and the driver reads `after` before it returns.
             unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, first, count)? };
@@ -93,11 +116,11 @@ unsafe fn add(
         Params::Copy(params) => {
             // SAFETY: as above, and the driver reads `params` before it returns too; the addresses are used
             // by a launch only.
-            unsafe { graphs.cuGraphAddMemcpyNode(&mut handle, graph, first, count, &params, context)? };
+            unsafe { graphs.cuGraphAddMemcpyNode(&mut handle, graph, first, count, params, context)? };
         }
         Params::Memsets(memsets) => {
             let mut words = Vec::with_capacity(memsets.len());
-            for params in &memsets {
+            for params in memsets {
                 // SAFETY: as above.
                 unsafe { graphs.cuGraphAddMemsetNode(&mut handle, graph, first, count, params, context)? };
                 words.push(handle);
@@ -114,6 +137,10 @@ unsafe fn add(
                 // SAFETY: the node was just made, for this function.
                 unsafe { api.attributed().map_err(too_old)?.set_on_node(handle, &launch.function)? };
             }
+        }
+        Params::SmallCopy(copier, copy) => {
+            // SAFETY: as above; the arguments are as many and as large as this kernel's parameters.
+            unsafe { kernels.add(&mut handle, graph, after, &copying(*copier, copy, &copy.arguments()))? };
         }
     }
     Ok(handle)
@@ -134,9 +161,13 @@ pub(super) unsafe fn update(
     let mut params = Vec::new();
     for &index in changed {
         let node = &nodes.nodes()[index as usize];
-        let handle = ptr::with_exposed_provenance_mut(graph.nodes[index as usize] as usize);
-        // SAFETY: the caller's promise.
-        let is_set = |command: Option<Command<'_>>| unsafe { set(api, context, graph, handle, command) };
+        let made = &graph.nodes[index as usize];
+        let is_set = |command: Option<Command<'_>>| {
+            let Some(work) = Params::changed(command, made.copier)? else { return Ok(false) };
+            let handle = ptr::with_exposed_provenance_mut(made.handle as usize);
+            // SAFETY: the caller's promise.
+            unsafe { set(api, context, graph, handle, &work) }
+        };
         match nodes.command(node, &mut params, is_set) {
             Ok(true) => {}
             Ok(false) => return Ok(false),
@@ -159,16 +190,16 @@ unsafe fn set(
     context: CUcontext,
     graph: &RawGraph,
     handle: CUgraphNode,
-    command: Option<Command<'_>>,
+    work: &Params<'_>,
 ) -> DriverResult<bool> {
     let (graphs, kernels) = api.graphs()?;
     let executable = executable_handle(graph);
-    match Params::of(command)? {
+    match work {
         Params::Empty => {}
         Params::Copy(params) => {
             // SAFETY: both handles are live, and the driver reads `params` before it returns. Launches that
             // are under way are not affected.
-            unsafe { graphs.cuGraphExecMemcpyNodeSetParams(executable, handle, &params, context)? };
+            unsafe { graphs.cuGraphExecMemcpyNodeSetParams(executable, handle, params, context)? };
         }
         Params::Memsets(memsets) => {
             // A memset of one of several words has two dimensions, and cannot be changed.
@@ -179,6 +210,10 @@ unsafe fn set(
         // The node's attributes stay: `Recording::can_replace` has seen that they are the same.
         // SAFETY: as above.
         Params::Kernel(launch) => unsafe { kernels.set(executable, handle, &launched(launch))? },
+        Params::SmallCopy(copier, copy) => {
+            // SAFETY: as above; the arguments are as many and as large as this kernel's parameters.
+            unsafe { kernels.set(executable, handle, &copying(*copier, copy, &copy.arguments()))? };
+        }
     }
     Ok(true)
 }
@@ -208,9 +243,37 @@ enum Params<'a> {
     Copy(sys::CUDA_MEMCPY3D),
     Memsets(Vec<sys::CUDA_MEMSET_NODE_PARAMS>),
     Kernel(&'a RawLaunch<'a>),
+    /// A copy by the kernel for small ones.
+    SmallCopy(RawFunction, SmallCopy),
 }
 
 impl<'a> Params<'a> {
+    /// The parameters of a new node. `copier`: the kernel for small copies.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    fn new(command: Option<Command<'a>>, copier: Option<RawFunction>) -> DriverResult<Self> {
+        let small = |copier| Some(Self::SmallCopy(copier, SmallCopy::new(command.as_ref()?)?));
+        match copier.and_then(small) {
+            Some(copy) => Ok(copy),
+            None => Self::of(command),
+        }
+    }
+
+    /// The parameters of a node that had others. `copier`: the kernel that it is, if it was a small copy. `None` if
+    /// that is no kernel for this copy.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    fn changed(command: Option<Command<'a>>, copier: Option<RawFunction>) -> DriverResult<Option<Self>> {
+        match copier {
+            Some(copier) => {
+                Ok(command.as_ref().and_then(SmallCopy::kept).map(|copy| Self::SmallCopy(copier, copy)))
+            }
+            None => Self::of(command).map(Some),
+        }
+    }
+
     /// The parameters of a command's node.
     ///
     /// # Errors
@@ -319,6 +382,28 @@ fn launched(launch: &RawLaunch<'_>) -> sys::CUDA_KERNEL_NODE_PARAMS {
         kernelParams: launch.params.as_ptr().cast_mut(),
         extra: ptr::null_mut(),
         // The function is loaded. It is no `CUkernel`, which would need a context.
+        kern: ptr::null_mut(),
+        ctx: ptr::null_mut(),
+    }
+}
+
+/// The parameters of a launch of the kernel for small copies.
+fn copying(
+    copier: RawFunction,
+    copy: &SmallCopy,
+    arguments: &[*mut c_void; 3],
+) -> sys::CUDA_KERNEL_NODE_PARAMS {
+    sys::CUDA_KERNEL_NODE_PARAMS {
+        func: function_handle(copier),
+        gridDimX: copy.blocks(),
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: copy.threads(),
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: 0,
+        kernelParams: arguments.as_ptr().cast_mut(),
+        extra: ptr::null_mut(),
         kern: ptr::null_mut(),
         ctx: ptr::null_mut(),
     }

@@ -42,6 +42,7 @@ mod peers;
 mod pinned;
 pub(crate) mod probe;
 mod rows;
+mod small_copy;
 pub(crate) mod sys;
 pub(crate) mod table;
 mod toolkit;

@@ -8,12 +8,14 @@ use super::ends::Ends;
 use super::host::HostFunctions;
 use super::module::Modules;
 use super::nccl::Communicators;
+use super::small_copy::Copier;
 use crate::driver::DriverResult;
 
 /// The resources that a device releases when its last handle is dropped.
 pub(crate) struct Opened {
     // Fields are dropped in this order, since modules live in the context.
     pub(super) modules: Modules,
+    pub(super) copier: Copier,
     pub(super) host: HostFunctions,
     pub(super) ends: Ends,
     pub(super) communicators: Communicators,
@@ -25,7 +27,14 @@ impl Opened {
     /// The resources of a device that has done nothing yet.
     pub(super) fn new(context: Context) -> Self {
         let (modules, host, ends) = (Modules::new(), HostFunctions::new(), Ends::new());
-        Self { modules, host, ends, communicators: Communicators::new(), context: Arc::new(context) }
+        Self {
+            modules,
+            copier: Copier::new(),
+            host,
+            ends,
+            communicators: Communicators::new(),
+            context: Arc::new(context),
+        }
     }
 
     /// Makes the context current. It fails inside a job: another thread's call may occupy the driver until

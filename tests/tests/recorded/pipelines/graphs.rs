@@ -57,18 +57,18 @@ fn a_run_in_graph_mode_is_one_call_when_it_is_repeated() {
         launches(&record),
         [
             "cuGraphCreate g1",
-            "cuGraphAddMemcpyNode g1 n1 d1 h1 4000",
-            "cuGraphAddMemcpyNode g1 n2 d2 h2 4000 after n1",
+            "cuGraphAddKernelNode g1 n1 thalweg_copy d1 h1 4000",
+            "cuGraphAddKernelNode g1 n2 thalweg_copy d2 h2 4000 after n1",
             "cuGraphAddKernelNode g1 n3 saxpy <<<(4, 1, 1), (256, 1, 1), 64>>> after n2",
-            "cuGraphAddMemcpyNode g1 n4 h2 d2 4000 after n3",
-            "cuGraphAddMemcpyNode g1 n5 d1+4096 h1+4000 4000 after n2",
-            "cuGraphAddMemcpyNode g1 n6 d2+4096 h2+4000 4000 after n5",
+            "cuGraphAddKernelNode g1 n4 thalweg_copy h2 d2 4000 after n3",
+            "cuGraphAddKernelNode g1 n5 thalweg_copy d1+4096 h1+4000 4000 after n2",
+            "cuGraphAddKernelNode g1 n6 thalweg_copy d2+4096 h2+4000 4000 after n5",
             "cuGraphAddKernelNode g1 n7 saxpy <<<(4, 1, 1), (256, 1, 1), 64>>> after n3 n6",
-            "cuGraphAddMemcpyNode g1 n8 h2+4000 d2+4096 4000 after n4 n7",
-            "cuGraphAddMemcpyNode g1 n9 d1 h1+8000 2000 after n6 n3",
-            "cuGraphAddMemcpyNode g1 n10 d2 h2+8000 2000 after n9 n4",
+            "cuGraphAddKernelNode g1 n8 thalweg_copy h2+4000 d2+4096 4000 after n4 n7",
+            "cuGraphAddKernelNode g1 n9 thalweg_copy d1 h1+8000 2000 after n6 n3",
+            "cuGraphAddKernelNode g1 n10 thalweg_copy d2 h2+8000 2000 after n9 n4",
             "cuGraphAddKernelNode g1 n11 saxpy <<<(2, 1, 1), (256, 1, 1), 64>>> after n7 n10",
-            "cuGraphAddMemcpyNode g1 n12 h2+8000 d2 2000 after n8 n11",
+            "cuGraphAddKernelNode g1 n12 thalweg_copy h2+8000 d2 2000 after n8 n11",
             "cuGraphInstantiateWithFlags x1 g1",
             "cuGraphLaunch x1 s4",
             "cuStreamSynchronize s4",
@@ -79,12 +79,12 @@ fn a_run_in_graph_mode_is_one_call_when_it_is_repeated() {
             "cuGraphExecKernelNodeSetParams x1 n11 saxpy <<<(2, 1, 1), (256, 1, 1), 64>>>",
             "cuGraphLaunch x1 s4",
             "cuStreamSynchronize s4",
-            "cuGraphExecMemcpyNodeSetParams x1 n2 d2 h3 4000",
-            "cuGraphExecMemcpyNodeSetParams x1 n4 h3 d2 4000",
-            "cuGraphExecMemcpyNodeSetParams x1 n6 d2+4096 h3+4000 4000",
-            "cuGraphExecMemcpyNodeSetParams x1 n8 h3+4000 d2+4096 4000",
-            "cuGraphExecMemcpyNodeSetParams x1 n10 d2 h3+8000 2000",
-            "cuGraphExecMemcpyNodeSetParams x1 n12 h3+8000 d2 2000",
+            "cuGraphExecKernelNodeSetParams x1 n2 thalweg_copy d2 h3 4000",
+            "cuGraphExecKernelNodeSetParams x1 n4 thalweg_copy h3 d2 4000",
+            "cuGraphExecKernelNodeSetParams x1 n6 thalweg_copy d2+4096 h3+4000 4000",
+            "cuGraphExecKernelNodeSetParams x1 n8 thalweg_copy h3+4000 d2+4096 4000",
+            "cuGraphExecKernelNodeSetParams x1 n10 thalweg_copy d2 h3+8000 2000",
+            "cuGraphExecKernelNodeSetParams x1 n12 thalweg_copy h3+8000 d2 2000",
             "cuGraphLaunch x1 s4",
             "cuStreamSynchronize s4",
         ]
@@ -189,7 +189,7 @@ fn a_graph_of_memory_that_was_freed_is_not_launched_again() {
             "cuGraphInstantiateWithFlags x1",
             "cuGraphLaunch x1",
             "cuGraphLaunch x1",
-            "cuGraphExecMemcpyNodeSetParams x1",
+            "cuGraphExecKernelNodeSetParams x1",
             "cuGraphLaunch x1",
             "cuGraphInstantiateWithFlags x2",
             "cuGraphLaunch x2",
@@ -213,14 +213,21 @@ fn staged_chunks_are_graphs_of_their_slots() {
         let [a, b, c] = host;
         vec![
             format!("cuGraphCreate {graph}"),
-            format!("cuGraphAddMemcpyNode {graph} n{first} d1{room} {a} 4000"),
-            format!("cuGraphAddMemcpyNode {graph} n{} d2{room} {b} 4000 after n{first}", first + 1),
+            format!("cuGraphAddKernelNode {graph} n{first} thalweg_copy d1{room} {a} 4000"),
+            format!(
+                "cuGraphAddKernelNode {graph} n{} thalweg_copy d2{room} {b} 4000 after n{first}",
+                first + 1
+            ),
             format!(
                 "cuGraphAddKernelNode {graph} n{} saxpy <<<(4, 1, 1), (256, 1, 1), 0>>> after n{}",
                 first + 2,
                 first + 1
             ),
-            format!("cuGraphAddMemcpyNode {graph} n{} {c} d2{room} 4000 after n{}", first + 3, first + 2),
+            format!(
+                "cuGraphAddKernelNode {graph} n{} thalweg_copy {c} d2{room} 4000 after n{}",
+                first + 3,
+                first + 2
+            ),
         ]
     };
     // h1 and h2, h3 and h4, h5 and h6 are the two slots of each staged copy; s3 and s4 the streams of the
@@ -237,10 +244,10 @@ fn staged_chunks_are_graphs_of_their_slots() {
             "cuGraphLaunch x2 s4",
             "cuEventRecord e2 s4",
             "cuEventSynchronize e1",
-            "cuGraphExecMemcpyNodeSetParams x1 n1 d1 h1 2000",
-            "cuGraphExecMemcpyNodeSetParams x1 n2 d2 h3 2000",
+            "cuGraphExecKernelNodeSetParams x1 n1 thalweg_copy d1 h1 2000",
+            "cuGraphExecKernelNodeSetParams x1 n2 thalweg_copy d2 h3 2000",
             "cuGraphExecKernelNodeSetParams x1 n3 saxpy <<<(2, 1, 1), (256, 1, 1), 0>>>",
-            "cuGraphExecMemcpyNodeSetParams x1 n4 h5 d2 2000",
+            "cuGraphExecKernelNodeSetParams x1 n4 thalweg_copy h5 d2 2000",
             "cuGraphLaunch x1 s3",
             "cuEventRecord e1 s3",
             "cuStreamSynchronize s3",
@@ -257,6 +264,69 @@ fn staged_chunks_are_graphs_of_their_slots() {
         .map(|line| line.replace(" e1", &format!(" {first}")).replace(" e2", &format!(" {second}")))
         .collect();
     assert_eq!(lines, expected);
+}
+
+stream_pipeline! {
+    /// An item is a KiB.
+    pipeline There {
+        input x: [u8; 1024];
+        output y: [u8; 1024];
+        chunk c = 512;
+        stage all { copy x -> dx; copy dx -> y; }
+    }
+}
+
+/// The driver's copies and those by a kernel, new and changed, of each run in turn.
+fn copies_of(test: &str, variables: &[(&str, &str)], runs: fn(&Device)) -> Option<Vec<String>> {
+    let record = recorded(test, variables, runs)?;
+    let calls = ["cuGraphAdd", "cuGraphExecKernel", "cuGraphExecMemcpy", "cuGraphInst", "cuGraphLaunch"];
+    let lines = record.lines().filter(|line| calls.iter().any(|call| line.starts_with(call)));
+    let kind = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
+    Some(lines.map(kind).collect())
+}
+
+/// Runs of so many KiB of page-locked memory, each in one chunk.
+fn runs_of(device: &Device, lengths: &[usize]) {
+    let mut there = There::options(device).graph().build().expect("the pipeline");
+    let data: Vec<_> = (0..512 * 1024).map(|i| (i / 1000) as u8).collect();
+    // All of it stays until the end: graphs of memory that was freed are made anew.
+    let pinned = |data: &[u8]| PinnedBuf::from_slice(device, data).expect("pinned memory");
+    let mut buffers: Vec<_> = lengths
+        .iter()
+        .map(|length| (pinned(&data[..1024 * length]), pinned(&vec![0; 1024 * length])))
+        .collect();
+    for (x, y) in &mut buffers {
+        there.run(&*x, &mut *y).expect("a run");
+        assert!(x[..] == y[..], "{} bytes", x.len());
+    }
+}
+
+#[test]
+fn small_copies_of_a_graph_are_kernels_and_large_ones_the_drivers() {
+    const ADD: [&str; 2] = ["cuGraphAddKernelNode", "cuGraphExecKernelNodeSetParams"];
+    const DRIVERS: [&str; 2] = ["cuGraphAddMemcpyNode", "cuGraphExecMemcpyNodeSetParams"];
+    let test = "small_copies_of_a_graph_are_kernels_and_large_ones_the_drivers";
+    let calls = copies_of(test, &[], |device| runs_of(device, &[64, 256, 1, 257, 1, 300]));
+    let Some(calls) = calls else { return };
+    let made = |[node, _]: [&'static str; 2]| [node, node, "cuGraphInstantiateWithFlags", "cuGraphLaunch"];
+    let changed = |[_, set]: [&'static str; 2]| [set, set, "cuGraphLaunch"];
+    // A kernel stays for somewhat larger copies. Once a copy is the driver's, it stays so.
+    let mut expected = Vec::from(made(ADD));
+    expected.extend([changed(ADD), changed(ADD)].concat());
+    expected.extend(made(DRIVERS));
+    expected.extend([changed(DRIVERS), changed(DRIVERS)].concat());
+    assert_eq!(calls, expected);
+}
+
+#[test]
+fn without_its_kernel_a_graph_has_the_drivers_copies() {
+    let test = "without_its_kernel_a_graph_has_the_drivers_copies";
+    let refused = [("THALWEG_FAIL", "cuModuleLoadDataEx:218:1+")];
+    let calls = copies_of(test, &refused, |device| runs_of(device, &[1, 2]));
+    let Some(calls) = calls else { return };
+    let [add, set] = ["cuGraphAddMemcpyNode", "cuGraphExecMemcpyNodeSetParams"];
+    let launch = "cuGraphLaunch";
+    assert_eq!(calls, [add, add, "cuGraphInstantiateWithFlags", launch, set, set, launch]);
 }
 
 #[test]
@@ -286,8 +356,8 @@ fn fills_in_a_graph() {
                 n(0)
             ),
             format!("cuGraphAddEmptyNode g{graph} n{} after n{} n{} n{}", n(4), n(1), n(2), n(3)),
-            format!("cuGraphAddMemcpyNode g{graph} n{} h1 d1 40 after n{}", n(5), n(4)),
-            format!("cuGraphAddMemcpyNode g{graph} n{} h2 d2 60 after n{}", n(6), n(5)),
+            format!("cuGraphAddKernelNode g{graph} n{} thalweg_copy h1 d1 40 after n{}", n(5), n(4)),
+            format!("cuGraphAddKernelNode g{graph} n{} thalweg_copy h2 d2 60 after n{}", n(6), n(5)),
             format!("cuGraphInstantiateWithFlags x{graph} g{graph}"),
         ]
     };
@@ -347,7 +417,7 @@ fn a_node_that_cannot_be_changed_makes_another_graph() {
 fn a_node_that_is_refused_names_its_operation_and_chunk() {
     let record = recorded(
         "a_node_that_is_refused_names_its_operation_and_chunk",
-        &[("THALWEG_FAIL", "cuGraphAddKernelNode:2:2,cuGraphInstantiateWithFlags:2:1")],
+        &[("THALWEG_FAIL", "cuGraphAddKernelNode:2:7,cuGraphInstantiateWithFlags:2:1")],
         |device| {
             let mut saxpy = Saxpy::options(device).graph().build().expect("the pipeline");
             let x = PinnedBuf::from_slice(device, &[1.0; 2500]).expect("pinned memory");
