@@ -69,11 +69,9 @@ fn histogram_u8_on_host(_: Grid, n: u32, x: &[u8], counts: &mut [u32]) {
 /// The numbers that a thread has under way before it counts the first of them.
 const AHEAD: usize = 8;
 
-/// Numbers in 4 KiB: on a CPU, places that lie so far apart share a set of the first cache.
-const SET: usize = 1024;
-
-/// What is added to that between the numbers that a thread has under way.
-const BESIDE: usize = 128;
+/// The distance of such numbers. The lanes of a warp read numbers beside each other, and all that a warp has under way
+/// is one piece.
+const LANES: usize = 32;
 
 /// Copies of the bins in shared memory: lanes of a warp that meet the same bin seldom wait for each other.
 const COPIES: u32 = 8;
@@ -137,17 +135,16 @@ pub fn histogram_f32(block: Block, n: u32, bins: u32, low: f32, high: f32, x: &[
     // No gap is needed behind the last copy.
     let mut held = block.shared_slice::<AtomicU32>(((copies - 1) * pitch + bins) as usize);
     block.fill(&mut held, |_| 0);
-    // A thread's numbers lie `each` apart, and never a multiple of `SET`: eight of one set would push each other out.
-    let apart = ((n / AHEAD).max(BESIDE) - BESIDE) / SET * SET + BESIDE;
-    let most = n.min(AHEAD * apart);
-    let each = most / AHEAD;
+    let pieces = n / (AHEAD * LANES);
     block.each(|t| {
         let mine = t.rank() as u32 % copies * pitch;
-        for i in t.of_grid(each) {
+        for i in t.of_grid(pieces * LANES) {
+            let first = i.get() / LANES * (AHEAD * LANES) + i.get() % LANES;
+            let its = &x[first..first + (AHEAD - 1) * LANES + 1];
             let mut values = [0.0_f32; AHEAD];
             #[unroll]
             for k in 0..AHEAD {
-                values[k] = x[k * each + i.get()];
+                values[k] = its[k * LANES];
             }
             #[unroll]
             for k in 0..AHEAD {
@@ -158,9 +155,9 @@ pub fn histogram_f32(block: Block, n: u32, bins: u32, low: f32, high: f32, x: &[
             }
         }
     });
-    // What does not go into such parts is left over. It has a phase of its own: on a CPU the threads of a phase
+    // What does not go into such pieces is left over. It has a phase of its own: on a CPU the threads of a phase
     // with one loop take turns, and so read memory in order.
-    let rest = &x[AHEAD * each..n];
+    let rest = &x[pieces * AHEAD * LANES..n];
     block.each(|t| {
         let mine = t.rank() as u32 % copies * pitch;
         for i in t.of_grid(rest.len()) {

@@ -1294,13 +1294,14 @@ static CUresult kernel_work(const Launch *launch, Node *work) {
     work->to = *(uintptr_t *)launch->params[0];
     work->from = *(uintptr_t *)launch->params[1];
     work->bytes = *(uint64_t *)launch->params[2];
-    work->to_kind = holding('d', work->to, work->bytes) ? 'd' : 'h';
-    work->from_kind = holding('d', work->from, work->bytes) ? 'd' : 'h';
+    int to_device = holding('d', work->to, work->bytes) != NULL, from_device = holding('d', work->from, work->bytes) != NULL;
+    work->to_kind = to_device ? 'd' : 'h';
+    work->from_kind = from_device ? 'd' : 'h';
     uintptr_t places = work->to | work->from;
     size_t wide = places % 4 ? 1 : places % 16 ? 4 : 16, accesses = (work->bytes + wide - 1) / wide;
     int even = launch->grid_x == (accesses + launch->block_x - 1) / launch->block_x;
     int flat = launch->grid_y * launch->grid_z * launch->block_y * launch->block_z == 1 && !launch->shared;
-    int held = holding(work->to_kind, work->to, work->bytes) && holding(work->from_kind, work->from, work->bytes);
+    int held = (to_device || holding('h', work->to, work->bytes)) && (from_device || holding('h', work->from, work->bytes));
     return work->bytes && even && flat && held ? SUCCESS : INVALID_VALUE;
 }
 

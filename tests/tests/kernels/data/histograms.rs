@@ -156,12 +156,12 @@ proptest! {
     }
 }
 
-/// A thread has numbers of several parts of a chunk under way, and what is in no part is left over.
+/// A warp has a piece of the numbers under way, and what is in no piece is left over.
 #[test]
 fn each_number_is_counted_once_whatever_the_length() {
     let mut random = Random::new(5);
-    // A chunk is half of the data, and the parts of one have 128 numbers, 1152, 2176 and so on.
-    let borders = [8 * 128, 8 * 1152, 8 * 2176].into_iter().flat_map(|border| border - 1..=border + 1);
+    // A chunk is half of the data, and a piece has 256 numbers.
+    let borders = [256, 512, 256 * 257].into_iter().flat_map(|border| border - 1..=border + 1);
     for half in borders.chain([50_000]) {
         let x: Vec<f32> = (0..2 * half).map(|_| random.below(64) as f32 / 64.0).collect();
         let expected = (0..16_u8).map(|bin| x.iter().filter(|&&x| (16.0 * x) as u8 == bin).count() as u32);

@@ -20,9 +20,11 @@ pub struct SharedAtomic<T> {
 
 const _: () = assert!(size_of::<SharedAtomic<u32>>() == 8, "many of them stay in a near cache");
 
+/// By reference, so that whoever reads a number only compares what stands beside it.
 #[cold]
 #[track_caller]
-fn is_unwritten(element: Element) -> ! {
+fn is_unwritten(unwritten: &Cell<Option<Element>>) -> ! {
+    let element = unwritten.get().expect("it was there a moment ago");
     panic!(
         "the element `{element}` of a shared array of atomics is read, and nothing has written it\n  \
          note: shared memory has no value until `fill` writes all of an array, or `store` one of its atomics"
@@ -43,8 +45,8 @@ impl<T: Copy> SharedAtomic<T> {
     #[inline]
     #[track_caller]
     fn read(&self) -> T {
-        if let Some(element) = self.unwritten.get() {
-            is_unwritten(element)
+        if self.unwritten.get().is_some() {
+            is_unwritten(&self.unwritten)
         }
         self.number.get()
     }
