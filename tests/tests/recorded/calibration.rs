@@ -196,7 +196,7 @@ fn a_machine_is_measured_once_for_all_processes() {
     let good = fs::read_to_string(&file).unwrap();
     MachineModel::h200(3).save(&file).unwrap();
     let of_three = fs::read_to_string(&file).unwrap();
-    let of_another_version = good.replace("# thalweg machine 1:", "# thalweg machine 0:");
+    let of_another_version = good.replace("# thalweg machine 2:", "# thalweg machine 0:");
     for content in [&good[..good.len() / 2], &of_another_version, &of_three] {
         assert_ne!(content, good);
         fs::write(&file, content).unwrap();

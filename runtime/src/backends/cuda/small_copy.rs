@@ -15,10 +15,8 @@ use std::sync::OnceLock;
 use super::context::Context;
 use super::module::Modules;
 use crate::base::kernel::{KernelInfo, KernelModule};
+use crate::driver::command::SMALL_COPY;
 use crate::driver::{Command, DevicePtr, Info, RawFunction};
-
-/// The largest copy for which a graph gets a kernel, in bytes.
-const MOST: usize = 64 << 10;
 
 /// The largest copy for which such a kernel stays if the graph is changed, in bytes. A graph whose copies are now
 /// smaller and now larger is not made anew each time.
@@ -61,7 +59,7 @@ pub(super) struct SmallCopy {
 impl SmallCopy {
     /// The command, if a graph that is made gets a kernel for it.
     pub(super) fn new(command: &Command<'_>) -> Option<Self> {
-        Self::up_to(MOST, command)
+        Self::up_to(SMALL_COPY, command)
     }
 
     /// The command, if the kernel that has been there for another copy stays for this one.
@@ -129,9 +127,12 @@ mod tests {
         let up = |bytes| Command::CopyToDevice { to: device, from: host, bytes };
         let down = |bytes| Command::CopyToHost { to: host, from: device, bytes };
         let within = Command::CopyOnDevice { to: device, from: DevicePtr(4096), bytes: 16 };
-        for (bytes, new, kept) in
-            [(1, true, true), (MOST, true, true), (MOST + 1, false, true), (MOST_KEPT + 1, false, false)]
-        {
+        for (bytes, new, kept) in [
+            (1, true, true),
+            (SMALL_COPY, true, true),
+            (SMALL_COPY + 1, false, true),
+            (MOST_KEPT + 1, false, false),
+        ] {
             for command in [up(bytes), down(bytes)] {
                 assert_eq!(SmallCopy::new(&command).is_some(), new, "{bytes}");
                 assert_eq!(SmallCopy::kept(&command).is_some(), kept, "{bytes}");

@@ -92,7 +92,7 @@ impl Sim {
         machine.check_graph(call, graph, nodes.len())?;
         for node in nodes.nodes() {
             let work = nodes.command(node, &mut params, |command| match command {
-                Some(command) => work::planned(&self.rates, command, &mut bodies),
+                Some(command) => work::planned(&self.rates, command, true, &mut bodies),
                 None => Ok(None),
             })?;
             planned.push(GraphNode::new(node.tag, nodes.after(node), work));
@@ -317,7 +317,7 @@ impl Driver for Sim {
             | Command::Signal(_)) => {
                 // The work is planned before the lock is taken. If it is refused, it is dropped after the
                 // lock is released: host bodies and functions are code that is not this module's.
-                match work::planned(&self.rates, command, &mut std::iter::empty())? {
+                match work::planned(&self.rates, command, false, &mut std::iter::empty())? {
                     Some(planned) => self.enqueue_work(planned, stream, tag),
                     None => Ok(()),
                 }

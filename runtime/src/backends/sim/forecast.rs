@@ -81,6 +81,11 @@ impl Forecast {
         Demand::copy(&self.machine.parts[0].model, engine, bytes)
     }
 
+    /// The demand of such a copy in a graph.
+    pub(crate) fn copy_in_graph(&self, engine: Engine, bytes: f64) -> Demand {
+        self.copy(engine, bytes).in_graph(&self.machine.parts[0].model)
+    }
+
     /// The demand of a kernel or a fill that accesses `bytes` bytes of device memory. `over_the_link` gives
     /// the bytes of the host's memory that it reads and that it writes. `time` is how long it takes alone, if
     /// that is known better. `blocks` is the number of a launch's blocks.

@@ -67,7 +67,7 @@ impl Machine {
         };
         stream.busy = true;
         let (device, priority) = (stream.device, stream.priority);
-        let against = self.against(device, work.engine);
+        let against = if work.delayed { self.against(device, work.engine) } else { 0.0 };
         self.active.push(Active {
             device,
             stream: handle,

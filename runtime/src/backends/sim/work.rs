@@ -51,10 +51,11 @@ impl Deref for Spans {
 type End = (usize, Place);
 
 /// The work of a command; `None` for a fill of nothing, and for a command that no engine carries out.
-/// `bodies` are the remaining host bodies of a graph's launches.
+/// `in_graph`: whether it is a graph's, of whose launches `bodies` are the remaining host bodies.
 pub(super) fn planned(
     model: &Model,
     command: Command<'_>,
+    in_graph: bool,
     bodies: &mut impl Iterator<Item = HostBody>,
 ) -> DriverResult<Option<Planned>> {
     let (call, bytes) = (command.call(), command.bytes() as f64);
@@ -112,6 +113,7 @@ pub(super) fn planned(
             return Ok(None);
         }
     };
+    let demand = if in_graph { demand.in_graph(model) } else { demand };
     Ok(Some(Planned { call, spans, work: Work::new(demand, action) }))
 }
 

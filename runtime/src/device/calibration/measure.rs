@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::nothing::{self, Nothing};
+use super::nothing::Nothing;
 use crate::base::error::Result;
 use crate::base::host_copy::{PIECE, Way, Workers, copy_with, numa};
 use crate::base::model::DeviceModel;
@@ -17,7 +17,7 @@ use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::memory::{DeviceMemory, NO_OPERATION, PinnedCore};
 use crate::device::stream::{Event, Stream};
-use crate::driver::command::recording::Recording;
+use crate::driver::command::SMALL_COPY;
 use crate::driver::{Command, Driver, DriverResult, Tag};
 
 // Note 26: a GPU is measured by the driver's own operations.
@@ -146,6 +146,7 @@ impl<'d> Rig<'d> {
         let on_device = self.large_copies(&[Direction::OnDevice])?;
         let rate = |seconds: f64| self.bytes as f64 / (seconds - copy_latency).max(1e-12);
         let duplex_latency = self.copies_both_ways_latency(both)? - copy_latency;
+        let small_copy_latency = self.small_copy_in_a_graph()? - SMALL_COPY as f64 / rate(up);
         let [graph_launch, graph_update] = self.graph(kernel.as_ref())?;
         let event_call = self.enqueuing(|| self.record(On::First))?;
         let spec = DeviceModel {
@@ -164,6 +165,7 @@ impl<'d> Rig<'d> {
             thread_memcpy: self.thread_memcpy(),
             copy_latency: seconds(copy_latency),
             duplex_latency: seconds(duplex_latency),
+            small_copy_latency: seconds(small_copy_latency),
             launch_latency: seconds(launch_latency),
             event_latency: seconds(hops / 3.0),
             host_latency: seconds(host_latency),
@@ -180,7 +182,7 @@ impl<'d> Rig<'d> {
         Ok(DeviceModel { host_memcpy: self.host_memcpy(workers)?, ..spec })
     }
 
-    fn driver(&self) -> &'d dyn Driver {
+    pub(super) fn driver(&self) -> &'d dyn Driver {
         self.device.driver()
     }
 
@@ -291,7 +293,7 @@ impl<'d> Rig<'d> {
 
     /// Seconds that the host usually takes for `call`. This is not the least time, since a run is not as
     /// lucky each time.
-    fn enqueuing(&self, call: impl Fn() -> DriverResult<()>) -> DriverResult<f64> {
+    pub(super) fn enqueuing(&self, call: impl Fn() -> DriverResult<()>) -> DriverResult<f64> {
         usual(|| {
             let start = self.driver().clock();
             (0..MANY).try_for_each(|_| call())?;
@@ -299,69 +301,6 @@ impl<'d> Rig<'d> {
             self.streams.iter().try_for_each(Stream::synchronize)?;
             Ok(end.saturating_sub(start).as_secs_f64() / MANY as f64)
         })
-    }
-
-    /// Seconds to launch the graph of a chunk, and seconds to change a node of one.
-    fn graph(&self, kernel: Option<&Nothing>) -> DriverResult<[f64; 2]> {
-        let [nodes, other] = [0, 1].map(|number| self.graph_of_a_chunk(kernel, number));
-        // SAFETY: there are no handles in it, and its addresses are live as long as `self`.
-        let graph = unsafe { self.driver().build_graph(&nodes) }?;
-        let launch = || {
-            let bodies = match kernel {
-                Some(_) if self.device.is_on_host() => vec![nothing::body()],
-                _ => Vec::new(),
-            };
-            let launch = Command::Graph { graph: &graph, nodes: &nodes, bodies };
-            // SAFETY: the graph and the memory are live until `self.streams` have been waited for.
-            unsafe { self.driver().enqueue(launch, self.stream(On::First).raw, TAG) }
-        };
-        // The launches are waited for inside, or in `drop`. The graph outlives both, since it is destroyed
-        // only here.
-        let launching = self.enqueuing(launch);
-        let update = |nodes: &Recording| {
-            // SAFETY: as above.
-            unsafe { self.driver().update_graph(&graph, nodes, &[0, 1, 2]) }.map(drop)
-        };
-        let updating = launching.as_ref().ok().map(|_| {
-            quickest(|| {
-                let start = self.driver().clock();
-                for _ in 0..MANY / 2 {
-                    update(&other)?;
-                    update(&nodes)?;
-                }
-                Ok(self.driver().clock().saturating_sub(start).as_secs_f64() / (3 * MANY) as f64)
-            })
-        });
-        let quiet = self.streams.iter().all(|stream| stream.synchronize().is_ok());
-        if quiet {
-            // SAFETY: the graph is destroyed here only, and no launch of it is under way. If it cannot be
-            // destroyed, it leaks.
-            let _ = unsafe { self.driver().destroy_graph(&graph) };
-        }
-        Ok([launching?, updating.transpose()?.unwrap_or(0.0)])
-    }
-
-    /// The three nodes of a small chunk, one after the other. All of them are others for another number.
-    fn graph_of_a_chunk(&self, kernel: Option<&Nothing>, number: u8) -> Recording {
-        const MAY: &str = "a graph can have copies, fills and launches";
-        let bytes = SMALL >> number;
-        let mut nodes = Recording::default();
-        let mut push = |after: &[u32], command: &Command<'_>| {
-            // SAFETY: the arguments of the launch are as many and as large as the kernel's parameters.
-            unsafe { nodes.push(TAG, after, command) }.expect(MAY);
-        };
-        push(&[], &self.copying(Direction::ToDevice, bytes));
-        match kernel {
-            Some(kernel) => {
-                kernel.with_launch(u32::from(number), |launch| push(&[0], &Command::Launch(launch)));
-            }
-            None => {
-                let pattern = &[number; 4];
-                push(&[0], &Command::Fill { to: self.on_device[0].ptr, pattern, count: 1 });
-            }
-        }
-        push(&[1], &self.copying(Direction::ToHost, bytes));
-        nodes
     }
 
     /// Bytes that one thread copies in a second between pageable and page-locked memory, half of them each
@@ -417,7 +356,7 @@ impl<'d> Rig<'d> {
         unsafe { self.driver().enqueue(copy, self.stream(on).raw, TAG) }
     }
 
-    fn copying(&self, direction: Direction, bytes: usize) -> Command<'static> {
+    pub(super) fn copying(&self, direction: Direction, bytes: usize) -> Command<'static> {
         let ([first, second], [from, to]) = (&self.on_device, &self.pinned);
         match direction {
             Direction::ToDevice => {

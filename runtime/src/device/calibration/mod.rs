@@ -7,6 +7,7 @@
 //! measured ([`machine`]) when a profile or a prediction asks for it, and kept in the same way.
 
 mod file;
+mod graphs;
 mod machine;
 mod measure;
 mod nothing;

@@ -24,8 +24,14 @@ fn a_simulated_device_is_measured_to_be_what_its_spec_says() {
         }
         assert!(off(found.duplex, spec.duplex) < 0.03, "{}: {} for {}", spec.name, found.duplex, spec.duplex);
         let times = |s: &DeviceModel| {
-            let device =
-                [s.copy_latency, s.launch_latency, s.event_latency, s.signal_latency, s.host_latency];
+            let device = [
+                s.copy_latency,
+                s.small_copy_latency,
+                s.launch_latency,
+                s.event_latency,
+                s.signal_latency,
+                s.host_latency,
+            ];
             let host = [s.host_call, s.launch_call, s.event_call, s.graph_launch, s.graph_update];
             [&device[..], &host].concat()
         };
@@ -97,10 +103,10 @@ fn what_is_no_calibration_says_so() {
         std::fs::write(&path, content).unwrap();
         DeviceModel::load(&path).unwrap_err().to_string()
     };
-    let no_first_line = "it is no calibration: its first line must be `# thalweg calibration 3: bytes, seconds, bytes a second`";
+    let no_first_line = "it is no calibration: its first line must be `# thalweg calibration 4: bytes, seconds, bytes a second`";
     assert!(refused("").ends_with(no_first_line), "{}", refused(""));
-    assert!(refused("# thalweg calibration 3").ends_with(no_first_line));
-    assert!(refused("# thalweg calibration: 3").ends_with(no_first_line));
+    assert!(refused("# thalweg calibration 4").ends_with(no_first_line));
+    assert!(refused("# thalweg calibration: 4").ends_with(no_first_line));
     DeviceModel::h200().save(&path).unwrap();
     let good = std::fs::read_to_string(&path).unwrap();
     let changed = |from: &str, to: &str| {
@@ -108,8 +114,8 @@ fn what_is_no_calibration_says_so() {
         refused(&good.replace(from, to))
     };
     assert!(changed("name = ", "game = ").ends_with("it has no `name`"));
-    let another = changed("calibration 3:", "calibration 12:");
-    assert!(another.ends_with("its format is 12, but this version of Thalweg reads 3"), "{another}");
+    let another = changed("calibration 4:", "calibration 12:");
+    assert!(another.ends_with("its format is 12, but this version of Thalweg reads 4"), "{another}");
     let cases = [
         ("multiprocessors = 132", "multiprocessors = 5000000000", "`multiprocessors` cannot be 5000000000"),
         ("duplex = 9.203e-1", "duplex = true", "`duplex` cannot be true"),
@@ -225,7 +231,7 @@ fn a_machine_is_a_file_of_tables() {
     let path = folder.path().join("machine");
     mixed().save(&path).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
-    let begin = "# thalweg machine 1: bytes, seconds, bytes a second\nhost_memory = 8e10\n\n[[devices]]\nname = \"simulated A100\"\nmemory = 85899345920\n";
+    let begin = "# thalweg machine 2: bytes, seconds, bytes a second\nhost_memory = 8e10\n\n[[devices]]\nname = \"simulated A100\"\nmemory = 85899345920\n";
     assert!(text.starts_with(begin), "{text}");
     let end = "
 [[ports]]
@@ -269,9 +275,9 @@ fn what_is_no_calibration_of_a_machine_says_so() {
         assert!(matches!(error.kind(), ErrorKind::Environment(_)), "{error}");
         error.to_string()
     };
-    let no_first_line = "it is no calibration of a machine: its first line must be `# thalweg machine 1: bytes, seconds, bytes a second`";
+    let no_first_line = "it is no calibration of a machine: its first line must be `# thalweg machine 2: bytes, seconds, bytes a second`";
     assert!(refused("").ends_with(no_first_line), "{}", refused(""));
-    assert!(refused("# thalweg machine 1").ends_with(no_first_line));
+    assert!(refused("# thalweg machine 2").ends_with(no_first_line));
     mixed().save(&path).unwrap();
     let good = std::fs::read_to_string(&path).unwrap();
     let path_of_one = folder.path().join("spec");
@@ -287,7 +293,7 @@ fn what_is_no_calibration_of_a_machine_says_so() {
         "{error}"
     );
     let cases = [
-        ("machine 1:", "machine 12:", "its format is 12, but this version of Thalweg reads 1"),
+        ("machine 2:", "machine 12:", "its format is 12, but this version of Thalweg reads 2"),
         ("host_memory = 8e10\n", "", "it has no `host_memory`"),
         ("host_memory = 8e10", "host_memory = -8e10", "`host_memory` cannot be -8e10: it must be at least 0"),
         ("host_memory = 8e10", "host_memory = fast", "`host_memory` cannot be fast"),

@@ -27,6 +27,7 @@ pub(super) fn to_text(spec: &DeviceModel) -> String {
     let times = [
         ("copy_latency", spec.copy_latency),
         ("duplex_latency", spec.duplex_latency),
+        ("small_copy_latency", spec.small_copy_latency),
         ("launch_latency", spec.launch_latency),
         ("event_latency", spec.event_latency),
         ("host_latency", spec.host_latency),
@@ -64,6 +65,7 @@ pub(super) fn of_fields(fields: &Fields<'_>) -> Result<DeviceModel, String> {
         thread_memcpy: fields.get("thread_memcpy")?,
         copy_latency: fields.time("copy_latency")?,
         duplex_latency: fields.time("duplex_latency")?,
+        small_copy_latency: fields.time("small_copy_latency")?,
         launch_latency: fields.time("launch_latency")?,
         event_latency: fields.time("event_latency")?,
         host_latency: fields.time("host_latency")?,

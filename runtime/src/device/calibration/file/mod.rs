@@ -34,7 +34,7 @@ impl Model for DeviceModel {
         other: "calibration of one device",
         reader: "DeviceModel::load",
         begin: "# thalweg calibration ",
-        number: 3,
+        number: 4,
         longest: 1 << 16,
     };
 
@@ -54,7 +54,7 @@ impl Model for MachineModel {
         other: "calibration of a machine",
         reader: "MachineModel::load",
         begin: "# thalweg machine ",
-        number: 1,
+        number: 2,
         longest: 1 << 20,
     };
 

@@ -220,7 +220,11 @@ impl Model {
         if what.bytes == 0 {
             return Ok(());
         }
-        let demand = self.forecast.copy(what.engine, what.bytes as f64);
+        let bytes = what.bytes as f64;
+        let demand = match self.is_graph() && !self.is_direct(tag) {
+            true => self.forecast.copy_in_graph(what.engine, bytes),
+            false => self.forecast.copy(what.engine, bytes),
+        };
         self.work(stream, tag, what, demand, self.costs[0])
     }
 
