@@ -94,7 +94,7 @@ enum {
     COMPUTE_CAPABILITY_MAJOR = 75,
     COMPUTE_CAPABILITY_MINOR = 76,
     MAX_SHARED_PER_BLOCK_OPTIN = 97,
-    COOPERATIVE_LAUNCH = 95,
+    SAME_ADDRESS_IF_REGISTERED = 91, COOPERATIVE_LAUNCH = 95,
 };
 enum { MULTIPROCESSORS = 132, THREADS_PER_MULTIPROCESSOR = 2048, BLOCKS_PER_MULTIPROCESSOR = 32 };
 enum {
@@ -411,6 +411,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
     case MULTIPROCESSOR_COUNT: *value = MULTIPROCESSORS; break;
     case COMPUTE_CAPABILITY_MAJOR: *value = (int)from_environment("THALWEG_CAPABILITY", 90) / 10; break;
     case COMPUTE_CAPABILITY_MINOR: *value = (int)from_environment("THALWEG_CAPABILITY", 90) % 10; break;
+    case SAME_ADDRESS_IF_REGISTERED: *value = !from_environment("THALWEG_OTHER_ADDRESSES", 0); break;
     case COOPERATIVE_LAUNCH: *value = !from_environment("THALWEG_NO_COOPERATION", 0); break;
     case MAX_SHARED_PER_BLOCK_OPTIN: *value = 227 << 10; break;
     default: code = INVALID_VALUE;

@@ -173,7 +173,7 @@ impl Driver for Forked {
         false
     }
 
-    unsafe fn build_graph(&self, _nodes: &Recording) -> DriverResult<RawGraph> {
+    unsafe fn build_graph(&self, _nodes: &Recording, _of_run: bool) -> DriverResult<RawGraph> {
         Err(refused("cuGraphInstantiate"))
     }
 

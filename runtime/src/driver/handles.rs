@@ -61,6 +61,8 @@ pub(crate) struct RawGraph {
     pub executable: u64,
     /// For each node of the recording, the driver's own, if the driver has some.
     pub nodes: Vec<RawNode>,
+    /// Whether it is a run's.
+    pub of_run: bool,
 }
 
 /// A node of a graph of one driver.

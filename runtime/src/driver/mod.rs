@@ -377,11 +377,15 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         false
     }
 
-    /// Makes a graph of a recording. If an error concerns a node, it carries the node's tag.
+    /// Loads the kernel that carries out small copies in the graphs of runs. Like any kernel's, its load may wait until
+    /// the device has nothing to do. Where it cannot be loaded, such graphs have the driver's copies.
+    fn prepare_small_copies(&self) {}
+    /// Makes a graph of a recording. If an error concerns a node, it carries the node's tag. `of_run`: whether it is a
+    /// run's graph, whose small copies a kernel may carry out, and not one that somebody has captured.
     /// # Safety
     /// See the trait. The handles of the recording are live; its addresses need not be before the graph is
     /// launched.
-    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph>;
+    unsafe fn build_graph(&self, nodes: &Recording, of_run: bool) -> DriverResult<RawGraph>;
     /// Changes the nodes with the indices `changed` to those of `nodes`, a recording of the same topology,
     /// from the next launch on. `false` if the driver can only build another graph. In that case, and after
     /// an error, this one must not be launched any more.

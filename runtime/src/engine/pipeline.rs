@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::base::error::{Detail, DriverError, Error, Place, Result, Site};
 use crate::base::in_rust::KernelFault;
-use crate::base::plan::{HostPlan, Plan, auto_depth};
+use crate::base::plan::{HostPlan, OperationKind, Plan, auto_depth};
 use crate::base::progress::Listener;
 use crate::base::report::Report;
 use crate::device::Device;
@@ -128,7 +128,7 @@ impl Pipeline {
         if chunk == Some(0) {
             return Err(Detail::ChunkZero.into());
         }
-        Ok(Self {
+        let pipeline = Self {
             device: device.clone(),
             number: 0,
             plan,
@@ -147,7 +147,7 @@ impl Pipeline {
             budget: chosen_budget,
             slot_limit: usize::MAX,
             mode_chosen: graph.is_some(),
-            graphs: (graph == Some(true)).then(Box::default),
+            graphs: None,
             symbols: Symbols::default(),
             faults: Mutex::default(),
             launched: Mutex::default(),
@@ -157,7 +157,19 @@ impl Pipeline {
             listener: reporting.listener(),
             ranks: None,
             called: None,
-        })
+        };
+        Ok(if graph == Some(true) { pipeline.with_graphs() } else { pipeline })
+    }
+
+    fn with_graphs(mut self) -> Self {
+        let is_copy = |kind: &OperationKind| {
+            matches!(kind, OperationKind::Upload { .. } | OperationKind::Download { .. })
+        };
+        if self.plan.operations.iter().any(|operation| is_copy(&operation.kind)) {
+            self.device.driver().prepare_small_copies();
+        }
+        self.graphs.get_or_insert_default();
+        self
     }
 
     /// Lets the ring take no more than this many bytes of device memory, unless the options say otherwise.
@@ -169,11 +181,8 @@ impl Pipeline {
 
     /// Lets runs launch graphs in place of single operations, unless the options say otherwise.
     #[must_use]
-    pub(crate) fn with_graph(mut self) -> Self {
-        if !self.mode_chosen {
-            self.graphs.get_or_insert_default();
-        }
-        self
+    pub(crate) fn with_graph(self) -> Self {
+        if self.mode_chosen { self } else { self.with_graphs() }
     }
 
     /// Loads the kernel that an operation launches.

@@ -123,7 +123,7 @@ impl Graph {
     fn new(device: &Device, captured: Captured) -> Result<Self> {
         let Captured { nodes, bodies, memory, faults, .. } = captured;
         // SAFETY: the functions live as long as the device.
-        let raw = unsafe { device.driver().build_graph(&nodes) }?;
+        let raw = unsafe { device.driver().build_graph(&nodes, false) }?;
         let mut host: Vec<(Used, Caller)> = Vec::new();
         let mut used = Vec::new();
         for node in memory {

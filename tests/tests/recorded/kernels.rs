@@ -122,8 +122,8 @@ fn a_variable_is_written_before_the_graph() {
     assert_eq!(launches, [run, run].concat(), "{calls}");
     let end: Vec<_> =
         calls.lines().filter(|line| line.contains("Destroy g") || line.contains("Unload")).collect();
-    // The second module is that of the kernel which copies in graphs.
-    let unloaded = ["cuModuleUnload m1", "cuModuleUnload m2"];
+    // The first module is that of the kernel which copies in graphs, and stays as long as the device.
+    let unloaded = ["cuModuleUnload m2", "cuModuleUnload m1"];
     assert_eq!(end[end.len() - 2..], unloaded, "the graph knows the modules' kernels: {calls}");
 }
 

@@ -316,10 +316,10 @@ impl Driver for Cpu {
         Ok(on_each * self.multiprocessors)
     }
 
-    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+    unsafe fn build_graph(&self, nodes: &Recording, _of_run: bool) -> DriverResult<RawGraph> {
         fault::refuse_inside("cuGraphInstantiate")?;
         let graph = self.state().graphs.insert(nodes.len());
-        Ok(RawGraph { graph, executable: graph, nodes: Vec::new() })
+        Ok(RawGraph { graph, executable: graph, ..RawGraph::default() })
     }
 
     unsafe fn update_graph(

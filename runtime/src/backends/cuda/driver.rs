@@ -451,14 +451,19 @@ impl Driver for Cuda {
         self.synchronous
     }
 
-    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+    fn prepare_small_copies(&self) {
+        // If each operation is waited for, there are no graphs.
+        if !self.synchronous && self.enter().is_ok() {
+            self.copier.prepare(&self.context, &self.info);
+        }
+    }
+
+    unsafe fn build_graph(&self, nodes: &Recording, of_run: bool) -> DriverResult<RawGraph> {
         let api = self.enter()?;
-        let copier = match graph::has_small_copies(nodes) {
-            true => self.copier.function(&self.context, &self.info),
-            false => None,
-        };
+        let copier = if of_run { self.copier.function() } else { None };
         // SAFETY: the context is current, and the recording's handles are live by the caller's promise.
-        unsafe { graph::build(api, self.context.handle(), copier, nodes) }
+        let graph = unsafe { graph::build(api, self.context.handle(), copier, nodes) }?;
+        Ok(RawGraph { of_run, ..graph })
     }
 
     unsafe fn update_graph(

@@ -40,14 +40,6 @@ impl Drop for Building<'_> {
     }
 }
 
-/// Whether a graph of the nodes has small copies, for which [`build`] can use the kernel that copies.
-pub(super) fn has_small_copies(nodes: &Recording) -> bool {
-    let mut params = Vec::new();
-    let is_small =
-        |command: Option<Command<'_>>| command.as_ref().is_some_and(|it| SmallCopy::new(it).is_some());
-    nodes.nodes().iter().any(|node| nodes.command(node, &mut params, is_small))
-}
-
 /// Makes a graph of the nodes, ready to be launched. `copier`: the kernel for small copies, if there is one.
 ///
 /// # Safety
@@ -93,6 +85,7 @@ pub(super) unsafe fn build(
         graph: graph.expose_provenance() as u64,
         executable: executable.expose_provenance() as u64,
         nodes: made,
+        of_run: false,
     })
 }
 

@@ -73,7 +73,7 @@ fn pci(context: &Context) -> [Option<u32>; 3] {
     .map(|which| attribute(context, which).ok())
 }
 
-fn attribute(context: &Context, attribute: Attribute) -> DriverResult<u32> {
+pub(super) fn attribute(context: &Context, attribute: Attribute) -> DriverResult<u32> {
     let mut value: c_int = 0;
     // SAFETY: `value` is a place for the result.
     unsafe { context.enter()?.cuDeviceGetAttribute(&mut value, attribute, context.device()) }?;

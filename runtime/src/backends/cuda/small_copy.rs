@@ -13,14 +13,19 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use super::context::Context;
+use super::info;
 use super::module::Modules;
+use super::sys::CUdevice_attribute as Attribute;
 use crate::base::kernel::{KernelInfo, KernelModule};
-use crate::driver::command::SMALL_COPY;
+use crate::base::model::SMALL_COPY;
 use crate::driver::{Command, DevicePtr, Info, RawFunction};
 
-/// The largest copy for which such a kernel stays if the graph is changed, in bytes. A graph whose copies are now
-/// smaller and now larger is not made anew each time.
-const MOST_KEPT: usize = 256 << 10;
+/// How many times larger the copies are for which such a kernel stays if the graph is changed. A graph whose copies are
+/// now smaller and now larger is not made anew each time.
+const KEPT: usize = 4;
+
+/// Whether memory that was registered has the same address on the device.
+const SAME_ADDRESS: Attribute = Attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM;
 
 /// The threads of a block.
 const THREADS: u32 = 256;
@@ -29,11 +34,13 @@ static PTX: KernelModule = KernelModule::image("small_copy.ptx", include_bytes!(
 
 static KERNEL: KernelInfo = KernelInfo::new("thalweg_copy", &PTX).parameters(&[8; 3]);
 
-/// The kernel, loaded when the first graph needs it.
+/// The kernel. It is loaded when a pipeline is built, and not when a graph is: a load waits until the device has nothing
+/// to do, and the device may be waiting for the host.
+// Note 84: a load waits for the device.
 pub(super) struct Copier {
-    /// Its own: what is compiled for other kernels may take seconds, and graphs do not wait for that.
+    /// Its own: what is compiled for other kernels may take seconds.
     modules: Modules,
-    function: OnceLock<Option<RawFunction>>,
+    function: OnceLock<RawFunction>,
 }
 
 impl Copier {
@@ -41,10 +48,20 @@ impl Copier {
         Self { modules: Modules::new(), function: OnceLock::new() }
     }
 
-    /// The kernel. `None` if the driver does not load it: then graphs have the driver's copies.
-    pub(super) fn function(&self, context: &Context, info: &Info) -> Option<RawFunction> {
-        let load = || self.modules.load(context, info, &KERNEL).ok().map(|loaded| loaded.function);
-        *self.function.get_or_init(load)
+    /// Loads the kernel, unless it is loaded. If that fails, the next pipeline tries again.
+    pub(super) fn prepare(&self, context: &Context, info: &Info) {
+        // Memory that others have registered for their GPU has another address on such a device.
+        if self.function().is_none()
+            && info::attribute(context, SAME_ADDRESS).is_ok_and(|same| same != 0)
+            && let Ok(loaded) = self.modules.load(context, info, &KERNEL)
+        {
+            let _ = self.function.set(loaded.function);
+        }
+    }
+
+    /// The kernel. `None` if it is not loaded: then graphs have the driver's copies.
+    pub(super) fn function(&self) -> Option<RawFunction> {
+        self.function.get().copied()
     }
 }
 
@@ -59,16 +76,16 @@ pub(super) struct SmallCopy {
 impl SmallCopy {
     /// The command, if a graph that is made gets a kernel for it.
     pub(super) fn new(command: &Command<'_>) -> Option<Self> {
-        Self::up_to(SMALL_COPY, command)
+        Self::of(command).filter(|copy| copy.bytes <= copy.most())
     }
 
     /// The command, if the kernel that has been there for another copy stays for this one.
     pub(super) fn kept(command: &Command<'_>) -> Option<Self> {
-        Self::up_to(MOST_KEPT, command)
+        Self::of(command).filter(|copy| copy.bytes <= KEPT as u64 * copy.most())
     }
 
-    fn up_to(most: usize, command: &Command<'_>) -> Option<Self> {
-        // All page-locked memory has the same address on the device: `pinned` sees to that.
+    fn of(command: &Command<'_>) -> Option<Self> {
+        // All page-locked memory has the same address on the device: `pinned` sees to that, and so does `Copier`.
         let (to, from, bytes) = match *command {
             Command::CopyToDevice { to: DevicePtr(to), from, bytes } => {
                 (to, from.expose_provenance() as u64, bytes)
@@ -78,18 +95,32 @@ impl SmallCopy {
             }
             _ => return None,
         };
-        (bytes <= most).then_some(Self { to, from, bytes: bytes as u64 })
+        Some(Self { to, from, bytes: bytes as u64 })
+    }
+
+    /// Bytes of an access: as many as both places are aligned to, of those that the kernel knows.
+    fn width(&self) -> u64 {
+        match (self.to | self.from).trailing_zeros() {
+            0 | 1 => 1,
+            2 | 3 => 4,
+            _ => 16,
+        }
+    }
+
+    /// Bytes of the largest copy for which a kernel is better than a copy engine: fewer where accesses are narrow.
+    fn most(&self) -> u64 {
+        let most = SMALL_COPY as u64;
+        match self.width() {
+            16 => most,
+            4 => most / 2,
+            _ => most / 4,
+        }
     }
 
     /// The blocks of a launch: a thread for each access.
     pub(super) fn blocks(&self) -> u32 {
-        let accesses = match (self.to | self.from).trailing_zeros() {
-            0 | 1 => self.bytes,
-            2 | 3 => self.bytes.div_ceil(4),
-            _ => self.bytes.div_ceil(16),
-        };
-        // At most `MOST_KEPT` bytes.
-        accesses.div_ceil(THREADS.into()).max(1) as u32
+        // At most `KEPT * SMALL_COPY` bytes.
+        self.bytes.div_ceil(self.width()).div_ceil(THREADS.into()).max(1) as u32
     }
 
     /// The threads of a block.
@@ -115,29 +146,31 @@ mod tests {
     #[test]
     fn a_launch_has_a_thread_for_each_access() {
         assert_eq!(copy(256, 512, 64 << 10).blocks(), 16);
-        assert_eq!(copy(256, 516, 64 << 10).blocks(), 64);
-        assert_eq!(copy(258, 512, 64 << 10).blocks(), 256);
+        assert_eq!(copy(256, 516, 32 << 10).blocks(), 32);
+        assert_eq!(copy(258, 512, 16 << 10).blocks(), 64);
         assert_eq!(copy(256, 512, 4097).blocks(), 2);
         assert_eq!(copy(256, 512, 1).blocks(), 1);
     }
 
     #[test]
     fn only_small_copies_between_host_and_device_have_kernels() {
-        let (device, host) = (DevicePtr(256), ptr::without_provenance_mut(512));
-        let up = |bytes| Command::CopyToDevice { to: device, from: host, bytes };
-        let down = |bytes| Command::CopyToHost { to: host, from: device, bytes };
-        let within = Command::CopyOnDevice { to: device, from: DevicePtr(4096), bytes: 16 };
-        for (bytes, new, kept) in [
-            (1, true, true),
-            (SMALL_COPY, true, true),
-            (SMALL_COPY + 1, false, true),
-            (MOST_KEPT + 1, false, false),
-        ] {
-            for command in [up(bytes), down(bytes)] {
-                assert_eq!(SmallCopy::new(&command).is_some(), new, "{bytes}");
-                assert_eq!(SmallCopy::kept(&command).is_some(), kept, "{bytes}");
+        // Places that are aligned to 16 bytes, to 4, and to none.
+        for (host, most) in
+            [(512, SMALL_COPY), (516, SMALL_COPY / 2), (514, SMALL_COPY / 4), (513, SMALL_COPY / 4)]
+        {
+            let (device, host) = (DevicePtr(256), ptr::without_provenance_mut(host));
+            let cases =
+                [(1, true, true), (most, true, true), (most + 1, false, true), (4 * most + 1, false, false)];
+            for (bytes, new, kept) in cases {
+                let up = Command::CopyToDevice { to: device, from: host, bytes };
+                let down = Command::CopyToHost { to: host, from: device, bytes };
+                for command in [up, down] {
+                    assert_eq!(SmallCopy::new(&command).is_some(), new, "{host:?}: {bytes}");
+                    assert_eq!(SmallCopy::kept(&command).is_some(), kept, "{host:?}: {bytes}");
+                }
             }
         }
+        let within = Command::CopyOnDevice { to: DevicePtr(256), from: DevicePtr(4096), bytes: 16 };
         assert_eq!((SmallCopy::new(&within), SmallCopy::kept(&within)), (None, None));
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Active {
     pub priority: i32,
     pub tag: Tag,
     pub engine: Engine,
+    /// Whether it is a kernel, if it is a copy.
+    pub by_kernel: bool,
     pub action: Action,
     pub before: Option<Clock>,
     /// The numbers of the devices of a copy between two: from the first to the second.

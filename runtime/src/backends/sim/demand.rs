@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::model::{Model, Nanos};
 use crate::base::engine;
-use crate::driver::command::SMALL_COPY;
+use crate::base::model::SMALL_COPY;
 
 /// The parts of the simulation that carry work out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,13 +32,13 @@ pub(crate) struct Demand {
     /// The largest share of the engine that the work can use: a kernel of few blocks leaves multiprocessors
     /// idle.
     pub(super) share: f64,
-    /// Whether copies the other way delay its start: those of copy engines, but not those of a kernel.
-    pub(super) delayed: bool,
+    /// Whether it is a kernel, if it is a copy. Those of copy engines delay each other.
+    pub(super) by_kernel: bool,
 }
 
 impl Demand {
     fn new(engine: Engine, latency: Nanos, bytes: f64) -> Self {
-        Self { engine, latency, bytes, share: 1.0, delayed: true }
+        Self { engine, latency, bytes, share: 1.0, by_kernel: false }
     }
 
     /// The demand of a copy of `bytes` bytes that an engine carries out.
@@ -58,7 +58,7 @@ impl Demand {
     pub(super) fn in_graph(self, model: &Model) -> Self {
         match self.engine {
             Engine::CopyToDevice | Engine::CopyToHost if self.bytes <= SMALL_COPY as f64 => {
-                Self { latency: model.small_copy_latency, delayed: false, ..self }
+                Self { latency: model.small_copy_latency, by_kernel: true, ..self }
             }
             _ => self,
         }

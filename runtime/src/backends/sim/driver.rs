@@ -92,7 +92,7 @@ impl Sim {
         machine.check_graph(call, graph, nodes.len())?;
         for node in nodes.nodes() {
             let work = nodes.command(node, &mut params, |command| match command {
-                Some(command) => work::planned(&self.rates, command, true, &mut bodies),
+                Some(command) => work::planned(&self.rates, command, graph.of_run, &mut bodies),
                 None => Ok(None),
             })?;
             planned.push(GraphNode::new(node.tag, nodes.after(node), work));
@@ -381,14 +381,14 @@ impl Driver for Sim {
         Ok(occupancy::resident_blocks(&self.info, launch.block_dim, launch.shared))
     }
 
-    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+    unsafe fn build_graph(&self, nodes: &Recording, of_run: bool) -> DriverResult<RawGraph> {
         let mut machine = self.machine();
         machine.begin("cuGraphInstantiate", self.number, None, 0)?;
         // One call for each node, and one to make the graph executable.
         let Part { host, model, .. } = &mut machine.parts[self.number];
         *host += model.host_call * (nodes.len() + 1) as f64;
         let graph = machine.graphs.insert(nodes.len());
-        Ok(RawGraph { graph, executable: graph, nodes: Vec::new() })
+        Ok(RawGraph { graph, executable: graph, nodes: Vec::new(), of_run })
     }
 
     unsafe fn update_graph(

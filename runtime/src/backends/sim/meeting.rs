@@ -169,6 +169,7 @@ impl Machine {
             priority,
             tag,
             engine: Engine::Network,
+            by_kernel: false,
             action: Action::Body(together::body(work)),
             before: None,
             between: None,

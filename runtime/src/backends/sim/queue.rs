@@ -35,8 +35,8 @@ pub(super) struct Work {
     /// The largest share of the engine that the work can use: a kernel of few blocks leaves multiprocessors
     /// idle.
     pub share: f64,
-    /// Whether copies the other way delay its start.
-    pub delayed: bool,
+    /// Whether it is a kernel, if it is a copy.
+    pub by_kernel: bool,
     pub action: Action,
     /// The reason why it must not be carried out.
     pub fault: Option<Box<DriverError>>,
@@ -48,8 +48,8 @@ pub(super) struct Work {
 
 impl Work {
     pub(crate) fn new(demand: Demand, action: Action) -> Self {
-        let Demand { engine, latency, bytes, share, delayed } = demand;
-        Self { engine, latency, bytes, share, delayed, action, fault: None, before: None, between: None }
+        let Demand { engine, latency, bytes, share, by_kernel } = demand;
+        Self { engine, latency, bytes, share, by_kernel, action, fault: None, before: None, between: None }
     }
 
     /// A copy from the memory of one device to that of another.

@@ -51,7 +51,10 @@ impl Machine {
             Engine::CopyToHost => Engine::CopyToDevice,
             Engine::Compute | Engine::Peer | Engine::Network | Engine::Host | Engine::Staging => return 0.0,
         };
-        let is_busy = self.active.iter().any(|active| (active.device, active.engine) == (device, other));
+        let is_busy = self
+            .active
+            .iter()
+            .any(|active| (active.device, active.engine) == (device, other) && !active.by_kernel);
         if is_busy { self.parts[device].model.duplex_latency } else { 0.0 }
     }
 
@@ -67,7 +70,7 @@ impl Machine {
         };
         stream.busy = true;
         let (device, priority) = (stream.device, stream.priority);
-        let against = if work.delayed { self.against(device, work.engine) } else { 0.0 };
+        let against = if work.by_kernel { 0.0 } else { self.against(device, work.engine) };
         self.active.push(Active {
             device,
             stream: handle,
@@ -75,6 +78,7 @@ impl Machine {
             priority,
             tag: command.tag,
             engine: work.engine,
+            by_kernel: work.by_kernel,
             action: work.action,
             before: work.before,
             between: work.between,

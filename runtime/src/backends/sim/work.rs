@@ -51,7 +51,7 @@ impl Deref for Spans {
 type End = (usize, Place);
 
 /// The work of a command; `None` for a fill of nothing, and for a command that no engine carries out.
-/// `in_graph`: whether it is a graph's, of whose launches `bodies` are the remaining host bodies.
+/// `in_graph`: whether it is of a run's graph. `bodies` are the remaining host bodies of a graph's launches.
 pub(super) fn planned(
     model: &Model,
     command: Command<'_>,

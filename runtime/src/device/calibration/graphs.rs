@@ -2,7 +2,7 @@
 
 use super::measure::{Direction, MANY, On, Rig, SMALL, TAG, quickest};
 use super::nothing::{self, Nothing};
-use crate::driver::command::SMALL_COPY;
+use crate::base::model::SMALL_COPY;
 use crate::driver::command::recording::Recording;
 use crate::driver::{Command, DriverResult, HostBody, RawGraph};
 
@@ -57,7 +57,7 @@ impl Rig<'_> {
         act: impl FnOnce(&RawGraph) -> DriverResult<R>,
     ) -> DriverResult<R> {
         // SAFETY: its kernel is loaded, and its addresses are live as long as `self`.
-        let graph = unsafe { self.driver().build_graph(nodes) }?;
+        let graph = unsafe { self.driver().build_graph(nodes, true) }?;
         let result = act(&graph);
         let quiet = self.streams.iter().all(|stream| stream.synchronize().is_ok());
         if quiet {

@@ -12,12 +12,11 @@ use std::time::{Duration, Instant};
 use super::nothing::Nothing;
 use crate::base::error::Result;
 use crate::base::host_copy::{PIECE, Way, Workers, copy_with, numa};
-use crate::base::model::DeviceModel;
+use crate::base::model::{DeviceModel, SMALL_COPY};
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::memory::{DeviceMemory, NO_OPERATION, PinnedCore};
 use crate::device::stream::{Event, Stream};
-use crate::driver::command::SMALL_COPY;
 use crate::driver::{Command, Driver, DriverResult, Tag};
 
 // Note 26: a GPU is measured by the driver's own operations.
@@ -118,6 +117,7 @@ impl<'d> Rig<'d> {
 
     fn spec(&self) -> DriverResult<DeviceModel> {
         self.warm_up()?;
+        self.driver().prepare_small_copies();
         let info = self.driver().info();
         let kernel = Nothing::load(self.device);
         let launch = |on: On| match &kernel {

@@ -13,9 +13,6 @@ use crate::driver::collective::RawCollective;
 use crate::driver::handles::{Access, DevicePtr, Peer, RawEvent, RawGraph};
 use crate::driver::launch::{HostBody, RawLaunch};
 
-/// Bytes of the largest copy between the host and the device that a kernel may carry out in a graph.
-pub(crate) const SMALL_COPY: usize = 64 << 10;
-
 /// The host's work when a stream gets there.
 pub(crate) type HostJob = Box<dyn FnOnce() + Send + 'static>;
 

@@ -371,9 +371,10 @@ impl Driver for Faulty {
         self.sim.resident_blocks(function, launch)
     }
 
-    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+    unsafe fn build_graph(&self, nodes: &Recording, of_run: bool) -> DriverResult<RawGraph> {
         let undo = |graph| unsafe { self.sim.destroy_graph(&graph) }.unwrap();
-        let graph = self.call(Call::BuildGraph, None, || unsafe { self.sim.build_graph(nodes) }, undo)?;
+        let graph =
+            self.call(Call::BuildGraph, None, || unsafe { self.sim.build_graph(nodes, of_run) }, undo)?;
         self.state().graphs.push(graph.graph);
         Ok(graph)
     }

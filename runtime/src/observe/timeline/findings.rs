@@ -284,7 +284,7 @@ impl Timeline {
 
     /// The time in which the engine is slower than it could be.
     fn working(&self, engine: Engine, add: &mut impl FnMut(Cause, Duration)) {
-        let DeviceModel { to_device, to_host, copy_latency, multiprocessors, .. } = self.spec;
+        let DeviceModel { to_device, to_host, multiprocessors, .. } = self.spec;
         let spans = self.spans.iter().filter(|span| span.engine == engine);
         match engine {
             Engine::ToDevice | Engine::ToHost => {
@@ -293,11 +293,12 @@ impl Timeline {
                     let alone = if rate > 0.0 { span.bytes as f64 / rate } else { 0.0 };
                     let alone = Duration::try_from_secs_f64(alone).unwrap_or_default();
                     let beyond = span.time().saturating_sub(alone);
+                    let latency = self.spec.latency_of_copy(span.bytes);
                     // Sharing the link at most doubles a copy. The rest of a small copy's time is its own
                     // beginning and end.
-                    let is_small = alone < copy_latency.saturating_mul(FIXED);
+                    let is_small = alone < latency.saturating_mul(FIXED);
                     let most = if is_small { alone } else { Duration::MAX };
-                    let shared = beyond.saturating_sub(copy_latency).min(most);
+                    let shared = beyond.saturating_sub(latency).min(most);
                     add(Cause::ChunkTooSmall, beyond - shared);
                     add(Cause::LinkContention, shared);
                 }

@@ -3,6 +3,7 @@
 use cudarc::driver::sys;
 use thalweg::__private::Detail;
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 
 use super::{PerSlot, STUBS, Saxpy};
 use thalweg_tests::stubs::Stubs;
@@ -318,15 +319,63 @@ fn small_copies_of_a_graph_are_kernels_and_large_ones_the_drivers() {
     assert_eq!(calls, expected);
 }
 
+/// If the kernel is refused, or if registered memory has other addresses on the device.
 #[test]
 fn without_its_kernel_a_graph_has_the_drivers_copies() {
     let test = "without_its_kernel_a_graph_has_the_drivers_copies";
-    let refused = [("THALWEG_FAIL", "cuModuleLoadDataEx:218:1+")];
-    let calls = copies_of(test, &refused, |device| runs_of(device, &[1, 2]));
+    let why = [[("THALWEG_FAIL", "cuModuleLoadDataEx:218:1+")], [("THALWEG_OTHER_ADDRESSES", "1")]];
+    for variables in &why {
+        let Some(calls) = copies_of(test, variables, |device| runs_of(device, &[1, 2])) else { return };
+        let [add, set] = ["cuGraphAddMemcpyNode", "cuGraphExecMemcpyNodeSetParams"];
+        let launch = "cuGraphLaunch";
+        assert_eq!(
+            calls,
+            [add, add, "cuGraphInstantiateWithFlags", launch, set, set, launch],
+            "{variables:?}"
+        );
+    }
+}
+
+/// A load waits until the device has nothing to do, which may be waiting for the host.
+#[test]
+fn the_kernel_for_small_copies_is_loaded_when_a_pipeline_is_built() {
+    let test = "the_kernel_for_small_copies_is_loaded_when_a_pipeline_is_built";
+    let record = recorded(test, &[], |device| {
+        let of_streams = There::new(device).expect("the pipeline");
+        let mut of_graphs = There::options(device).graph().build().expect("the pipeline");
+        for _ in 0..2 {
+            let again = There::options(device).graph().build().expect("the pipeline");
+            drop(again);
+        }
+        of_graphs.run(&[1; 4096], &mut vec![0; 4096]).expect("a run");
+        drop(of_streams);
+    });
+    let Some(record) = record else { return };
+    let lines: Vec<_> = record.lines().collect();
+    let at = |call: &str| -> Vec<usize> {
+        (0..lines.len()).filter(|&line| lines[line].starts_with(call)).collect()
+    };
+    let (loads, streams) = (at("cuModuleLoadDataEx"), at("cuStreamCreate"));
+    assert_eq!(loads.len(), 1, "{record}");
+    // It is the second pipeline's, and comes before the third is built.
+    assert!(streams[1] < loads[0] && loads[0] < streams[2], "{record}");
+}
+
+/// What is captured stays what was enqueued.
+#[test]
+fn captured_graphs_have_the_drivers_copies() {
+    let test = "captured_graphs_have_the_drivers_copies";
+    let calls = copies_of(test, &[], |device| {
+        drop(There::options(device).graph().build().expect("the pipeline"));
+        let stream = Stream::new(device).expect("a stream");
+        let x = PinnedBuf::from_slice(device, &[1_u8; 100]).expect("pinned memory");
+        let mut dx = DeviceBuf::<u8>::zeroed(device, 100).expect("memory");
+        let graph = stream.capture(|stream| stream.upload(&x, &mut dx)).expect("a graph");
+        graph.launch_with(&stream, &x).expect("a launch");
+        stream.synchronize().expect("the end");
+    });
     let Some(calls) = calls else { return };
-    let [add, set] = ["cuGraphAddMemcpyNode", "cuGraphExecMemcpyNodeSetParams"];
-    let launch = "cuGraphLaunch";
-    assert_eq!(calls, [add, add, "cuGraphInstantiateWithFlags", launch, set, set, launch]);
+    assert_eq!(calls, ["cuGraphAddMemcpyNode", "cuGraphInstantiateWithFlags", "cuGraphLaunch"]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_graph_is_its_nodes_in_order_each_time() {
     let body = push(&[fill, nothing], Command::Launch(&launch));
     push(&[body], Command::CopyToHost { to: to.ptr.as_ptr(), from: x, bytes: 4 });
     // SAFETY: see `Rig`.
-    let graph = unsafe { rig.cpu.build_graph(&nodes) }.unwrap();
+    let graph = unsafe { rig.cpu.build_graph(&nodes, false) }.unwrap();
     let launched = |body: HostBody| {
         let command = Command::Graph { graph: &graph, nodes: &nodes, bodies: vec![body] };
         rig.enqueue(stream, tag(9, 9), command)

@@ -275,7 +275,7 @@ fn a_driver_of_cuda_11_has_graphs_of_the_first_version() {
         };
         // SAFETY: the kernel is live, and nothing is launched.
         unsafe {
-            let graph = ok(device.build_graph(&recording(4)));
+            let graph = ok(device.build_graph(&recording(4), false));
             assert!(ok(device.update_graph(&graph, &recording(5), &[0])));
             ok(device.destroy_graph(&graph));
         }
@@ -298,7 +298,8 @@ fn a_driver_older_than_graphs_will_do_without() {
     recorded("a_driver_older_than_graphs_will_do_without", &flags, &[], || {
         let device = Cuda::open(0).expect("the stub's device");
         // SAFETY: there are no nodes.
-        let error = unsafe { device.build_graph(&Recording::default()) }.expect_err("a function is missing");
+        let error =
+            unsafe { device.build_graph(&Recording::default(), false) }.expect_err("a function is missing");
         assert_eq!((error.call, error.code, &*error.name), ("cuGraphLaunch", 500, "CUDA_ERROR_NOT_FOUND"));
     });
 }

@@ -40,7 +40,7 @@ impl Drawn {
         let Self { nodes, bodies } = self;
         // SAFETY: see `Rig`.
         unsafe {
-            let graph = rig.sim.build_graph(&nodes)?;
+            let graph = rig.sim.build_graph(&nodes, false)?;
             let result =
                 rig.sim.enqueue(Command::Graph { graph: &graph, nodes: &nodes, bodies }, stream, tag(99, 0));
             rig.sim.destroy_graph(&graph)?;
@@ -165,7 +165,7 @@ fn a_launch_is_one_call() {
     let Drawn { nodes, bodies } = graph;
     // SAFETY: see `Rig`.
     unsafe {
-        let graph = rig.sim.build_graph(&nodes).unwrap();
+        let graph = rig.sim.build_graph(&nodes, false).unwrap();
         assert_eq!(rig.clock(), 101 * call);
         rig.sim.enqueue(Command::Graph { graph: &graph, nodes: &nodes, bodies }, stream, tag(0, 0)).unwrap();
         assert_eq!(rig.clock(), 101 * call + launch);

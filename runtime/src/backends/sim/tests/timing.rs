@@ -257,8 +257,8 @@ fn absurd_specs_still_end() {
 }
 
 /// The time of a graph's copy of so many bytes to the device and of another one to the host, which comes after it or
-/// not.
-fn copied_in_a_graph(spec: &Simulation, bytes: usize, after: &[u32]) -> Duration {
+/// not. `of_run`: whether it is a run's graph.
+fn copied_in_a_graph(spec: &Simulation, of_run: bool, bytes: usize, after: &[u32]) -> Duration {
     let rig = Rig::with(spec.clone());
     let (stream, host) = (rig.stream(), [rig.pinned(bytes), rig.pinned(bytes)]);
     let ([up, down], [from, to]) =
@@ -271,7 +271,7 @@ fn copied_in_a_graph(spec: &Simulation, bytes: usize, after: &[u32]) -> Duration
     }
     // SAFETY: see `Rig`; the memory is live until the stream has been waited for.
     unsafe {
-        let graph = rig.sim.build_graph(&nodes).unwrap();
+        let graph = rig.sim.build_graph(&nodes, of_run).unwrap();
         let (launched, bodies) = (rig.clock(), Vec::new());
         rig.sim.enqueue(Command::Graph { graph: &graph, nodes: &nodes, bodies }, stream, tag(9, 0)).unwrap();
         rig.sync(stream).unwrap();
@@ -281,17 +281,18 @@ fn copied_in_a_graph(spec: &Simulation, bytes: usize, after: &[u32]) -> Duration
     }
 }
 
-/// In a graph a kernel makes small copies, whose start no copy the other way delays. Larger ones are as elsewhere.
+/// In a run's graph a kernel makes small copies, whose start no copy the other way delays. Larger ones are as elsewhere.
 #[test]
 fn small_copies_in_a_graph_have_their_own_latency() {
     const SMALL: usize = 64 << 10;
     let mut spec = round();
     spec.model.small_copy_latency = Duration::from_nanos(70);
     spec.model.graph_launch = Duration::from_nanos(10);
-    assert_close(copied_in_a_graph(&spec, SMALL, &[0]), 10.0 + 2.0 * (70.0 + SMALL as f64));
-    assert_close(copied_in_a_graph(&spec, SMALL + 1, &[0]), 10.0 + 2.0 * (100.0 + (SMALL + 1) as f64));
-    let both = [SMALL, SMALL + 1].map(|bytes| copied_in_a_graph(&spec, bytes, &[]));
+    assert_close(copied_in_a_graph(&spec, true, SMALL, &[0]), 10.0 + 2.0 * (70.0 + SMALL as f64));
+    assert_close(copied_in_a_graph(&spec, true, SMALL + 1, &[0]), 10.0 + 2.0 * (100.0 + (SMALL + 1) as f64));
+    assert_close(copied_in_a_graph(&spec, false, SMALL, &[0]), 10.0 + 2.0 * (100.0 + SMALL as f64));
+    let both = [SMALL, SMALL + 1].map(|bytes| copied_in_a_graph(&spec, true, bytes, &[]));
     spec.model.duplex_latency += Duration::from_micros(1);
-    let delayed = [SMALL, SMALL + 1].map(|bytes| copied_in_a_graph(&spec, bytes, &[]));
+    let delayed = [SMALL, SMALL + 1].map(|bytes| copied_in_a_graph(&spec, true, bytes, &[]));
     assert!(delayed[0] == both[0] && delayed[1] > both[1], "{both:?} {delayed:?}");
 }

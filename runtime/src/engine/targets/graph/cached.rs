@@ -169,7 +169,7 @@ pub(crate) unsafe fn prepared(
     }
     let frees = device.driver().frees();
     // SAFETY: the caller's promise.
-    let raw = unsafe { device.driver().build_graph(recorded.nodes())? };
+    let raw = unsafe { device.driver().build_graph(recorded.nodes(), true)? };
     let nodes = std::mem::take(recorded.nodes());
     Ok(Box::new(CachedGraph { graph: Graph { device: device.clone(), raw }, nodes, frees }))
 }
