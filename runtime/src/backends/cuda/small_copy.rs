@@ -1,4 +1,4 @@
-//! Small copies in graphs, which a kernel carries out.
+//! Small copies in the graphs of runs, which a kernel carries out.
 //!
 //! A copy engine starts late, and what comes after its copy on the compute engine starts late again. On an H200 a graph
 //! of a copy to the device, three small kernels and a copy back takes 19.4 us for 4 KiB and 27.7 us for 64 KiB. With a

@@ -151,7 +151,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// for the elements, or if there are more bytes than can be addressed.
     ///
     /// # Safety
-    /// At `address` are `len` initialised elements of the device's memory, as long as `keep` is not dropped.
+    /// At `address` are `len` initialised elements of the device's memory, as long as `keep` is not dropped, which
+    /// kernels of this device's context can access.
     /// Nobody else accesses them while an operation through this buffer does, unless both only read.
     #[track_caller]
     pub unsafe fn from_raw(
