@@ -100,12 +100,18 @@ impl Device {
     }
 
     /// Refuses an object that was made for `its` device on a stream of this one.
+    #[inline]
     pub(crate) fn check_stream(&self, what: &str, its: &Self) -> Result<(), Detail> {
         if self.same(its) {
             return Ok(());
         }
+        Err(self.stream_of_other(what, its))
+    }
+
+    #[cold]
+    fn stream_of_other(&self, what: &str, its: &Self) -> Detail {
         let (its, own) = self.both_labels(its);
-        Err(Detail::StreamOfOtherDevice { what: what.to_owned(), its, own })
+        Detail::StreamOfOtherDevice { what: what.to_owned(), its, own }
     }
 
     /// The error of an object that belongs to another device.
@@ -121,10 +127,13 @@ impl Device {
     }
 
     /// Refuses an object of `its` device on a stream of this one, unless the two are peers or the same.
+    #[inline]
     pub(crate) fn check_peer(&self, what: &str, its: &Self) -> Result<(), Detail> {
-        if self.same(its) {
-            return Ok(());
-        }
+        if self.same(its) { Ok(()) } else { self.check_other(what, its) }
+    }
+
+    #[inline(never)]
+    fn check_other(&self, what: &str, its: &Self) -> Result<(), Detail> {
         self.not_forked()?;
         if self.is_peer_of(its) { Ok(()) } else { self.check_stream(what, its) }
     }
@@ -175,6 +184,13 @@ impl Device {
     #[inline]
     pub(crate) fn registry(&self) -> &Registry {
         self.shared().registry()
+    }
+
+    /// Both at once.
+    #[inline]
+    pub(crate) fn parts(&self) -> (&dyn Driver, &Registry) {
+        let shared = self.shared();
+        (shared.driver(), shared.registry())
     }
 
     /// Refuses to wait inside a function of a stream. This is asked before anything is locked: whoever has

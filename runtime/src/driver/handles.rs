@@ -61,7 +61,7 @@ pub(crate) struct RawGraph {
     pub executable: u64,
     /// For each node of the recording, the driver's own, if the driver has some.
     pub nodes: Vec<RawNode>,
-    /// Whether it is a run's.
+    /// Whether it is a run's, for a driver whose graphs then take other times.
     pub of_run: bool,
 }
 

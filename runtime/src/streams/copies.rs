@@ -32,11 +32,8 @@ impl Stream {
             let (from, to) = (from.part(), to.part());
             same_len(from.len, to.len)?;
             let used = [from.used(self.device(), false)?, to.used::<T>(self.device(), true)?];
-            let upload = Command::CopyToDevice {
-                to: to.ptr,
-                from: from.range.ptr().cast_const(),
-                bytes: to.bytes::<T>(),
-            };
+            let upload =
+                Command::CopyToDevice { to: to.ptr, from: from.ptr().cast_const(), bytes: to.bytes::<T>() };
             // SAFETY: both ranges were checked, and have the same number of bytes.
             unsafe { self.enqueue(at, &used, upload) }
         })
@@ -53,8 +50,7 @@ impl Stream {
             let (from, to) = (from.part(), to.part());
             same_len(from.len, to.len)?;
             let used = [from.used::<T>(self.device(), false)?, to.used(self.device(), true)?];
-            let download =
-                Command::CopyToHost { to: to.range.ptr(), from: from.ptr, bytes: from.bytes::<T>() };
+            let download = Command::CopyToHost { to: to.ptr(), from: from.ptr, bytes: from.bytes::<T>() };
             // SAFETY: as above.
             unsafe { self.enqueue(at, &used, download) }
         })
@@ -155,7 +151,7 @@ impl Stream {
             let (from, to) = (from.part(), to.part());
             let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
             let (from_used, to_used) = (from.used(self.device(), false)?, to.used::<T>(self.device(), true)?);
-            let between = RowsBetween::HostAndDevice { to: to.ptr, from: from.range.ptr() };
+            let between = RowsBetween::HostAndDevice { to: to.ptr, from: from.ptr() };
             let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
             // SAFETY: both ranges were checked, and have the rectangle's rows.
             unsafe { self.enqueue(at, &used, Command::CopyRows(rectangle.raw::<T>(between))) }
@@ -178,7 +174,7 @@ impl Stream {
             let (from, to) = (from.part(), to.part());
             let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
             let (from_used, to_used) = (from.used::<T>(self.device(), false)?, to.used(self.device(), true)?);
-            let between = RowsBetween::DeviceAndHost { to: to.range.ptr(), from: from.ptr };
+            let between = RowsBetween::DeviceAndHost { to: to.ptr(), from: from.ptr };
             let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
             // SAFETY: as above.
             unsafe { self.enqueue(at, &used, Command::CopyRows(rectangle.raw::<T>(between))) }

@@ -184,12 +184,9 @@ impl Event {
     /// Makes the event stand for everything on the stream so far.
     pub(super) fn record(&self, stream: &StreamCore, at: Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
-        stream.check_thread()?;
-        let driver = self.device.driver();
-        let registry = self.device.registry();
-        self.device.may_wait(Some(at))?;
+        let (driver, registry) = stream.enter(at)?;
         // Dropped last: the last handle of a stream waits for it.
-        let others = if stream.kind == Kind::Null { Vec::new() } else { stream.legacy_others() };
+        let others = if stream.kind == Kind::Null { None } else { stream.legacy_others() };
         // The lock keeps others from recording or waiting meanwhile: what is known of the event agrees with
         // the driver.
         let mut recorded = self.recorded();
@@ -202,13 +199,15 @@ impl Event {
         }
         // Each blocking stream was made to wait when something was enqueued on the null stream. CUDA's manual
         // does not say whether the null stream waits before it records.
-        let joined = (!others.is_empty()).then(|| stream.with_legacy(&state, &others));
+        let joined = others.as_ref().map(|others| stream.with_legacy(&state, others));
         state.enqueued += 1;
-        let tag = registry.callers().tag(driver, at, state.enqueued);
+        let tag = stream.tag(at, state.enqueued);
         // SAFETY: both are live, and of one device.
         let outcome = unsafe { driver.enqueue(Command::Record(self.raw.raw), stream.raw, tag) };
         outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
-        state.clock = joined.unwrap_or_else(|| std::mem::take(&mut state.clock));
+        if let Some(joined) = joined {
+            state.clock = joined;
+        }
         match &mut *recorded {
             Recorded::Enqueued(clock) => stream.set_to_now(clock, &state),
             other => *other = Recorded::Enqueued(stream.now(&state)),
@@ -219,17 +218,38 @@ impl Event {
     /// Everything enqueued on the stream from now on comes after the event.
     pub(super) fn wait(&self, stream: &StreamCore, at: Caller) -> Result<()> {
         stream.device.check_peer("Event", &self.device)?;
-        stream.check_thread()?;
-        let driver = stream.device.driver();
-        stream.device.may_wait(Some(at))?;
+        let (driver, registry) = stream.enter(at)?;
         let recorded = self.recorded();
         let mut state = stream.state();
-        let elsewhere = || Detail::NotInGraph { operation: "a wait for what is no part of the graph" }.into();
-        match (&*recorded, state.capturing()) {
+        match (&*recorded, state.capturing().is_some()) {
             (Recorded::Nothing, _) => Ok(()),
+            (Recorded::Enqueued(clock), false) => {
+                state.enqueued += 1;
+                let tag = stream.tag(at, state.enqueued);
+                // SAFETY: both are live, and of one device or of peers.
+                let outcome = unsafe { driver.enqueue(Command::Wait(self.raw.raw), stream.raw, tag) };
+                outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
+                state.clock.join(clock);
+                Ok(())
+            }
+            (its, _) => self.captured_wait(its, stream, state.capturing()),
+        }
+    }
+
+    /// Everything enqueued on the stream from now on comes after the event, where one of the two belongs to a graph.
+    #[cold]
+    fn captured_wait(
+        &self,
+        its: &Recorded,
+        stream: &StreamCore,
+        capturing: &mut Option<Capturing>,
+    ) -> Result<()> {
+        let elsewhere = Detail::NotInGraph { operation: "a wait for what is no part of the graph" };
+        match (its, capturing) {
             // A graph is one device's.
-            (Recorded::Captured(_), _) if !stream.device.same(&self.device) => Err(elsewhere()),
-            (Recorded::Captured(its), _) if its.is_done() => Err(elsewhere()),
+            (Recorded::Captured(its), _) if !stream.device.same(&self.device) || its.is_done() => {
+                Err(elsewhere.into())
+            }
             // The stream joins the graph.
             (Recorded::Captured(its), joins @ None) => {
                 *joins = Some(its.clone());
@@ -239,17 +259,7 @@ impl Event {
                 capturing.comes_after(its);
                 Ok(())
             }
-            (_, Some(_)) => Err(elsewhere()),
-            (Recorded::Enqueued(clock), None) => {
-                state.enqueued += 1;
-                let registry = stream.device.registry();
-                let tag = registry.callers().tag(driver, at, state.enqueued);
-                // SAFETY: both are live, and of one device or of peers.
-                let outcome = unsafe { driver.enqueue(Command::Wait(self.raw.raw), stream.raw, tag) };
-                outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
-                state.clock.join(clock);
-                Ok(())
-            }
+            _ => Err(elsewhere.into()),
         }
     }
 }

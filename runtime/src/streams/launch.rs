@@ -67,12 +67,11 @@ impl LaunchTarget for Stream {
             if !function.symbols.is_empty() || !arguments.symbols.is_empty() {
                 return Err(Detail::SymbolsByHand { kernel: name }.into());
             }
-            let memory = arguments.accesses.iter().filter(|access| access.bytes > 0);
-            let memory = memory.map(|access| {
+            let mut memory = Vec::with_capacity(arguments.accesses.len());
+            for access in arguments.accesses.iter().filter(|access| access.bytes > 0) {
                 let used = used(device, access.ptr.range(access.bytes), access.write)?;
-                Ok(Used { anew: access.anew, ..used })
-            });
-            let memory = memory.collect::<Result<Vec<Used>>>()?;
+                memory.push(Used { anew: access.anew, ..used });
+            }
             let launch = arguments.launch(function, grid, bodies);
             let kernels = function.launched_by_hand().map(std::slice::from_ref).unwrap_or_default();
             // SAFETY: the memory was found among the device's; the rest is the caller's promise. The

@@ -9,9 +9,7 @@ use bytemuck::Pod;
 use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
-use crate::device::memory::{
-    DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut,
-};
+use crate::device::memory::{DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedSlice, PinnedSliceMut};
 use crate::device::pending::Memory;
 use crate::device::pending::uses::Used;
 use crate::driver::DevicePtr;
@@ -25,7 +23,9 @@ use crate::driver::DevicePtr;
 )]
 pub trait FromHost<T: Pod>: sealed::Sealed {
     #[doc(hidden)]
-    fn part(self) -> HostPart;
+    fn part<'p>(self) -> HostPart<'p>
+    where
+        Self: 'p;
 }
 
 /// Page-locked memory that a stream copies to: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
@@ -37,7 +37,9 @@ pub trait FromHost<T: Pod>: sealed::Sealed {
 )]
 pub trait ToHost<T: Pod>: sealed::Sealed {
     #[doc(hidden)]
-    fn part(self) -> HostPart;
+    fn part<'p>(self) -> HostPart<'p>
+    where
+        Self: 'p;
 }
 
 /// Device memory that a stream copies from: `&DeviceBuf<T>` or a [`DeviceSlice<T>`].
@@ -66,13 +68,16 @@ pub trait ToDevice<T: Pod>: sealed::Sealed {
 
 /// A part of a [`PinnedBuf`].
 #[doc(hidden)]
-pub struct HostPart {
-    pub(super) range: PinnedRange,
+pub struct HostPart<'p> {
+    core: &'p Arc<PinnedCore>,
+    /// The first byte, and the number of bytes.
+    start: usize,
+    bytes: usize,
     /// Length in elements.
     pub(super) len: usize,
 }
 
-impl fmt::Debug for HostPart {
+impl fmt::Debug for HostPart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostPart").finish_non_exhaustive()
     }
@@ -95,25 +100,35 @@ impl fmt::Debug for DevicePart<'_> {
 }
 
 impl<T: Pod> FromHost<T> for &PinnedBuf<T> {
-    fn part(self) -> HostPart {
-        HostPart { range: self.whole(), len: self.elements() }
+    fn part<'p>(self) -> HostPart<'p>
+    where
+        Self: 'p,
+    {
+        HostPart::of::<T>(self.core(), 0, self.elements())
     }
 }
 impl<T: Pod> ToHost<T> for &mut PinnedBuf<T> {
-    fn part(self) -> HostPart {
-        HostPart { range: self.whole(), len: self.elements() }
+    fn part<'p>(self) -> HostPart<'p>
+    where
+        Self: 'p,
+    {
+        HostPart::of::<T>(self.core(), 0, self.elements())
     }
 }
-impl<T: Pod> FromHost<T> for PinnedSlice<'_, T> {
-    fn part(self) -> HostPart {
-        HostPart { range: self.unsettled(), len: self.len() }
-    }
+macro_rules! host_slices {
+    ($($slice:ident: $use:ident),*) => {$(
+        impl<'a, T: Pod> $use<T> for $slice<'a, T> {
+            fn part<'p>(self) -> HostPart<'p>
+            where
+                Self: 'p,
+            {
+                let (start, len) = (self.start(), self.len());
+                HostPart::of::<T>(self.owner(), start, len)
+            }
+        }
+    )*};
 }
-impl<T: Pod> ToHost<T> for PinnedSliceMut<'_, T> {
-    fn part(self) -> HostPart {
-        HostPart { range: self.unsettled(), len: self.len() }
-    }
-}
+host_slices!(PinnedSlice: FromHost, PinnedSliceMut: ToHost);
 
 impl<T: Pod> FromDevice<T> for &DeviceBuf<T> {
     fn part<'p>(self) -> DevicePart<'p>
@@ -145,15 +160,26 @@ macro_rules! slices {
 }
 slices!(DeviceSlice: FromDevice, DeviceSliceMut: ToDevice, DeviceSliceOut: ToDevice);
 
-impl HostPart {
+impl<'p> HostPart<'p> {
+    /// Elements of an allocation that has them.
+    fn of<T>(core: &'p Arc<PinnedCore>, start: usize, len: usize) -> Self {
+        Self { core, start: start * size_of::<T>(), bytes: len * size_of::<T>(), len }
+    }
+
+    /// The address of its first byte.
+    pub(super) fn ptr(&self) -> *mut u8 {
+        // SAFETY: the part is within the allocation.
+        unsafe { self.core.ptr.as_ptr().add(self.start) }
+    }
+
     /// The part as memory that an operation on a device uses.
     pub(super) fn used(&self, device: &Device, write: bool) -> Result<Used> {
-        let core: &Arc<PinnedCore> = self.range.shared();
+        let Self { core, start, bytes, .. } = *self;
         if !core.is_copied_by(device)? {
             device.check_stream("PinnedBuf", core.device())?;
         }
         check(&**core, "PinnedBuf")?;
-        let bytes = self.range.device_ptr().range(self.range.bytes());
+        let bytes = core.device_ptr().offset(start).range(bytes);
         Ok(Used { memory: Arc::clone(core) as _, bytes, write, anew: write })
     }
 }
@@ -173,14 +199,20 @@ impl DevicePart<'_> {
         if let Some(owner) = self.owner {
             device.check_stream("DeviceBuf", owner.device())?;
         }
-        self.reached::<T>(device, write)
+        self.use_by::<T>(device, write)
     }
 
     /// The part as memory that a copy on a device uses, which has it or is a peer of the one that has it.
     pub(super) fn reached<T>(&self, device: &Device, write: bool) -> Result<Used> {
+        if let Some(owner) = self.owner {
+            device.check_peer("DeviceBuf", owner.device())?;
+        }
+        self.use_by::<T>(device, write)
+    }
+
+    fn use_by<T>(&self, device: &Device, write: bool) -> Result<Used> {
         let bytes = self.ptr.range(self.bytes::<T>());
         let Some(owner) = self.owner else { return used(device, bytes, write) };
-        device.check_peer("DeviceBuf", owner.device())?;
         check(&**owner, "DeviceBuf")?;
         Ok(Used { memory: Arc::clone(owner) as _, bytes, write, anew: write })
     }
@@ -188,7 +220,7 @@ impl DevicePart<'_> {
 
 /// The device memory at `bytes`, which an operation reads or writes in full.
 pub(super) fn used(device: &Device, bytes: Range<u64>, write: bool) -> Result<Used> {
-    let memory = device.registry().memory_of(&bytes).ok_or(Detail::UnknownMemory)?;
+    let Some(memory) = device.registry().memory_of(&bytes) else { return Err(Detail::UnknownMemory.into()) };
     check(&*memory, if memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" })?;
     Ok(Used { memory, bytes, write, anew: write })
 }

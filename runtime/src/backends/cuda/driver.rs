@@ -462,8 +462,7 @@ impl Driver for Cuda {
         let api = self.enter()?;
         let copier = if of_run { self.copier.function() } else { None };
         // SAFETY: the context is current, and the recording's handles are live by the caller's promise.
-        let graph = unsafe { graph::build(api, self.context.handle(), copier, nodes) }?;
-        Ok(RawGraph { of_run, ..graph })
+        unsafe { graph::build(api, self.context.handle(), copier, nodes) }
     }
 
     unsafe fn update_graph(

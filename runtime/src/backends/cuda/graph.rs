@@ -85,7 +85,7 @@ pub(super) unsafe fn build(
         graph: graph.expose_provenance() as u64,
         executable: executable.expose_provenance() as u64,
         nodes: made,
-        of_run: false,
+        ..RawGraph::default()
     })
 }
 
@@ -360,24 +360,9 @@ fn memsets(to: DevicePtr, pattern: &[u8], count: usize) -> Vec<sys::CUDA_MEMSET_
     words.into_iter().enumerate().map(place).collect()
 }
 
-/// The parameters of a launch. The driver writes nothing to the list of them.
+/// The parameters of a launch.
 fn launched(launch: &RawLaunch<'_>) -> sys::CUDA_KERNEL_NODE_PARAMS {
-    let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
-    sys::CUDA_KERNEL_NODE_PARAMS {
-        func: function_handle(launch.function),
-        gridDimX: grid_x,
-        gridDimY: grid_y,
-        gridDimZ: grid_z,
-        blockDimX: block_x,
-        blockDimY: block_y,
-        blockDimZ: block_z,
-        sharedMemBytes: launch.shared,
-        kernelParams: launch.params.as_ptr().cast_mut(),
-        extra: ptr::null_mut(),
-        // The function is loaded. It is no `CUkernel`, which would need a context.
-        kern: ptr::null_mut(),
-        ctx: ptr::null_mut(),
-    }
+    node(launch.function, (launch.grid, launch.block, launch.shared), launch.params)
 }
 
 /// The parameters of a launch of the kernel for small copies.
@@ -386,17 +371,28 @@ fn copying(
     copy: &SmallCopy,
     arguments: &[*mut c_void; 3],
 ) -> sys::CUDA_KERNEL_NODE_PARAMS {
+    node(copier, ([copy.blocks(), 1, 1], [copy.threads(), 1, 1], 0), arguments)
+}
+
+/// The parameters of a launch of a grid of blocks with so many bytes of shared memory. The driver writes nothing to the
+/// list of arguments.
+fn node(
+    function: RawFunction,
+    ([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared): ([u32; 3], [u32; 3], u32),
+    arguments: &[*mut c_void],
+) -> sys::CUDA_KERNEL_NODE_PARAMS {
     sys::CUDA_KERNEL_NODE_PARAMS {
-        func: function_handle(copier),
-        gridDimX: copy.blocks(),
-        gridDimY: 1,
-        gridDimZ: 1,
-        blockDimX: copy.threads(),
-        blockDimY: 1,
-        blockDimZ: 1,
-        sharedMemBytes: 0,
+        func: function_handle(function),
+        gridDimX: grid_x,
+        gridDimY: grid_y,
+        gridDimZ: grid_z,
+        blockDimX: block_x,
+        blockDimY: block_y,
+        blockDimZ: block_z,
+        sharedMemBytes: shared,
         kernelParams: arguments.as_ptr().cast_mut(),
         extra: ptr::null_mut(),
+        // The function is loaded. It is no `CUkernel`, which would need a context.
         kern: ptr::null_mut(),
         ctx: ptr::null_mut(),
     }

@@ -76,14 +76,11 @@ impl Forecast {
         Ok(self.machine.sequence)
     }
 
-    /// The demand of a copy of `bytes` bytes that an engine carries out.
-    pub(crate) fn copy(&self, engine: Engine, bytes: f64) -> Demand {
-        Demand::copy(&self.machine.parts[0].model, engine, bytes)
-    }
-
-    /// The demand of such a copy in a graph.
-    pub(crate) fn copy_in_graph(&self, engine: Engine, bytes: f64) -> Demand {
-        self.copy(engine, bytes).in_graph(&self.machine.parts[0].model)
+    /// The demand of a copy of `bytes` bytes that an engine carries out, alone or in a run's graph.
+    pub(crate) fn copy(&self, engine: Engine, bytes: f64, in_graph: bool) -> Demand {
+        let model = &self.machine.parts[0].model;
+        let demand = Demand::copy(model, engine, bytes);
+        if in_graph { demand.in_graph(model) } else { demand }
     }
 
     /// The demand of a kernel or a fill that accesses `bytes` bytes of device memory. `over_the_link` gives

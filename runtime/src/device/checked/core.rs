@@ -17,8 +17,8 @@ use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::pending::progress::{Clock, Handle, Progress};
 use crate::device::pending::uses::{Refused, Use, Used, Uses};
-use crate::device::pending::{Caller, Kind, Launches, SharedFaults, Stream, raced};
-use crate::driver::{Command, RawStream};
+use crate::device::pending::{Caller, Callers, Kind, Launches, Registry, SharedFaults, Stream, raced};
+use crate::driver::{Command, Driver, RawStream, Tag};
 
 /// A stream. It waits for its operations when it is dropped.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct StreamCore {
     pub(crate) raw: RawStream,
     pub(crate) kind: Kind,
     pub(crate) level: i32,
+    /// Whether the driver tells which operation has failed.
+    is_told: bool,
     pub(crate) progress: Arc<Progress>,
     state: Mutex<CoreState>,
     /// The error that was kept while somebody else waited.
@@ -59,10 +61,18 @@ pub(crate) struct CoreState {
 
 impl CoreState {
     /// The graph that the stream's operations become part of, if they are not carried out.
+    #[inline]
     pub(crate) fn capturing(&mut self) -> &mut Option<Capturing> {
-        // Streams that had joined leave the capture here, once the graph is captured.
-        self.capturing.take_if(|capturing| capturing.is_done());
+        if self.capturing.is_some() {
+            self.leave_what_is_captured();
+        }
         &mut self.capturing
+    }
+
+    /// Streams that had joined leave the capture, once the graph is captured.
+    #[cold]
+    fn leave_what_is_captured(&mut self) {
+        self.capturing.take_if(|capturing| capturing.is_done());
     }
 }
 
@@ -93,6 +103,7 @@ impl StreamCore {
             raw,
             kind,
             level,
+            is_told: Callers::are_told(device.driver()),
             progress: Progress::of(Box::new(device.clone()), raw, of_a_thread),
             state: Mutex::default(),
             unreported: Mutex::default(),
@@ -110,7 +121,28 @@ impl StreamCore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What enqueues an operation, if the calling thread may do so.
+    #[inline]
+    pub(crate) fn enter(&self, caller: Caller) -> Result<(&dyn Driver, &Registry)> {
+        self.check_thread()?;
+        let (driver, registry) = self.device.parts();
+        // A function of a stream may not enqueue: the stream that it would enqueue on may wait for it. This is asked
+        // before anything is locked: whoever has the lock may be waiting, in the driver, for that function.
+        driver.may_wait().map_err(|error| registry.callers().explain(error, Some(caller)))?;
+        Ok((driver, registry))
+    }
+
+    /// The name of an operation, by which the driver may say that it has failed.
+    #[inline]
+    pub(crate) fn tag(&self, caller: Caller, number: u64) -> Tag {
+        if self.is_told {
+            return Callers::tag(caller, number);
+        }
+        Tag { pipeline: Tag::BY_HAND, operation: 0, chunk: number }
+    }
+
     /// Refuses the stream of another thread.
+    #[inline]
     pub(crate) fn check_thread(&self) -> Result<()> {
         match self.kind {
             Kind::PerThread(thread) if thread != thread::current().id() => {
@@ -134,32 +166,25 @@ impl StreamCore {
         command: Command<'_>,
         kernels: &[Arc<SharedFaults>],
     ) -> Result<()> {
-        self.check_thread()?;
-        let driver = self.device.driver();
-        // A function of a stream may not enqueue: the stream that it would enqueue on may wait for it.
-        self.device.may_wait(Some(caller))?;
-        let registry = self.device.registry();
+        let (driver, registry) = self.enter(caller)?;
         // These are dropped last: the last handle of a stream waits for it, and so does the last handle of
         // memory.
         let all = registry.with_overlaps(memory);
         let others = self.legacy_others();
         let _legacy = self.legacy();
         let mut state = self.state();
-        if let Some(capturing) = state.capturing() {
-            let tag = registry.callers().tag(driver, caller, capturing.len() as u64);
+        if state.capturing().is_some() {
             // SAFETY: the caller's promise.
-            if unsafe { capturing.record(caller, tag, memory, checked, &command, kernels) }? {
+            if unsafe { self.capture(&mut state, caller, (memory, checked), &command, kernels) }? {
                 return Ok(());
             }
-            // The graph was captured at this moment.
-            state.capturing = None;
         }
         // A command that does nothing orders nothing. This holds for a graph too.
         if command.is_nothing() || matches!(&command, Command::Graph { nodes, .. } if nodes.is_nothing()) {
             return Ok(());
         }
         let memory = all.as_deref().unwrap_or(memory);
-        let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
+        let joined = others.as_ref().map(|others| self.with_legacy(&state, others));
         let CoreState { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
         // The number is taken even if the command is refused after all: uses that are noted by then have a
@@ -167,26 +192,25 @@ impl StreamCore {
         *enqueued += 1;
         let number = *enqueued;
         let mut new = self.use_of(number, caller);
+        // A bit for each part of the memory, the last one for all further parts.
+        let (mut are_to_be_told, bit) = (0_u64, |index: usize| 1 << index.min(63));
         // Note 9: what nothing orders is refused; no wait is inserted.
         for (index, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
             new.write = *write;
-            if let Err(refused) = its.uses().note(bytes, &new, clock, checked) {
-                // The driver was not asked: a refused command is no use.
-                memory[..index].iter().for_each(|used| used.memory.uses().forget(&used.bytes, &new));
-                return Err(match refused {
-                    Refused::Race(earlier) => self.race(&earlier, (caller, *write)),
-                    Refused::Held => Error::new(Detail::HeldByRun).at(caller.place()),
-                });
+            match its.uses().note(bytes, &new, clock, checked) {
+                Ok(is_to_be_told) => are_to_be_told |= if is_to_be_told { bit(index) } else { 0 },
+                Err(refused) => return Err(self.refused(refused, &new, &memory[..index])),
             }
         }
-        let tag = registry.callers().tag(driver, caller, number);
+        let tag = self.tag(caller, number);
         // Before it is enqueued, so that no wait misses it.
         kernels.iter().for_each(|faults| self.launches.add(faults, &self.progress, number));
         // SAFETY: the caller's promise; the stream is live.
         let outcome = unsafe { driver.enqueue(command, self.raw, tag) };
-        for Used { memory, bytes, write, anew } in memory {
+        for (index, Used { memory, bytes, write, anew }) in memory.iter().enumerate() {
             new.write = *write;
             match outcome {
+                Ok(()) if are_to_be_told & bit(index) == 0 => {}
                 Ok(()) => memory.uses().has_taken(bytes, &new, clock, *anew),
                 Err(_) => memory.uses().has_refused(bytes, &new),
             }
@@ -200,22 +224,61 @@ impl StreamCore {
         outcome.map_err(|error| self.explain(error, Some(caller)))
     }
 
+    /// Makes a command part of the graph that is being captured; `false` if the graph was captured at this moment.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue), for every launch of the graph.
+    #[cold]
+    unsafe fn capture(
+        &self,
+        state: &mut CoreState,
+        caller: Caller,
+        (memory, checked): (&[Used], bool),
+        command: &Command<'_>,
+        kernels: &[Arc<SharedFaults>],
+    ) -> Result<bool> {
+        let Some(capturing) = &mut state.capturing else { return Ok(false) };
+        let tag = self.tag(caller, capturing.len() as u64);
+        // SAFETY: the caller's promise.
+        let is_part = unsafe { capturing.record(caller, tag, memory, checked, command, kernels) }?;
+        if !is_part {
+            state.capturing = None;
+        }
+        Ok(is_part)
+    }
+
+    /// The error of an operation whose use of some memory is not noted, after `noted`, which is forgotten: the driver was
+    /// not asked, and a refused command is no use.
+    #[cold]
+    fn refused(&self, refused: Refused, new: &Use, noted: &[Used]) -> Error {
+        noted.iter().for_each(|used| used.memory.uses().forget(&used.bytes, new));
+        match refused {
+            Refused::Race(earlier) => self.race(&earlier, (new.caller, new.write)),
+            Refused::Held => Error::new(Detail::HeldByRun).at(new.caller.place()),
+        }
+    }
+
     /// The lock that keeps others from streams of the null stream's kind, if this is one.
+    #[inline]
     pub(crate) fn legacy(&self) -> Option<MutexGuard<'_, ()>> {
         self.kind.is_legacy().then(|| self.device.registry().legacy())
     }
 
-    /// The streams that it waits for implicitly.
-    pub(crate) fn legacy_others(&self) -> Vec<Arc<dyn Stream>> {
-        if !self.kind.is_legacy() {
-            return Vec::new();
-        }
+    /// The streams that it waits for implicitly, if there are any.
+    #[inline]
+    pub(crate) fn legacy_others(&self) -> Option<Vec<Arc<dyn Stream>>> {
+        if self.kind.is_legacy() { self.others() } else { None }
+    }
+
+    #[cold]
+    fn others(&self) -> Option<Vec<Arc<dyn Stream>>> {
         let mut others = self.device.registry().legacy_streams();
         others.retain(|other| (self.kind == Kind::Null) != (other.kind() == Kind::Null));
-        others
+        (!others.is_empty()).then_some(others)
     }
 
     /// Everything that the next operation comes after, if it is enqueued.
+    #[inline(never)]
     pub(crate) fn with_legacy(&self, state: &CoreState, others: &[Arc<dyn Stream>]) -> Clock {
         let mut clock = state.clock.clone();
         for other in others {
@@ -255,7 +318,7 @@ impl StreamCore {
         let others = self.legacy_others();
         let legacy = self.legacy();
         let mut state = self.state();
-        let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
+        let joined = others.as_ref().map(|others| self.with_legacy(&state, others));
         state.enqueued += 1;
         if let Some(joined) = joined {
             state.clock = joined;
@@ -267,7 +330,7 @@ impl StreamCore {
             let found = uses.conflict(bytes.clone(), *write, (&self.progress, &state.clock));
             earlier = earlier.or(found);
             match uses.note(bytes, &new, &state.clock, false) {
-                Ok(()) => uses.has_taken(bytes, &new, &state.clock, *anew),
+                Ok(_) => uses.has_taken(bytes, &new, &state.clock, *anew),
                 Err(_) => is_noted = false,
             }
         }
@@ -308,6 +371,7 @@ impl StreamCore {
     }
 
     /// The error for a driver's error, with the operation that is known to be at fault.
+    #[cold]
     pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
         self.device.registry().callers().explain(error, caller)
     }

@@ -27,6 +27,20 @@ pub struct PinnedSliceMut<'a, T> {
     len: usize,
 }
 
+impl<'a, T: Pod> PinnedSlice<'a, T> {
+    /// The allocation that it is a part of.
+    pub(crate) fn owner(&self) -> &'a Arc<PinnedCore> {
+        self.buffer.core()
+    }
+}
+
+impl<'a, T: Pod> PinnedSliceMut<'a, T> {
+    /// The allocation that it is a part of.
+    pub(crate) fn owner(self) -> &'a Arc<PinnedCore> {
+        self.buffer.core()
+    }
+}
+
 impl<T: Pod> PinnedBuf<T> {
     /// A part of the buffer for a pipeline to read, as a range of elements. It is page-locked like the whole
     /// buffer. A plain `&buffer[range]` is a slice, which is staged.
@@ -72,12 +86,7 @@ impl<T: Pod> PinnedBuf<T> {
 
     /// All of the buffer, as the argument of a run.
     pub(crate) fn range(&self, write: bool) -> PinnedRange {
-        self.whole().settled(write)
-    }
-
-    /// All of the buffer.
-    pub(crate) fn whole(&self) -> PinnedRange {
-        PinnedRange::new::<T>(self, 0, self.elements())
+        PinnedRange::new::<T>(self, 0, self.elements()).settled(write)
     }
 }
 
@@ -94,12 +103,13 @@ macro_rules! slices {
                 self.len == 0
             }
 
-            pub(crate) fn range(&self, write: bool) -> PinnedRange {
-                self.unsettled().settled(write)
+            /// The number of its first element.
+            pub(crate) fn start(&self) -> usize {
+                self.start
             }
 
-            pub(crate) fn unsettled(&self) -> PinnedRange {
-                PinnedRange::new::<T>(self.buffer, self.start, self.len)
+            pub(crate) fn range(&self, write: bool) -> PinnedRange {
+                PinnedRange::new::<T>(self.buffer, self.start, self.len).settled(write)
             }
         }
 
@@ -146,10 +156,6 @@ impl PinnedRange {
     }
 
     pub(crate) fn core(&self) -> &PinnedCore {
-        &self.core
-    }
-
-    pub(crate) fn shared(&self) -> &Arc<PinnedCore> {
         &self.core
     }
 

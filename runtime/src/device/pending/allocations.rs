@@ -1,6 +1,5 @@
 //! [`Allocations`]: the memory of a device that operations may use, by address.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
@@ -11,7 +10,8 @@ use super::uses::Memory;
 /// address, since memory may be lent more than once.
 #[derive(Default)]
 pub(crate) struct Allocations {
-    all: BTreeMap<(u64, u64), Allocation>,
+    /// In that order. Each launch by hand searches them, and few are added or removed.
+    all: Vec<Allocation>,
     /// The number of allocations that were added so far.
     added: u64,
     /// Whether some of them have bytes in common.
@@ -19,30 +19,48 @@ pub(crate) struct Allocations {
 }
 
 struct Allocation {
+    start: u64,
+    number: u64,
     end: u64,
     memory: Weak<dyn Memory>,
+}
+
+impl Allocation {
+    /// The memory, if it contains all bytes up to that address.
+    fn up_to(&self, end: u64) -> Option<Arc<dyn Memory>> {
+        if end <= self.end { self.memory.upgrade() } else { None }
+    }
 }
 
 /// Memory, and some of its bytes by address.
 pub(crate) type Found = (Arc<dyn Memory>, Range<u64>);
 
 impl Allocations {
+    /// Those that begin before an address.
+    fn before(&self, address: u64) -> &[Allocation] {
+        &self.all[..self.all.partition_point(|allocation| allocation.start < address)]
+    }
+
     /// Adds memory, and returns its number.
     pub(crate) fn add(&mut self, bytes: Range<u64>, memory: Weak<dyn Memory>) -> u64 {
         // Among allocations that do not overlap, the last one that begins before the end reaches furthest.
-        let before = self.all.range(..(bytes.end, 0)).next_back();
-        self.overlap |= before.is_some_and(|(_, earlier)| earlier.end > bytes.start);
+        self.overlap |= self.before(bytes.end).last().is_some_and(|earlier| earlier.end > bytes.start);
         self.added += 1;
-        self.all.insert((bytes.start, self.added), Allocation { end: bytes.end, memory });
-        self.added
+        let (number, after) = (self.added, self.before(bytes.start.saturating_add(1)).len());
+        self.all.insert(after, Allocation { start: bytes.start, number, end: bytes.end, memory });
+        number
     }
 
     pub(crate) fn remove(&mut self, start: u64, number: u64) {
-        self.all.remove(&(start, number));
+        let is_before = |allocation: &Allocation| (allocation.start, allocation.number) < (start, number);
+        let index = self.all.partition_point(is_before);
+        if self.all.get(index).is_some_and(|found| (found.start, found.number) == (start, number)) {
+            self.all.remove(index);
+        }
         if self.overlap {
             let mut reached = 0;
-            self.overlap = self.all.iter().any(|((start, _), allocation)| {
-                let overlaps = *start < reached;
+            self.overlap = self.all.iter().any(|allocation| {
+                let overlaps = allocation.start < reached;
                 reached = reached.max(allocation.end);
                 overlaps
             });
@@ -55,18 +73,20 @@ impl Allocations {
 
     /// Memory that contains all of these bytes.
     pub(crate) fn holding(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
+        let (last, before) = self.before(bytes.start.saturating_add(1)).split_last()?;
+        let found = last.up_to(bytes.end);
         // Unless allocations overlap, only the last one that begins before the bytes can contain them.
-        let before = self.all.range(..=(bytes.start, u64::MAX)).rev();
-        let few = if self.overlap { usize::MAX } else { 1 };
-        let mut holding = before.take(few).filter(|(_, allocation)| bytes.end <= allocation.end);
-        holding.find_map(|(_, allocation)| allocation.memory.upgrade())
+        if found.is_some() || !self.overlap {
+            return found;
+        }
+        before.iter().rev().find_map(|allocation| allocation.up_to(bytes.end))
     }
 
     /// All memory that contains some of these bytes, with those bytes.
     pub(crate) fn overlapping(&self, bytes: &Range<u64>) -> Vec<Found> {
-        let before = self.all.range(..(bytes.end, 0)).filter(|(_, allocation)| bytes.start < allocation.end);
-        let found = |(&(start, _), allocation): (&(u64, u64), &Allocation)| {
-            allocation.memory.upgrade().map(|memory| (memory, start..allocation.end))
+        let before = self.before(bytes.end).iter().filter(|allocation| bytes.start < allocation.end);
+        let found = |allocation: &Allocation| {
+            allocation.memory.upgrade().map(|memory| (memory, allocation.start..allocation.end))
         };
         before.filter_map(found).collect()
     }

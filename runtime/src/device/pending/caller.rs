@@ -20,10 +20,16 @@ impl Caller {
     /// Does the call's work. An error of it that names no line gets the line of the call. But an earlier
     /// failure on the device may belong to any operation.
     pub(crate) fn located<T>(self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        work().map_err(|error| {
-            let is_of_another = error.detail().driver_error().is_some_and(|error| error.is_asynchronous());
-            if is_of_another || error.place().site.is_some() { error } else { error.at(self.place()) }
-        })
+        match work() {
+            Ok(done) => Ok(done),
+            Err(error) => Err(self.locate(error)),
+        }
+    }
+
+    #[cold]
+    fn locate(self, error: Error) -> Error {
+        let is_of_another = error.detail().driver_error().is_some_and(|error| error.is_asynchronous());
+        if is_of_another || error.place().site.is_some() { error } else { error.at(self.place()) }
     }
 
     pub(crate) fn touch(self, writes: bool) -> Touch {

@@ -25,11 +25,13 @@ struct Known {
 }
 
 impl Callers {
-    /// The name of an operation for a device on the host, and for one that waits for each operation.
-    pub(crate) fn tag(&self, driver: &dyn Driver, caller: Caller, number: u64) -> Tag {
-        if !(driver.info().kind.is_on_host() || driver.is_synchronous()) {
-            return Tag { pipeline: Tag::BY_HAND, operation: 0, chunk: number };
-        }
+    /// Whether a driver tells which operation has failed: one on the host, and one that waits for each operation.
+    pub(crate) fn are_told(driver: &dyn Driver) -> bool {
+        driver.info().kind.is_on_host() || driver.is_synchronous()
+    }
+
+    /// The name of an operation for such a driver.
+    pub(crate) fn tag(caller: Caller, number: u64) -> Tag {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (std::ptr::from_ref(caller.at).addr(), caller.what.as_ptr().addr());
         let Known { all, numbers } = &mut *known;
@@ -56,6 +58,7 @@ impl Callers {
     }
 
     /// The error with the places of the operations that it concerns, as far as they are known.
+    #[cold]
     pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
         let of = Self::caller;
         let at = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });

@@ -21,6 +21,10 @@ impl Failures {
         self.0.insert(bytes.start, (bytes.end, error));
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Notes that these bytes were written.
     pub(crate) fn remove(&mut self, bytes: &Range<u64>) {
         if self.0.is_empty() || bytes.is_empty() {

@@ -18,6 +18,7 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// Forgets the uses that are over. Returns the error of the last of them that was to write and failed.
+    #[inline(never)]
     pub(crate) fn forget_over(&mut self) -> Option<Error> {
         let mut failed = None;
         self.uses.retain(|earlier| {
@@ -28,6 +29,11 @@ impl Segment {
             !is_over
         });
         failed
+    }
+
+    /// The use that nothing orders with the next one of a stream.
+    fn conflict(&self, write: bool, (stream, clock): (&Arc<Progress>, &Clock)) -> Option<&Use> {
+        self.uses.iter().find(|earlier| (earlier.write || write) && !earlier.is_before(stream, clock))
     }
 
     /// Adds a use. An operation may use the same bytes in several ways.
@@ -57,7 +63,8 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Adds a use of some bytes, unless it matters that nothing orders an earlier one with it.
+    /// Adds a use of some bytes, unless it matters that nothing orders an earlier one with it. Returns whether anything is
+    /// to be done [once the stream has taken it](Self::has_taken).
     ///
     /// # Errors
     /// That earlier use.
@@ -67,12 +74,33 @@ impl Known {
         new: &Use,
         clock: &Clock,
         matters: bool,
-    ) -> Result<(), Use> {
-        if matters && let Some(earlier) = self.conflict(bytes.clone(), new.write, (&new.progress, clock)) {
+    ) -> Result<bool, Use> {
+        let next = (&new.progress, clock);
+        let Self { segments, failures } = self;
+        // Nearly always the same slot or the same buffer is used again.
+        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
+            let (mut is_any_over, mut is_to_be_told) = (false, !failures.is_empty());
+            for earlier in &same.uses {
+                if earlier.is_over() {
+                    is_any_over = true;
+                } else if earlier.is_before(&new.progress, clock) {
+                    is_to_be_told |= new.write || !earlier.write;
+                } else if matters && (new.write || earlier.write) {
+                    return Err(earlier.clone());
+                }
+            }
+            if is_any_over && let Some(error) = same.forget_over() {
+                failures.add(bytes.clone(), error);
+                is_to_be_told = true;
+            }
+            same.add(new);
+            return Ok(is_to_be_told);
+        }
+        if matters && let Some(earlier) = self.conflict(bytes.clone(), new.write, next) {
             return Err(earlier);
         }
         self.add(bytes, new);
-        Ok(())
+        Ok(true)
     }
 
     /// Forgets a use of some bytes that was added.
@@ -83,16 +111,9 @@ impl Known {
     }
 
     /// Adds a use of some bytes. Uses that are over are forgotten, but their failures are kept.
+    #[inline(never)]
     pub(crate) fn add(&mut self, bytes: &Range<u64>, new: &Use) {
         let Self { segments, failures } = self;
-        // Nearly always the same slot or the same buffer is used again.
-        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
-            if let Some(error) = same.forget_over() {
-                failures.add(bytes.clone(), error);
-            }
-            same.add(new);
-            return;
-        }
         split(segments, bytes.start);
         split(segments, bytes.end);
         let mut covered = bytes.start;
@@ -125,6 +146,12 @@ impl Known {
             same.has_taken(new, clock);
             return;
         }
+        self.parts_have_taken(bytes, new, clock);
+    }
+
+    #[inline(never)]
+    fn parts_have_taken(&mut self, bytes: &Range<u64>, new: &Use, clock: &Clock) {
+        let Self { segments, .. } = self;
         let mut alone = true;
         for (_, segment) in segments.range_mut(bytes.clone()) {
             alone &= segment.has_taken(new, clock);
@@ -139,26 +166,23 @@ impl Known {
     }
 
     /// The earlier use that nothing orders with the next one of a stream.
+    #[inline(never)]
     pub(crate) fn conflict(
         &self,
         bytes: Range<u64>,
         write: bool,
-        (stream, clock): (&Arc<Progress>, &Clock),
+        next: (&Arc<Progress>, &Clock),
     ) -> Option<Use> {
         let Self { segments, .. } = self;
         if bytes.is_empty() {
             return None;
         }
-        let conflicts = |earlier: &&Use| (earlier.write || write) && !earlier.is_before(stream, clock);
-        if let Some(same) = segments.get(&bytes.start).filter(|segment| segment.end == bytes.end) {
-            return same.uses.iter().find(conflicts).cloned();
-        }
         // The segment in which the bytes begin counts, too.
         let first =
             segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
         let start = first.map_or(bytes.start, |(&start, _)| start);
-        let within = segments.range(start..bytes.end).flat_map(|(_, segment)| &segment.uses);
-        within.clone().find(conflicts).cloned()
+        let mut within = segments.range(start..bytes.end);
+        within.find_map(|(_, segment)| segment.conflict(write, next)).cloned()
     }
 
     /// The uses of some bytes. Segments are split at the borders of the bytes.

@@ -105,6 +105,7 @@ pub(crate) struct Launches(Mutex<Vec<(Arc<SharedFaults>, u64)>>);
 
 impl Launches {
     /// The stream launches a kernel by the operation of this number.
+    #[inline(never)]
     pub(crate) fn add(&self, faults: &Arc<SharedFaults>, progress: &Arc<Progress>, number: u64) {
         let mut launches = locked(&self.0);
         if !launches.iter().any(|(known, _)| Arc::ptr_eq(known, faults)) {

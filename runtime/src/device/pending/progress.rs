@@ -232,11 +232,12 @@ impl Clock {
 
     /// Adds all that comes before the other point, except what is over anyway.
     pub(crate) fn join(&mut self, other: &Self) {
-        self.0.retain(|(progress, number)| !progress.has_reached(*number));
         for (progress, number) in &other.0 {
-            if !progress.has_reached(*number) {
-                self.advance(progress, *number);
-            }
+            self.advance(progress, *number);
+        }
+        let is_over = |(progress, number): &(Arc<Progress>, u64)| progress.has_reached(*number);
+        if self.0.iter().any(is_over) {
+            self.0.retain(|known| !is_over(known));
         }
     }
 

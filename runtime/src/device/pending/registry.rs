@@ -128,10 +128,13 @@ impl Registry {
 
     /// The memory that an operation uses, and all other memory that shares bytes with it because it was lent
     /// more than once. `None` if no memory overlaps.
+    #[inline]
     pub(crate) fn with_overlaps(&self, used: &[Used]) -> Option<Vec<Used>> {
-        if !self.overlap.load(Ordering::Acquire) {
-            return None;
-        }
+        self.overlap.load(Ordering::Acquire).then(|| self.and_overlaps(used))
+    }
+
+    #[cold]
+    fn and_overlaps(&self, used: &[Used]) -> Vec<Used> {
         let mut all = used.to_vec();
         for Used { memory, bytes, write, anew } in used.iter().filter(|used| !used.memory.is_on_host()) {
             let found = locked(&self.memory).overlapping(bytes);
@@ -140,7 +143,7 @@ impl Registry {
                 all.push(Used { memory: other, bytes, write: *write, anew: *anew });
             }
         }
-        Some(all)
+        all
     }
 
     /// Notes that something other than a stream by hand has written these bytes of some memory. Earlier

@@ -134,7 +134,8 @@ impl Uses {
     }
 
     /// Notes a use of some bytes before the driver is asked. From now on callers wait for it. `clock` covers
-    /// the operations that come before it if it is enqueued.
+    /// the operations that come before it if it is enqueued. Returns whether the memory is to be told that the driver
+    /// [has taken](Self::has_taken) it.
     ///
     /// # Errors
     /// A run holds the memory, or `matters` is true and nothing orders an earlier use with this one.
@@ -144,19 +145,23 @@ impl Uses {
         new: &Use,
         clock: &Clock,
         matters: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<bool, Refused> {
         if bytes.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let mut known = self.locked();
         if self.runs.load(Ordering::Acquire) > 0 {
             return Err(Refused::Held);
         }
-        known
+        let is_to_be_told = known
             .add_unless_raced(bytes, new, clock, matters)
             .map_err(|earlier| Refused::Race(Box::new(earlier)))?;
-        self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
-        Ok(())
+        let kind = if new.write { WRITES } else { READS };
+        // It changes under the lock only.
+        if self.pending.load(Ordering::Relaxed) & kind == 0 {
+            self.pending.fetch_or(kind, Ordering::Release);
+        }
+        Ok(is_to_be_told)
     }
 
     /// Forgets a use that was noted, and for which the driver was not asked.
@@ -175,6 +180,7 @@ impl Uses {
 
     /// Notes that the driver has refused a use. Callers still wait for it, since the driver may have taken a
     /// part.
+    #[cold]
     pub(crate) fn has_refused(&self, bytes: &Range<u64>, new: &Use) {
         let mut known = self.locked();
         known.uses_mut(bytes).filter(|earlier| earlier.is(new)).for_each(|refused| refused.refused = true);
@@ -281,8 +287,9 @@ mod tests {
 
     /// Notes a use that the driver takes.
     fn take(uses: &Uses, bytes: Range<u64>, new: &Use, clock: &Clock, matters: bool) -> Result<(), Refused> {
-        uses.note(&bytes, new, clock, matters)?;
-        uses.has_taken(&bytes, new, clock, new.write);
+        if uses.note(&bytes, new, clock, matters)? {
+            uses.has_taken(&bytes, new, clock, new.write);
+        }
         Ok(())
     }
 

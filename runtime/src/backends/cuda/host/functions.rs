@@ -57,11 +57,7 @@ impl HostFunctions {
         if fork::is_child() {
             return Err(fork::refused(call));
         }
-        if !pool::is_inside() {
-            return Ok(());
-        }
-        let description = "a host function cannot wait for a device".to_owned();
-        Err(DriverError::new(call, 800, "CUDA_ERROR_NOT_PERMITTED", description))
+        if pool::is_inside() { Err(not_inside(call)) } else { Ok(()) }
     }
 
     /// Makes the stream call `signal`.
@@ -249,6 +245,12 @@ impl HostFunctions {
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No code of the user's runs under these locks, so a panic cannot leave anything half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cold]
+fn not_inside(call: &'static str) -> DriverError {
+    let description = "a host function cannot wait for a device".to_owned();
+    DriverError::new(call, 800, "CUDA_ERROR_NOT_PERMITTED", description)
 }
 
 fn no_thread(error: std::io::Error) -> DriverError {

@@ -220,11 +220,8 @@ impl Model {
         if what.bytes == 0 {
             return Ok(());
         }
-        let bytes = what.bytes as f64;
-        let demand = match self.is_graph() && !self.is_direct(tag) {
-            true => self.forecast.copy_in_graph(what.engine, bytes),
-            false => self.forecast.copy(what.engine, bytes),
-        };
+        let in_graph = self.is_graph() && !self.is_direct(tag);
+        let demand = self.forecast.copy(what.engine, what.bytes as f64, in_graph);
         self.work(stream, tag, what, demand, self.costs[0])
     }
 
@@ -359,7 +356,7 @@ impl Model {
     pub(crate) fn share(&mut self, bytes: u64, to_device: bool, staged: bool) {
         let what = What::new(if to_device { Engine::ToDevice } else { Engine::ToHost }, bytes as usize);
         let bytes = bytes as f64;
-        let demand = self.forecast.copy(what.engine, bytes);
+        let demand = self.forecast.copy(what.engine, bytes, false);
         let Some(&stream) = self.streams.first().filter(|_| what.bytes > 0) else { return };
         if staged {
             self.forecast.host_copies(bytes);
