@@ -173,6 +173,17 @@ fn each_number_is_counted_once_whatever_the_length() {
     }
 }
 
+/// As many bins as one copy of them in the largest shared memory has room for: 16 bits hold the number of each.
+#[test]
+fn shared_memory_may_be_full_of_bins() {
+    let bins = (227 << 10) / 4;
+    let x: Vec<f32> = (0..=bins).map(|bin| bin as f32).collect();
+    let counts = binned(&simulated(), (bins, 0.0, bins as f32), 4 * bins, 3, &x).unwrap();
+    // The upper border is in the last bin, too.
+    let expected: Vec<_> = (0..bins).map(|bin| if bin + 1 == bins { 2 } else { 1 }).chain([0; 3]).collect();
+    assert_eq!(counts, expected);
+}
+
 #[test]
 fn what_has_no_bins_is_refused() {
     let one = |bins, low, high| {
