@@ -137,7 +137,8 @@ pub fn histogram(
     x: &[f32],
 ) -> thalweg::Result<Vec<u32>> {
     let mut chunks = Vec::new();
-    pipeline.run(bins as u32, 2 * device.multiprocessors(), x, sink::extend(&mut chunks))?;
+    // Some for each thread, so that one that is held up leaves some to the others.
+    pipeline.run(bins as u32, 17 * device.multiprocessors(), x, sink::extend(&mut chunks))?;
     let mut counts = vec![0; bins];
     for chunk in chunks.chunks(bins) {
         counts.iter_mut().zip(chunk).for_each(|(sum, count)| *sum += count);
@@ -148,7 +149,6 @@ pub fn histogram(
 /// The products of all chunks together.
 pub fn dot(pipeline: &mut Dot, device: &Device, x: &[f32], y: &[f32]) -> thalweg::Result<f64> {
     let mut sums = Vec::new();
-    // Some for each thread, so that one that is held up leaves some to the others.
     pipeline.run(17 * device.multiprocessors(), x, y, sink::extend(&mut sums))?;
     Ok(sums.iter().sum())
 }
