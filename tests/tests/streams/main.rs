@@ -12,6 +12,7 @@ mod graphs;
 mod kinds;
 mod last_handles;
 mod lifetimes;
+mod overlapping;
 mod parts;
 mod peers;
 mod planted;

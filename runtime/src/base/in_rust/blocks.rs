@@ -348,9 +348,13 @@ pub fn blocks_together<const D: usize, K: FnMut(Block<D>)>(of: Grid, kernel: imp
         return blocks(of, false, kernel);
     }
     let count = blocks_of(of);
-    let each = Company::size(count, launch::threads_of_host());
-    launch::in_order(count.div_ceil(each), false, |task| {
-        let range = task * each..count.min((task + 1) * each);
+    let threads = launch::threads_of_host();
+    let each = Company::size(count, threads);
+    let parts = Company::parts(each, threads);
+    launch::in_order(count.div_ceil(each) * parts, false, |task| {
+        let ops::Range { start, end } = Company::part(each, parts, task % parts);
+        let first = task / parts * each;
+        let range = count.min(first + start)..count.min(first + end);
         Company::run(range, &|number, company| run(of, number, Some(company), &kernel))
     });
 }

@@ -26,8 +26,8 @@ struct Allocation {
 }
 
 impl Allocation {
-    /// The memory, if it contains all bytes up to that address.
-    fn up_to(&self, end: u64) -> Option<Arc<dyn Memory>> {
+    /// The memory, if all bytes before that address are its own, from its first one on.
+    fn with_all_before(&self, end: u64) -> Option<Arc<dyn Memory>> {
         if end <= self.end { self.memory.upgrade() } else { None }
     }
 }
@@ -41,12 +41,17 @@ impl Allocations {
         &self.all[..self.all.partition_point(|allocation| allocation.start < address)]
     }
 
+    /// Those that begin there or before.
+    fn up_to(&self, address: u64) -> &[Allocation] {
+        &self.all[..self.all.partition_point(|allocation| allocation.start <= address)]
+    }
+
     /// Adds memory, and returns its number.
     pub(crate) fn add(&mut self, bytes: Range<u64>, memory: Weak<dyn Memory>) -> u64 {
         // Among allocations that do not overlap, the last one that begins before the end reaches furthest.
         self.overlap |= self.before(bytes.end).last().is_some_and(|earlier| earlier.end > bytes.start);
         self.added += 1;
-        let (number, after) = (self.added, self.before(bytes.start.saturating_add(1)).len());
+        let (number, after) = (self.added, self.up_to(bytes.start).len());
         self.all.insert(after, Allocation { start: bytes.start, number, end: bytes.end, memory });
         number
     }
@@ -73,13 +78,13 @@ impl Allocations {
 
     /// Memory that contains all of these bytes.
     pub(crate) fn holding(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
-        let (last, before) = self.before(bytes.start.saturating_add(1)).split_last()?;
-        let found = last.up_to(bytes.end);
+        let (last, before) = self.up_to(bytes.start).split_last()?;
+        let found = last.with_all_before(bytes.end);
         // Unless allocations overlap, only the last one that begins before the bytes can contain them.
         if found.is_some() || !self.overlap {
             return found;
         }
-        before.iter().rev().find_map(|allocation| allocation.up_to(bytes.end))
+        before.iter().rev().find_map(|allocation| allocation.with_all_before(bytes.end))
     }
 
     /// All memory that contains some of these bytes, with those bytes.
@@ -143,5 +148,9 @@ mod tests {
         assert_eq!((all.overlap(), holding(&all, 120..130), holding(&all, 119..130)), (false, Some(2), None));
         all.remove(120, part);
         assert_eq!(overlapping(&all, 0..1000), [1]);
+        // Nothing is left of two of no bytes at the last address.
+        let last = [0, 2].map(|index| all.add(u64::MAX..u64::MAX, weak(index)));
+        last.into_iter().for_each(|number| all.remove(u64::MAX, number));
+        assert_eq!(all.all.len(), 1);
     }
 }

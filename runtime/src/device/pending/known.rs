@@ -152,6 +152,9 @@ impl Known {
     #[inline(never)]
     fn parts_have_taken(&mut self, bytes: &Range<u64>, new: &Use, clock: &Clock) {
         let Self { segments, .. } = self;
+        // Another part of the same operation may have made one segment of some of these bytes and others.
+        split(segments, bytes.start);
+        split(segments, bytes.end);
         let mut alone = true;
         for (_, segment) in segments.range_mut(bytes.clone()) {
             alone &= segment.has_taken(new, clock);

@@ -343,6 +343,31 @@ mod tests {
         assert!(segments.len() <= 3 && segments.values().all(|segment| segment.uses.len() <= 2));
     }
 
+    /// An operation may use overlapping parts of one allocation.
+    #[test]
+    fn parts_of_one_operation_overlap() {
+        let device = Device::simulated(Simulation::default());
+        let [one, other] = [(); 2].map(|()| Progress::new(&device));
+        let none = Clock::default();
+        for parts in [[0..64, 40..50], [40..50, 0..64], [0..64, 32..96], [0..96, 0..64], [0..10, 0..64]] {
+            let uses = Uses::default();
+            let new = operation(&one, 1, true);
+            let told = parts.clone().map(|part| uses.note(&part, &new, &none, true).expect("the first"));
+            for (part, _) in parts.iter().zip(told).filter(|(_, is_to_be_told)| *is_to_be_told) {
+                uses.has_taken(part, &new, &none, true);
+            }
+            for byte in parts[0].start..parts[0].end.max(parts[1].end) {
+                if parts.iter().any(|part| part.contains(&byte)) {
+                    let raced = uses.conflict(byte..byte + 1, false, (&other, &none));
+                    assert!(raced.is_some_and(|earlier| earlier.is(&new)), "{parts:?}: {byte}");
+                }
+            }
+            let known = uses.locked();
+            let ends = known.segments.values().map(|segment| segment.end);
+            assert!(ends.zip(known.segments.keys().skip(1)).all(|(end, start)| end <= *start), "{parts:?}");
+        }
+    }
+
     /// A use that is not checked is remembered nevertheless, since it must be waited for.
     #[test]
     fn what_does_not_matter_is_kept() {

@@ -79,10 +79,23 @@ impl Room {
 }
 
 impl Company {
-    /// How many of a launch's blocks each thread of the host runs at once: such that all threads have as many.
+    /// How many of a launch's blocks are a share of a thread of the host: such that all threads have as many.
     pub(super) fn size(blocks: usize, threads: usize) -> usize {
         let turns = blocks.div_ceil(threads.saturating_mul(MOST)).max(1);
         blocks.div_ceil(threads.saturating_mul(turns)).max(1)
+    }
+
+    /// The parts of a share, which go together: each has half of what is left, and the last ones are single blocks. So a
+    /// thread reads long parts of the data, and nevertheless leaves some blocks to others if it is held up. One thread
+    /// alone takes each share as a whole.
+    pub(super) fn parts(share: usize, threads: usize) -> usize {
+        if threads == 1 { 1 } else { share.ilog2() as usize + 1 }
+    }
+
+    /// The blocks of such a part.
+    pub(super) fn part(share: usize, parts: usize, number: usize) -> Range<usize> {
+        let left = |after: usize| if after == parts { 0 } else { share >> after };
+        share - left(number)..share - left(number + 1)
     }
 
     /// Calls `call` for each of some blocks of a launch. The outcome is that of the first that fails.
@@ -253,6 +266,18 @@ mod tests {
             assert_eq!(Company::size(blocks, threads), size, "{blocks} blocks, {threads} threads");
         }
         assert_eq!(Company::size(usize::MAX, usize::MAX), 1);
+    }
+
+    #[test]
+    fn a_share_is_halved_again_and_again() {
+        let parts = |share, threads| {
+            let parts = Company::parts(share, threads);
+            (0..parts).map(|number| Company::part(share, parts, number)).collect::<Vec<_>>()
+        };
+        assert_eq!(parts(17, 16), [0..9, 9..13, 13..15, 15..16, 16..17]);
+        assert_eq!((parts(1, 2), parts(2, 2)), (vec![0..1], vec![0..1, 1..2]));
+        assert_eq!((parts(256, 1), parts(256, 2).len()), (vec![0..256], 9));
+        assert_eq!(parts(256, 2)[7..], [254..255, 255..256]);
     }
 
     /// What happens in a launch of blocks of two threads: the number of the block, and the element or where it is.
