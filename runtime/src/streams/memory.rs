@@ -117,7 +117,7 @@ impl<T: Pod> ToHost<T> for &mut PinnedBuf<T> {
 }
 macro_rules! host_slices {
     ($($slice:ident: $use:ident),*) => {$(
-        impl<'a, T: Pod> $use<T> for $slice<'a, T> {
+        impl<T: Pod> $use<T> for $slice<'_, T> {
             fn part<'p>(self) -> HostPart<'p>
             where
                 Self: 'p,
