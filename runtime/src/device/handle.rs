@@ -4,7 +4,7 @@ use std::fmt;
 use std::mem::discriminant;
 use std::sync::{Arc, OnceLock};
 
-use super::pending::{Caller, Callers, Owner, Registry};
+use super::pending::{Callers, Owner, Registry};
 use super::shared::Shared;
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
@@ -195,8 +195,8 @@ impl Device {
 
     /// Refuses to wait inside a function of a stream. This is asked before anything is locked: whoever has
     /// the lock may be waiting, in the driver, for that function.
-    pub(crate) fn may_wait(&self, caller: Option<Caller>) -> Result<()> {
-        self.driver().may_wait().map_err(|error| self.registry().callers().explain(error, caller))
+    pub(crate) fn may_wait(&self) -> Result<()> {
+        self.driver().may_wait().map_err(|error| self.registry().callers().explain(error, None))
     }
 
     /// The device's model, once it is known.

@@ -105,7 +105,7 @@ impl Event {
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         caller("Event::synchronize").located(|| {
-            self.device.may_wait(None)?;
+            self.device.may_wait()?;
             loop {
                 let (clock, records) = {
                     let recorded = self.recorded();
@@ -130,7 +130,7 @@ impl Event {
     pub fn query(&self) -> Result<bool> {
         caller("Event::query").located(|| {
             let driver = self.device.driver();
-            self.device.may_wait(None)?;
+            self.device.may_wait()?;
             driver.poll();
             // The lock keeps others from recording it meanwhile.
             let recorded = self.recorded();
@@ -163,7 +163,7 @@ impl Event {
                 let (one, other) = later.device.both_labels(&self.device);
                 return Err(Detail::EventsOfTwoDevices { one, other }.into());
             }
-            self.device.may_wait(None)?;
+            self.device.may_wait()?;
             for event in [self, later] {
                 let recorded = event.recorded();
                 recorded.clock("asked")?;

@@ -81,7 +81,7 @@ impl Stream {
         let (at, into) = (caller("capture"), Arc::new(Mutex::new(Captured::default())));
         at.located(|| {
             self.core.check_thread()?;
-            self.device().may_wait(None)?;
+            self.device().may_wait()?;
             let mut state = self.core.state();
             let capturing = state.capturing();
             if capturing.is_some() {

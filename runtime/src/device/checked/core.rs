@@ -310,7 +310,7 @@ impl StreamCore {
     /// if that is an error, since they are under way.
     pub(crate) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
         self.check_thread()?;
-        self.device.may_wait(None)?;
+        self.device.may_wait()?;
         // These are dropped last: the last handle of a stream waits for it, and so does the last handle of
         // memory.
         let all = self.device.registry().with_overlaps(std::slice::from_ref(used));

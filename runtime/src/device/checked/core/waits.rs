@@ -18,7 +18,7 @@ impl StreamCore {
     /// Waits on the host for everything that was enqueued so far.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.check_thread()?;
-        self.device.may_wait(None)?;
+        self.device.may_wait()?;
         if self.state().capturing().is_some() {
             return Err(Detail::Capturing { what: "waited for" }.into());
         }
@@ -29,7 +29,7 @@ impl StreamCore {
     /// Waits on the host for everything that was enqueued so far. Nothing is left after an error either,
     /// unless the stream cannot be waited for at all.
     pub(super) fn drain(&self, callbacks: bool) -> Result<()> {
-        self.device.may_wait(None)?;
+        self.device.may_wait()?;
         let (clock, enqueued, issued, launches) = {
             let state = self.state();
             (self.now(&state), state.enqueued, self.callbacks.issued(), self.launches.take())
@@ -97,7 +97,7 @@ impl StreamCore {
     /// Whether everything that was enqueued so far is complete.
     pub(crate) fn query(&self) -> Result<bool> {
         self.check_thread()?;
-        self.device.may_wait(None)?;
+        self.device.may_wait()?;
         let clock = {
             let mut state = self.state();
             if state.capturing().is_some() {
