@@ -192,7 +192,8 @@ impl Event {
         let mut recorded = self.recorded();
         let _legacy = stream.legacy();
         let mut state = stream.state();
-        self.records.fetch_add(1, Ordering::AcqRel);
+        // It changes under the lock only.
+        self.records.store(self.records.load(Ordering::Relaxed) + 1, Ordering::Release);
         if let Some(capturing) = state.capturing() {
             *recorded = Recorded::Captured(capturing.clone());
             return Ok(());

@@ -200,10 +200,7 @@ impl Graph {
                 return Err(crate::base::error::Error::new(kind).at(at.place()));
             }
         }
-        if let Some(poisoned) = self.used.iter().find(|used| used.memory.is_poisoned()) {
-            let host = if poisoned.memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" };
-            return Err(Detail::Poisoned { host }.into());
-        }
+        self.used.iter().try_for_each(Used::check)?;
         let bodies = if self.device.is_on_host() {
             self.bodies.iter().map(|(bodies, grid)| bodies.body(*grid)).collect()
         } else {

@@ -1,6 +1,5 @@
 //! Kernel launches on streams.
 
-use super::memory::used;
 use super::stream::Stream;
 use crate::base::error::{Detail, Error, Result};
 use crate::base::extent::{Axis, Extent};
@@ -68,10 +67,15 @@ impl LaunchTarget for Stream {
                 return Err(Detail::SymbolsByHand { kernel: name }.into());
             }
             let mut memory = Vec::with_capacity(arguments.accesses.len());
+            // What is found is dropped after the lock, since memory is removed from what is locked when it is dropped.
+            let known = device.registry().memory();
             for access in arguments.accesses.iter().filter(|access| access.bytes > 0) {
-                let used = used(device, access.ptr.range(access.bytes), access.write)?;
-                memory.push(Used { anew: access.anew, ..used });
+                let bytes = access.ptr.range(access.bytes);
+                let Some(its) = known.holding(&bytes) else { return Err(Detail::UnknownMemory.into()) };
+                memory.push(Used { memory: its, bytes, write: access.write, anew: access.anew });
             }
+            drop(known);
+            memory.iter().try_for_each(Used::check)?;
             let launch = arguments.launch(function, grid, bodies);
             let kernels = function.launched_by_hand().map(std::slice::from_ref).unwrap_or_default();
             // SAFETY: the memory was found among the device's; the rest is the caller's promise. The

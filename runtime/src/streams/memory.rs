@@ -1,7 +1,6 @@
 //! Sources and destinations of copies: buffers, and parts of them.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -10,7 +9,6 @@ use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::device::memory::{DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedSlice, PinnedSliceMut};
-use crate::device::pending::Memory;
 use crate::device::pending::uses::Used;
 use crate::driver::DevicePtr;
 
@@ -178,9 +176,7 @@ impl<'p> HostPart<'p> {
         if !core.is_copied_by(device)? {
             device.check_stream("PinnedBuf", core.device())?;
         }
-        check(&**core, "PinnedBuf")?;
-        let bytes = core.device_ptr().offset(start).range(bytes);
-        Ok(Used { memory: Arc::clone(core) as _, bytes, write, anew: write })
+        Used::checked(Arc::clone(core) as _, core.device_ptr().offset(start).range(bytes), write)
     }
 }
 
@@ -212,21 +208,13 @@ impl DevicePart<'_> {
 
     fn use_by<T>(&self, device: &Device, write: bool) -> Result<Used> {
         let bytes = self.ptr.range(self.bytes::<T>());
-        let Some(owner) = self.owner else { return used(device, bytes, write) };
-        check(&**owner, "DeviceBuf")?;
-        Ok(Used { memory: Arc::clone(owner) as _, bytes, write, anew: write })
+        let Some(owner) = self.owner else {
+            let found = device.registry().memory_of(&bytes);
+            let Some(memory) = found else { return Err(Detail::UnknownMemory.into()) };
+            return Used::checked(memory, bytes, write);
+        };
+        Used::checked(Arc::clone(owner) as _, bytes, write)
     }
-}
-
-/// The device memory at `bytes`, which an operation reads or writes in full.
-pub(super) fn used(device: &Device, bytes: Range<u64>, write: bool) -> Result<Used> {
-    let Some(memory) = device.registry().memory_of(&bytes) else { return Err(Detail::UnknownMemory.into()) };
-    check(&*memory, if memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" })?;
-    Ok(Used { memory, bytes, write, anew: write })
-}
-
-fn check(memory: &dyn Memory, host: &'static str) -> Result<()> {
-    if memory.is_poisoned() { Err(Detail::Poisoned { host }.into()) } else { Ok(()) }
 }
 
 mod sealed {

@@ -16,7 +16,7 @@ use crate::base::error::{
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::pending::progress::{Clock, Handle, Progress};
-use crate::device::pending::uses::{Refused, Use, Used, Uses};
+use crate::device::pending::uses::{Next, Refused, Replaced, Use, Used, Uses};
 use crate::device::pending::{Caller, Callers, Kind, Launches, Registry, SharedFaults, Stream, raced};
 use crate::driver::{Command, Driver, RawStream, Tag};
 
@@ -34,8 +34,6 @@ pub(crate) struct StreamCore {
     /// The error that was kept while somebody else waited.
     unreported: Mutex<Option<Error>>,
     pub(crate) callbacks: Arc<Outstanding>,
-    /// The kernels in Rust that were launched since the last wait.
-    pub(crate) launches: Launches,
     /// Keeps a stream that somebody has lent.
     lent: Option<Keep>,
 }
@@ -55,8 +53,12 @@ pub(crate) struct CoreState {
     pub(crate) clock: Clock,
     /// The number of operations so far, including those that were refused.
     pub(crate) enqueued: u64,
+    /// The kernels in Rust that were launched since the last wait.
+    launches: Launches,
     /// The graph that operations become part of, instead of being enqueued.
     capturing: Option<Capturing>,
+    /// What the operation that is being enqueued has taken the place of. It is empty before and after.
+    replaced: Vec<Replaced>,
 }
 
 impl CoreState {
@@ -108,7 +110,6 @@ impl StreamCore {
             state: Mutex::default(),
             unreported: Mutex::default(),
             callbacks: Arc::default(),
-            launches: Launches::default(),
             lent,
         });
         core.progress.is_of(Arc::downgrade(&core) as _);
@@ -185,34 +186,39 @@ impl StreamCore {
         }
         let memory = all.as_deref().unwrap_or(memory);
         let joined = others.as_ref().map(|others| self.with_legacy(&state, others));
-        let CoreState { clock: known, enqueued, .. } = &mut *state;
-        let clock = joined.as_ref().unwrap_or(known);
+        let CoreState { clock: known, enqueued, launches, replaced, .. } = &mut *state;
         // The number is taken even if the command is refused after all: uses that are noted by then have a
         // number of their own.
         *enqueued += 1;
-        let number = *enqueued;
-        let mut new = self.use_of(number, caller);
-        // A bit for each part of the memory, the last one for all further parts.
-        let (mut are_to_be_told, bit) = (0_u64, |index: usize| 1 << index.min(63));
+        let clock = joined.as_ref().unwrap_or(known);
+        let next = Next { progress: &self.progress, clock, number: *enqueued, caller };
+        // A bit for each part of the memory of which something has failed, the last one for all further parts.
+        let (mut have_failed, bit) = (0_u64, |part: usize| 1 << part.min(63));
         // Note 9: what nothing orders is refused; no wait is inserted.
-        for (index, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
-            new.write = *write;
-            match its.uses().note(bytes, &new, clock, checked) {
-                Ok(is_to_be_told) => are_to_be_told |= if is_to_be_told { bit(index) } else { 0 },
-                Err(refused) => return Err(self.refused(refused, &new, &memory[..index])),
+        for (part, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
+            let before = replaced.len();
+            match its.uses().note(bytes, (&next, *write), checked, replaced) {
+                Ok(has_failed) => have_failed |= if has_failed { bit(part) } else { 0 },
+                Err(refused) => {
+                    forget(&memory[..part], &next, replaced);
+                    return Err(self.refused(refused, (caller, *write)));
+                }
             }
+            replaced[before..].iter_mut().for_each(|earlier| earlier.part = part);
         }
-        let tag = self.tag(caller, number);
+        let tag = self.tag(caller, next.number);
         // Before it is enqueued, so that no wait misses it.
-        kernels.iter().for_each(|faults| self.launches.add(faults, &self.progress, number));
+        kernels.iter().for_each(|faults| launches.add(faults, &self.progress, next.number));
         // SAFETY: the caller's promise; the stream is live.
         let outcome = unsafe { driver.enqueue(command, self.raw, tag) };
-        for (index, Used { memory, bytes, write, anew }) in memory.iter().enumerate() {
-            new.write = *write;
-            match outcome {
-                Ok(()) if are_to_be_told & bit(index) == 0 => {}
-                Ok(()) => memory.uses().has_taken(bytes, &new, clock, *anew),
-                Err(_) => memory.uses().has_refused(bytes, &new),
+        match &outcome {
+            Err(_) => not_taken(memory, &next, replaced),
+            Ok(()) if have_failed == 0 => replaced.clear(),
+            Ok(()) => {
+                replaced.clear();
+                for (_, used) in memory.iter().enumerate().filter(|(part, _)| have_failed & bit(*part) != 0) {
+                    used.is_taken();
+                }
             }
         }
         // Note 11: only operations that were enqueued establish order.
@@ -247,14 +253,12 @@ impl StreamCore {
         Ok(is_part)
     }
 
-    /// The error of an operation whose use of some memory is not noted, after `noted`, which is forgotten: the driver was
-    /// not asked, and a refused command is no use.
+    /// The error of an operation whose use of some memory is not noted.
     #[cold]
-    fn refused(&self, refused: Refused, new: &Use, noted: &[Used]) -> Error {
-        noted.iter().for_each(|used| used.memory.uses().forget(&used.bytes, new));
+    fn refused(&self, refused: Refused, (caller, write): (Caller, bool)) -> Error {
         match refused {
-            Refused::Race(earlier) => self.race(&earlier, (new.caller, new.write)),
-            Refused::Held => Error::new(Detail::HeldByRun).at(new.caller.place()),
+            Refused::Race(earlier) => self.race(&earlier, (caller, write)),
+            Refused::Held => Error::new(Detail::HeldByRun).at(caller.place()),
         }
     }
 
@@ -319,21 +323,22 @@ impl StreamCore {
         let legacy = self.legacy();
         let mut state = self.state();
         let joined = others.as_ref().map(|others| self.with_legacy(&state, others));
-        state.enqueued += 1;
+        let CoreState { clock, enqueued, replaced, .. } = &mut *state;
+        *enqueued += 1;
         if let Some(joined) = joined {
-            state.clock = joined;
+            *clock = joined;
         }
         let (mut earlier, mut is_noted) = (None, true);
-        let new = Use { write: used.write, ..self.use_of(state.enqueued, caller) };
-        for Used { memory, bytes, write, anew } in all {
-            let uses = memory.uses();
-            let found = uses.conflict(bytes.clone(), *write, (&self.progress, &state.clock));
-            earlier = earlier.or(found);
-            match uses.note(bytes, &new, &state.clock, false) {
-                Ok(_) => uses.has_taken(bytes, &new, &state.clock, *anew),
+        let next = Next { progress: &self.progress, clock, number: *enqueued, caller };
+        for used in all {
+            let uses = used.memory.uses();
+            earlier = earlier.or_else(|| uses.conflict(used.bytes.clone(), used.write, &next));
+            match uses.note(&used.bytes, (&next, used.write), false, replaced) {
+                Ok(_) => used.is_taken(),
                 Err(_) => is_noted = false,
             }
         }
+        replaced.clear();
         drop((state, legacy));
         if !is_noted {
             // The run that holds the memory may give it back, and its owner free it, while it is still used
@@ -346,16 +351,12 @@ impl StreamCore {
 
     /// Notes that the operation that was enqueued last uses something that is not memory.
     pub(crate) fn note_last(self: &Arc<Self>, uses: &Uses, caller: Caller) {
-        let state = self.state();
-        let last = Use { write: true, ..self.use_of(state.enqueued, caller) };
+        let mut state = self.state();
+        let CoreState { clock, enqueued, replaced, .. } = &mut *state;
+        let last = Next { progress: &self.progress, clock, number: *enqueued, caller };
         // A use that does not matter is never refused.
-        let _ = uses.note(&(0..1), &last, &state.clock, false);
-        uses.has_taken(&(0..1), &last, &state.clock, false);
-    }
-
-    /// A read by one of the stream's operations.
-    fn use_of(&self, number: u64, caller: Caller) -> Use {
-        Use { progress: Arc::clone(&self.progress), number, caller, write: false, refused: false }
+        let _ = uses.note(&(0..1), (&last, true), false, replaced);
+        replaced.clear();
     }
 
     /// The error of an operation here that nothing orders with an earlier one, perhaps of another device.
@@ -367,7 +368,7 @@ impl StreamCore {
             Some(its) if self.device.is_peer_of(its) => RACE_OF_PEERS,
             _ => RACE_OF_STRANGERS,
         };
-        raced((earlier.caller, earlier.write), later, help)
+        raced((earlier.operation.caller, earlier.write()), later, help)
     }
 
     /// The error for a driver's error, with the operation that is known to be at fault.
@@ -375,6 +376,28 @@ impl StreamCore {
     pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
         self.device.registry().callers().explain(error, caller)
     }
+}
+
+/// Forgets the uses of an operation for which the driver was not asked: a refused command is no use.
+#[cold]
+fn forget(noted: &[Used], next: &Next<'_>, replaced: &mut Vec<Replaced>) {
+    for (part, used) in noted.iter().enumerate() {
+        used.memory.uses().forget(&used.bytes, next, of_part(replaced, part));
+    }
+    replaced.clear();
+}
+
+/// Notes that the driver has refused an operation.
+#[cold]
+fn not_taken(noted: &[Used], next: &Next<'_>, replaced: &mut Vec<Replaced>) {
+    for (part, used) in noted.iter().enumerate() {
+        used.memory.uses().is_refused(&used.bytes, next, of_part(replaced, part));
+    }
+    replaced.clear();
+}
+
+fn of_part(replaced: &[Replaced], part: usize) -> impl Iterator<Item = &Replaced> {
+    replaced.iter().filter(move |earlier| earlier.part == part)
 }
 
 impl Handle for StreamCore {

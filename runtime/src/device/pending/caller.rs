@@ -19,6 +19,7 @@ impl Caller {
 
     /// Does the call's work. An error of it that names no line gets the line of the call. But an earlier
     /// failure on the device may belong to any operation.
+    #[inline]
     pub(crate) fn located<T>(self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         match work() {
             Ok(done) => Ok(done),

@@ -101,32 +101,35 @@ impl SharedFaults {
 /// The kernels in Rust that a stream has launched since it was last waited for itself, and how many faults of each had
 /// been found before.
 #[derive(Debug, Default)]
-pub(crate) struct Launches(Mutex<Vec<(Arc<SharedFaults>, u64)>>);
+pub(crate) struct Launches(Vec<(Arc<SharedFaults>, u64)>);
 
 impl Launches {
     /// The stream launches a kernel by the operation of this number.
-    #[inline(never)]
-    pub(crate) fn add(&self, faults: &Arc<SharedFaults>, progress: &Arc<Progress>, number: u64) {
-        let mut launches = locked(&self.0);
-        if !launches.iter().any(|(known, _)| Arc::ptr_eq(known, faults)) {
-            let mut found = locked(&faults.found);
-            // What has failed before is not of this launch.
-            found.look(&faults.faults);
-            let before = found.count;
-            found.launched.push(Launched { progress: Arc::clone(progress), first: number, before });
-            launches.push((Arc::clone(faults), before));
+    pub(crate) fn add(&mut self, faults: &Arc<SharedFaults>, progress: &Arc<Progress>, number: u64) {
+        if !self.0.iter().any(|(known, _)| Arc::ptr_eq(known, faults)) {
+            self.add_new(faults, progress, number);
         }
     }
 
+    #[cold]
+    fn add_new(&mut self, faults: &Arc<SharedFaults>, progress: &Arc<Progress>, number: u64) {
+        let mut found = locked(&faults.found);
+        // What has failed before is not of this launch.
+        found.look(&faults.faults);
+        let before = found.count;
+        found.launched.push(Launched { progress: Arc::clone(progress), first: number, before });
+        self.0.push((Arc::clone(faults), before));
+    }
+
     /// All of them, which are over as soon as the stream was waited for.
-    pub(crate) fn take(&self) -> Self {
-        Self(Mutex::new(mem::take(&mut *locked(&self.0))))
+    pub(crate) fn take(&mut self) -> Self {
+        mem::take(self)
     }
 
     /// The first fault of one of them since it was launched, whoever has found it.
     pub(crate) fn fault(&self) -> Option<Error> {
         let mut first = None;
-        for (faults, before) in &*locked(&self.0) {
+        for (faults, before) in &self.0 {
             let mut found = locked(&faults.found);
             found.look(&faults.faults);
             if found.count > *before {
@@ -172,18 +175,18 @@ mod tests {
 
     /// A stream, as far as its launches go.
     struct Stream {
-        launches: Launches,
+        launches: Mutex<Launches>,
         progress: Arc<Progress>,
     }
 
     impl Stream {
         fn new() -> Self {
             let progress = Progress::new(&Device::simulated(Simulation::default()));
-            Self { launches: Launches::default(), progress }
+            Self { launches: Mutex::default(), progress }
         }
 
         fn launch(&self, kernel: &Arc<SharedFaults>, number: u64) {
-            self.launches.add(kernel, &self.progress, number);
+            locked(&self.launches).add(kernel, &self.progress, number);
         }
 
         /// The point after so many of its operations.
@@ -196,8 +199,7 @@ mod tests {
         /// The host waits for it.
         fn is_told(&self, kernels: &[&Arc<SharedFaults>], number: u64) -> bool {
             let clock = self.at(number);
-            let fault = self
-                .launches
+            let fault = locked(&self.launches)
                 .take()
                 .fault()
                 .or_else(|| kernels.iter().find_map(|kernel| kernel.take(&clock)));

@@ -123,7 +123,12 @@ impl Registry {
 
     /// The memory that contains all of these bytes.
     pub(crate) fn memory_of(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
-        locked(&self.memory).holding(bytes)
+        self.memory().holding(bytes)
+    }
+
+    /// The memory that operations may use. None may be dropped while it is locked: dropped memory is removed from it.
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Allocations> {
+        locked(&self.memory)
     }
 
     /// The memory that an operation uses, and all other memory that shares bytes with it because it was lent

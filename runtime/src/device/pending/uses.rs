@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::caller::Caller;
+pub(crate) use super::known::Replaced;
 use super::known::{Known, Segment};
 use super::progress::{Clock, Progress};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Detail, Error, Result};
 
 /// An operation is pending that reads.
 const READS: u8 = 1;
 /// An operation is pending that writes.
 const WRITES: u8 = 2;
 
-/// One operation of a stream.
-#[derive(Debug, Clone)]
-pub(crate) struct Use {
-    pub(crate) progress: Arc<Progress>,
+/// How one operation of a stream uses memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operation {
     pub(crate) number: u64,
     pub(crate) caller: Caller,
     pub(crate) write: bool,
@@ -29,20 +29,67 @@ pub(crate) struct Use {
     pub(crate) refused: bool,
 }
 
+/// An operation that uses memory, and its stream.
+#[derive(Debug, Clone)]
+pub(crate) struct Use {
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) operation: Operation,
+}
+
 impl Use {
+    pub(crate) fn write(&self) -> bool {
+        self.operation.write
+    }
+
     pub(crate) fn is_over(&self) -> bool {
-        self.progress.has_reached(self.number)
+        self.progress.has_reached(self.operation.number)
+    }
+
+    /// The error of a use that is over, if it was to write and has failed.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        let Operation { number, write, refused, .. } = self.operation;
+        if write && !refused { self.progress.failure(number) } else { None }
     }
 
     /// Whether both belong to the same operation.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        self.number == other.number && Arc::ptr_eq(&self.progress, &other.progress)
+        self.operation.number == other.operation.number && Arc::ptr_eq(&self.progress, &other.progress)
+    }
+}
+
+/// The next operation of a stream.
+#[derive(Clone, Copy)]
+pub(crate) struct Next<'n> {
+    pub(crate) progress: &'n Arc<Progress>,
+    /// Everything that it comes after if it is enqueued, apart from its own stream.
+    pub(crate) clock: &'n Clock,
+    pub(crate) number: u64,
+    pub(crate) caller: Caller,
+}
+
+impl Next<'_> {
+    pub(crate) fn operation(&self, write: bool) -> Operation {
+        Operation { number: self.number, caller: self.caller, write, refused: false }
     }
 
-    /// Whether it comes before the next operation of a stream, which comes after everything that the clock
-    /// covers.
-    pub(crate) fn is_before(&self, stream: &Arc<Progress>, clock: &Clock) -> bool {
-        self.is_over() || Arc::ptr_eq(&self.progress, stream) || clock.covers(&self.progress, self.number)
+    pub(crate) fn to_use(self, write: bool) -> Use {
+        Use { progress: Arc::clone(self.progress), operation: self.operation(write) }
+    }
+
+    /// Whether that is its stream.
+    pub(crate) fn is_on(&self, progress: &Arc<Progress>) -> bool {
+        Arc::ptr_eq(self.progress, progress)
+    }
+
+    /// Whether an earlier use is one of its own: an operation may use the same bytes in several ways.
+    pub(crate) fn is(&self, earlier: &Use) -> bool {
+        earlier.operation.number == self.number && self.is_on(&earlier.progress)
+    }
+
+    /// Whether it comes after an earlier use.
+    pub(crate) fn comes_after(&self, earlier: &Use) -> bool {
+        let Use { progress, operation } = earlier;
+        self.is_on(progress) || earlier.is_over() || self.clock.covers(progress, operation.number)
     }
 }
 
@@ -69,6 +116,34 @@ pub(crate) struct Used {
     /// Whether all of it is written, whatever it held before. This is not so for memory that is changed in
     /// place.
     pub(crate) anew: bool,
+}
+
+impl Used {
+    /// Memory that is read or written in full.
+    ///
+    /// # Errors
+    /// It was left to the device.
+    pub(crate) fn checked(memory: Arc<dyn Memory>, bytes: Range<u64>, write: bool) -> Result<Self> {
+        let used = Self { memory, bytes, write, anew: write };
+        used.check()?;
+        Ok(used)
+    }
+
+    /// Refuses memory that was left to the device.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.memory.is_poisoned() {
+            return Ok(());
+        }
+        let host = if self.memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" };
+        Err(Detail::Poisoned { host }.into())
+    }
+
+    /// Notes that the operation will be carried out: no earlier failure matters for what it writes anew.
+    pub(crate) fn is_taken(&self) {
+        if self.anew {
+            self.memory.uses().are_written_anew(&self.bytes);
+        }
+    }
 }
 
 /// The uses of one allocation, by address, and the failures among those that are over.
@@ -123,28 +198,25 @@ impl Uses {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The earlier use that nothing orders with the next one of a stream.
-    pub(crate) fn conflict(
-        &self,
-        bytes: Range<u64>,
-        write: bool,
-        next: (&Arc<Progress>, &Clock),
-    ) -> Option<Use> {
+    /// The earlier use that nothing orders with the next operation.
+    pub(crate) fn conflict(&self, bytes: Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
         self.locked().conflict(bytes, write, next)
     }
 
-    /// Notes a use of some bytes before the driver is asked. From now on callers wait for it. `clock` covers
-    /// the operations that come before it if it is enqueued. Returns whether the memory is to be told that the driver
-    /// [has taken](Self::has_taken) it.
+    /// Notes a use of some bytes before the driver is asked. From now on callers wait for it, and no longer for what it
+    /// comes after, which is added to `replaced`. Returns whether an earlier operation is known to have failed.
+    ///
+    /// If the operation is not enqueued, the caller says so with [`forget`](Self::forget) or
+    /// [`is_refused`](Self::is_refused) before its stream can be waited for.
     ///
     /// # Errors
     /// A run holds the memory, or `matters` is true and nothing orders an earlier use with this one.
     pub(crate) fn note(
         &self,
         bytes: &Range<u64>,
-        new: &Use,
-        clock: &Clock,
+        (next, write): (&Next<'_>, bool),
         matters: bool,
+        replaced: &mut Vec<Replaced>,
     ) -> Result<bool, Refused> {
         if bytes.is_empty() {
             return Ok(false);
@@ -153,37 +225,49 @@ impl Uses {
         if self.runs.load(Ordering::Acquire) > 0 {
             return Err(Refused::Held);
         }
-        let is_to_be_told = known
-            .add_unless_raced(bytes, new, clock, matters)
+        known
+            .note_unless_raced(bytes, (next, write), matters, replaced)
             .map_err(|earlier| Refused::Race(Box::new(earlier)))?;
-        let kind = if new.write { WRITES } else { READS };
+        self.is_pending(if write { WRITES } else { READS });
+        Ok(!known.failures.is_empty())
+    }
+
+    /// Notes that an operation of this kind is pending. The caller has the lock.
+    fn is_pending(&self, kind: u8) {
         // It changes under the lock only.
-        if self.pending.load(Ordering::Relaxed) & kind == 0 {
-            self.pending.fetch_or(kind, Ordering::Release);
+        let pending = self.pending.load(Ordering::Relaxed);
+        if pending & kind == 0 {
+            self.pending.store(pending | kind, Ordering::Release);
         }
-        Ok(is_to_be_told)
     }
 
     /// Forgets a use that was noted, and for which the driver was not asked.
     #[cold]
-    pub(crate) fn forget(&self, bytes: &Range<u64>, new: &Use) {
-        self.locked().forget(bytes, new);
-    }
-
-    /// Notes that the driver has taken a use. Earlier uses are forgotten, and so are failures of the bytes
-    /// that it writes `anew`, whatever they held.
-    pub(crate) fn has_taken(&self, bytes: &Range<u64>, new: &Use, clock: &Clock, anew: bool) {
-        if !bytes.is_empty() {
-            self.locked().has_taken(bytes, new, clock, anew);
-        }
-    }
-
-    /// Notes that the driver has refused a use. Callers still wait for it, since the driver may have taken a
-    /// part.
-    #[cold]
-    pub(crate) fn has_refused(&self, bytes: &Range<u64>, new: &Use) {
+    pub(crate) fn forget<'r>(
+        &self,
+        bytes: &Range<u64>,
+        next: &Next<'_>,
+        replaced: impl Iterator<Item = &'r Replaced>,
+    ) {
         let mut known = self.locked();
-        known.uses_mut(bytes).filter(|earlier| earlier.is(new)).for_each(|refused| refused.refused = true);
+        known.forget(bytes, next);
+        known.put_back(next, replaced);
+        self.is_pending(READS | WRITES);
+    }
+
+    /// Notes that the driver has refused an operation whose use was noted. Callers still wait for it, since the driver may
+    /// have taken a part.
+    #[cold]
+    pub(crate) fn is_refused<'r>(
+        &self,
+        bytes: &Range<u64>,
+        next: &Next<'_>,
+        replaced: impl Iterator<Item = &'r Replaced>,
+    ) {
+        let mut known = self.locked();
+        known.uses_mut(bytes).filter(|each| next.is(each)).for_each(|each| each.operation.refused = true);
+        known.put_back(next, replaced);
+        self.is_pending(READS | WRITES);
     }
 
     /// The error because of which some of these bytes may not be what an operation was to write. The caller
@@ -211,7 +295,7 @@ impl Uses {
                 continue;
             }
             for each in uses {
-                self.pending.fetch_or(if each.write { WRITES } else { READS }, Ordering::Release);
+                self.is_pending(if each.write() { WRITES } else { READS });
                 known.add(&common, &each);
             }
         }
@@ -235,14 +319,14 @@ impl Uses {
     /// Forgets the uses that are over.
     fn prune(&self) {
         let mut known = self.locked();
-        let Known { segments, failures } = &mut *known;
+        let Known { segments, failures, .. } = &mut *known;
         let mut pending = 0;
         segments.retain(|&start, segment| {
             if let Some(error) = segment.forget_over() {
                 failures.add(start..segment.end, error);
             }
             for left in &segment.uses {
-                pending |= if left.write { WRITES } else { READS };
+                pending |= if left.write() { WRITES } else { READS };
             }
             !segment.uses.is_empty()
         });
@@ -254,20 +338,31 @@ impl Uses {
     /// reported by the stream.
     #[cold]
     pub(crate) fn settle(&self, writes_only: bool) -> bool {
-        self.prune();
-        let mut last: Vec<Use> = Vec::new();
-        for left in self.locked().segments.values().flat_map(|segment| &segment.uses) {
-            if writes_only && !left.write {
+        loop {
+            self.prune();
+            let (last, put_back) = self.last(writes_only);
+            let settled = last.iter().all(|left| left.progress.wait_for(left.operation.number));
+            self.prune();
+            // The driver may have refused an operation meanwhile, which comes after nothing.
+            if !settled || self.locked().put_back == put_back {
+                return settled;
+            }
+        }
+    }
+
+    /// The last use of each stream, of those that write or of all, and how often uses were put back so far.
+    fn last(&self, writes_only: bool) -> (Vec<Use>, u64) {
+        let (known, mut last) = (self.locked(), Vec::<Use>::new());
+        for left in known.segments.values().flat_map(|segment| &segment.uses) {
+            if writes_only && !left.write() {
                 continue;
             }
             match last.iter_mut().find(|known| Arc::ptr_eq(&known.progress, &left.progress)) {
-                Some(known) => known.number = known.number.max(left.number),
+                Some(known) => known.operation.number = known.operation.number.max(left.operation.number),
                 None => last.push(left.clone()),
             }
         }
-        let settled = last.iter().all(|left| left.progress.wait_for(left.number));
-        self.prune();
-        settled
+        (last, known.put_back)
     }
 }
 
@@ -280,17 +375,21 @@ mod tests {
     use crate::sim::Simulation;
 
     #[track_caller]
-    fn operation(progress: &Arc<Progress>, number: u64, write: bool) -> Use {
-        let caller = Caller { what: "test", at: Location::caller() };
-        Use { progress: Arc::clone(progress), number, caller, write, refused: false }
+    fn caller() -> Caller {
+        Caller { what: "test", at: Location::caller() }
     }
 
     /// Notes a use that the driver takes.
-    fn take(uses: &Uses, bytes: Range<u64>, new: &Use, clock: &Clock, matters: bool) -> Result<(), Refused> {
-        if uses.note(&bytes, new, clock, matters)? {
-            uses.has_taken(&bytes, new, clock, new.write);
-        }
-        Ok(())
+    #[track_caller]
+    fn take(
+        uses: &Uses,
+        bytes: Range<u64>,
+        (progress, number, write): (&Arc<Progress>, u64, bool),
+        clock: &Clock,
+        matters: bool,
+    ) -> Result<(), Refused> {
+        let next = Next { progress, clock, number, caller: caller() };
+        uses.note(&bytes, (&next, write), matters, &mut Vec::new()).map(drop)
     }
 
     #[track_caller]
@@ -306,23 +405,23 @@ mod tests {
         let device = Device::simulated(Simulation::default());
         let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let (uses, none) = (Uses::default(), Clock::default());
-        take(&uses, 0..64, &operation(&one, 1, true), &none, true).expect("the first");
-        take(&uses, 0..8, &operation(&one, 2, false), &none, true).expect("the same stream");
-        let earlier = race_with(take(&uses, 60..70, &operation(&other, 1, false), &none, true));
-        assert!(earlier.write && earlier.number == 1);
-        take(&uses, 64..70, &operation(&other, 2, true), &none, true).expect("other bytes");
+        take(&uses, 0..64, (&one, 1, true), &none, true).expect("the first");
+        take(&uses, 0..8, (&one, 2, false), &none, true).expect("the same stream");
+        let earlier = race_with(take(&uses, 60..70, (&other, 1, false), &none, true));
+        assert!(earlier.write() && earlier.operation.number == 1);
+        take(&uses, 64..70, (&other, 2, true), &none, true).expect("other bytes");
         let mut waited = Clock::default();
         waited.advance(&one, 1);
-        take(&uses, 8..64, &operation(&other, 3, true), &waited, true).expect("it has waited");
-        let earlier = race_with(take(&uses, 0..1, &operation(&other, 4, true), &waited, true));
-        assert!(!earlier.write && earlier.number == 2);
+        take(&uses, 8..64, (&other, 3, true), &waited, true).expect("it has waited");
+        let earlier = race_with(take(&uses, 0..1, (&other, 4, true), &waited, true));
+        assert!(!earlier.write() && earlier.operation.number == 2);
         one.reached(2);
-        take(&uses, 0..1, &operation(&other, 4, true), &none, true).expect("that is over");
+        take(&uses, 0..1, (&other, 4, true), &none, true).expect("that is over");
         assert!(uses.is_written());
         // The streams are gone, so the device is waited for.
         assert!(uses.settle(false) && !uses.is_used());
         uses.hold();
-        let held = take(&uses, 0..1, &operation(&other, 5, true), &none, false);
+        let held = take(&uses, 0..1, (&other, 5, true), &none, false);
         assert!(matches!(held, Err(Refused::Held)));
         uses.give_back();
     }
@@ -334,9 +433,9 @@ mod tests {
         let [up, math] = [(); 2].map(|()| Progress::new(&device));
         let (uses, mut of_up, mut of_math) = (Uses::default(), Clock::default(), Clock::default());
         for turn in 1..1000 {
-            take(&uses, 0..1024, &operation(&up, turn, true), &of_up, true).expect("in order");
+            take(&uses, 0..1024, (&up, turn, true), &of_up, true).expect("in order");
             of_math.advance(&up, turn);
-            take(&uses, 0..512, &operation(&math, turn, false), &of_math, true).expect("in order");
+            take(&uses, 0..512, (&math, turn, false), &of_math, true).expect("in order");
             of_up.advance(&math, turn);
         }
         let segments = &uses.locked().segments;
@@ -351,15 +450,15 @@ mod tests {
         let none = Clock::default();
         for parts in [[0..64, 40..50], [40..50, 0..64], [0..64, 32..96], [0..96, 0..64], [0..10, 0..64]] {
             let uses = Uses::default();
-            let new = operation(&one, 1, true);
-            let told = parts.clone().map(|part| uses.note(&part, &new, &none, true).expect("the first"));
-            for (part, _) in parts.iter().zip(told).filter(|(_, is_to_be_told)| *is_to_be_told) {
-                uses.has_taken(part, &new, &none, true);
+            let new = Next { progress: &one, clock: &none, number: 1, caller: caller() };
+            for part in &parts {
+                uses.note(part, (&new, true), true, &mut Vec::new()).expect("the first");
             }
             for byte in parts[0].start..parts[0].end.max(parts[1].end) {
                 if parts.iter().any(|part| part.contains(&byte)) {
-                    let raced = uses.conflict(byte..byte + 1, false, (&other, &none));
-                    assert!(raced.is_some_and(|earlier| earlier.is(&new)), "{parts:?}: {byte}");
+                    let later = Next { progress: &other, ..new };
+                    let raced = uses.conflict(byte..byte + 1, false, &later);
+                    assert!(raced.is_some_and(|earlier| new.is(&earlier)), "{parts:?}: {byte}");
                 }
             }
             let known = uses.locked();
@@ -374,8 +473,8 @@ mod tests {
         let device = Device::simulated(Simulation::default());
         let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let (uses, none) = (Uses::default(), Clock::default());
-        take(&uses, 0..64, &operation(&one, 1, true), &none, false).expect("the first");
-        take(&uses, 0..64, &operation(&other, 1, true), &none, false).expect("not checked");
+        take(&uses, 0..64, (&one, 1, true), &none, false).expect("the first");
+        take(&uses, 0..64, (&other, 1, true), &none, false).expect("not checked");
         other.reached(1);
         uses.prune();
         assert!(uses.is_used());

@@ -31,8 +31,8 @@ impl StreamCore {
     pub(super) fn drain(&self, callbacks: bool) -> Result<()> {
         self.device.may_wait()?;
         let (clock, enqueued, issued, launches) = {
-            let state = self.state();
-            (self.now(&state), state.enqueued, self.callbacks.issued(), self.launches.take())
+            let mut state = self.state();
+            (self.now(&state), state.enqueued, self.callbacks.issued(), state.launches.take())
         };
         let waiting = self.progress.stream();
         let since = self.progress.completed();
@@ -139,9 +139,9 @@ impl Drop for StreamCore {
         if let Some(error) = self.take_kept() {
             self.device.registry().callers().not_told(error);
         }
-        let (clock, enqueued) = {
-            let state = self.state();
-            (self.now(&state), state.enqueued)
+        let (clock, enqueued, launches) = {
+            let mut state = self.state();
+            (self.now(&state), state.enqueued, state.launches.take())
         };
         let progress = Arc::clone(&self.progress);
         // CUDA keeps a thread's stream as long as the thread.
@@ -151,7 +151,7 @@ impl Drop for StreamCore {
             Kind::Null | Kind::Lent => false,
         };
         let lent = self.lent.take();
-        let (raw, launches) = (self.raw, self.launches.take());
+        let raw = self.raw;
         let end = move |device: &Device| {
             let driver = device.driver();
             // A caller that asked for memory that the stream uses may have waited for it before.
