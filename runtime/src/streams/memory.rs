@@ -8,7 +8,9 @@ use bytemuck::Pod;
 use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
-use crate::device::memory::{DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedSlice, PinnedSliceMut};
+use crate::device::memory::{
+    DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedPart, PinnedSlice, PinnedSliceMut,
+};
 use crate::device::pending::uses::Used;
 use crate::driver::DevicePtr;
 
@@ -67,10 +69,7 @@ pub trait ToDevice<T: Pod>: sealed::Sealed {
 /// A part of a [`PinnedBuf`].
 #[doc(hidden)]
 pub struct HostPart<'p> {
-    core: &'p Arc<PinnedCore>,
-    /// The first byte, and the number of bytes.
-    start: usize,
-    bytes: usize,
+    part: PinnedPart<'p>,
     /// Length in elements.
     pub(super) len: usize,
 }
@@ -159,24 +158,22 @@ macro_rules! slices {
 slices!(DeviceSlice: FromDevice, DeviceSliceMut: ToDevice, DeviceSliceOut: ToDevice);
 
 impl<'p> HostPart<'p> {
-    /// Elements of an allocation that has them.
     fn of<T>(core: &'p Arc<PinnedCore>, start: usize, len: usize) -> Self {
-        Self { core, start: start * size_of::<T>(), bytes: len * size_of::<T>(), len }
+        Self { part: PinnedPart::of::<T>(core, start, len), len }
     }
 
     /// The address of its first byte.
     pub(super) fn ptr(&self) -> *mut u8 {
-        // SAFETY: the part is within the allocation.
-        unsafe { self.core.ptr.as_ptr().add(self.start) }
+        self.part.ptr()
     }
 
     /// The part as memory that an operation on a device uses.
     pub(super) fn used(&self, device: &Device, write: bool) -> Result<Used> {
-        let Self { core, start, bytes, .. } = *self;
+        let core = self.part.core;
         if !core.is_copied_by(device)? {
             device.check_stream("PinnedBuf", core.device())?;
         }
-        Used::checked(Arc::clone(core) as _, core.device_ptr().offset(start).range(bytes), write)
+        Used::checked(Arc::clone(core) as _, self.part.addresses(), write)
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) const INVALID_VALUE: u32 = 1;
 pub(super) const NO_DEVICE: u32 = 100;
 /// `CUDA_ERROR_INVALID_IMAGE`
 pub(super) const INVALID_IMAGE: u32 = 200;
+/// `CUDA_ERROR_INVALID_CONTEXT`
+pub(super) const INVALID_CONTEXT: u32 = 201;
 /// `CUDA_ERROR_NO_BINARY_FOR_GPU`
 pub(super) const NO_BINARY_FOR_GPU: u32 = 209;
 /// `CUDA_ERROR_INVALID_PTX`
@@ -29,6 +31,8 @@ pub(super) const INVALID_PTX: u32 = 218;
 pub(super) const UNSUPPORTED_PTX_VERSION: u32 = 222;
 /// `CUDA_ERROR_INVALID_SOURCE`
 pub(super) const INVALID_SOURCE: u32 = 300;
+/// `CUDA_ERROR_INVALID_HANDLE`
+pub(super) const INVALID_HANDLE: u32 = 400;
 /// `CUDA_ERROR_NOT_FOUND`
 pub(super) const NOT_FOUND: u32 = 500;
 /// `CUDA_ERROR_NOT_READY`

@@ -16,7 +16,7 @@ pub(crate) use owned::DeviceMemory;
 pub(crate) use peers::{copied_between, peer_copy};
 pub use pinned::PinnedBuf;
 pub(crate) use pinned_core::PinnedCore;
-pub(crate) use pinned_slice::PinnedRange;
+pub(crate) use pinned_slice::{PinnedPart, PinnedRange};
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub use sharded::{Replicated, Sharded};
 pub(crate) use transfer::{Direction, NO_OPERATION, Transfer};

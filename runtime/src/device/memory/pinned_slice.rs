@@ -1,7 +1,7 @@
 //! [`PinnedSlice`] and [`PinnedSliceMut`]: a part of a [`PinnedBuf`], as an argument of a run.
 
 use std::fmt;
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -124,6 +124,38 @@ macro_rules! slices {
 }
 slices!(PinnedSlice, PinnedSliceMut);
 
+/// Some bytes of page-locked memory, borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct PinnedPart<'p> {
+    pub(crate) core: &'p Arc<PinnedCore>,
+    start: usize,
+    bytes: usize,
+}
+
+impl<'p> PinnedPart<'p> {
+    /// Elements of an allocation that has them.
+    pub(crate) fn of<T>(core: &'p Arc<PinnedCore>, start: usize, len: usize) -> Self {
+        // Neither product is larger than the allocation's bytes.
+        Self { core, start: start * size_of::<T>(), bytes: len * size_of::<T>() }
+    }
+
+    /// The address of its first byte.
+    pub(crate) fn ptr(self) -> *mut u8 {
+        // SAFETY: the part is within the allocation.
+        unsafe { self.core.ptr.as_ptr().add(self.start) }
+    }
+
+    /// The address of its first byte on the device.
+    pub(crate) fn device_ptr(self) -> DevicePtr {
+        self.core.device_ptr().offset(self.start)
+    }
+
+    /// The addresses of all of its bytes on the device.
+    pub(crate) fn addresses(self) -> Range<u64> {
+        self.device_ptr().range(self.bytes)
+    }
+}
+
 /// Bytes of page-locked memory. A run holds one, so that the memory can outlive the buffer.
 #[derive(Clone)]
 pub(crate) struct PinnedRange {
@@ -136,13 +168,8 @@ pub(crate) struct PinnedRange {
 
 impl PinnedRange {
     fn new<T: Pod>(buffer: &PinnedBuf<T>, start: usize, len: usize) -> Self {
-        // The range is within the buffer, so neither product is larger than its bytes.
-        Self {
-            core: Arc::clone(buffer.core()),
-            start: start * size_of::<T>(),
-            bytes: len * size_of::<T>(),
-            held: None,
-        }
+        let PinnedPart { core, start, bytes } = PinnedPart::of::<T>(buffer.core(), start, len);
+        Self { core: Arc::clone(core), start, bytes, held: None }
     }
 
     /// Waits for the operations of streams that use it. If that fails, it is poisoned.
@@ -155,19 +182,22 @@ impl PinnedRange {
         self
     }
 
+    fn part(&self) -> PinnedPart<'_> {
+        PinnedPart { core: &self.core, start: self.start, bytes: self.bytes }
+    }
+
     pub(crate) fn core(&self) -> &PinnedCore {
         &self.core
     }
 
     /// The address of its first byte.
     pub(crate) fn ptr(&self) -> *mut u8 {
-        // SAFETY: the range is within the allocation.
-        unsafe { self.core.ptr.as_ptr().add(self.start) }
+        self.part().ptr()
     }
 
     /// The address of its first byte on the device.
     pub(crate) fn device_ptr(&self) -> DevicePtr {
-        self.core.device_ptr().offset(self.start)
+        self.part().device_ptr()
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -176,7 +206,7 @@ impl PinnedRange {
 
     /// The error because of which some of it may not hold what a stream's operation was to write.
     pub(crate) fn failure(&self) -> Option<Error> {
-        self.core.uses().failure(&self.device_ptr().range(self.bytes))
+        self.core.uses().failure(&self.part().addresses())
     }
 
     /// Notes that a run has written its first bytes.
