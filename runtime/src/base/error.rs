@@ -238,10 +238,10 @@ impl Error {
     }
 
     /// Adds what the device reported at the end of a run in which a routine failed.
-    pub(crate) fn with_cause(mut self, cause: DriverError) -> Self {
+    pub(crate) fn with_cause(mut self, cause: Box<DriverError>) -> Self {
         if let Detail::Routine { device, .. } | Detail::Library { device, .. } = self.inner.kind.detail_mut()
         {
-            *device = Some(Box::new(cause));
+            *device = Some(cause);
         }
         self
     }
@@ -318,6 +318,13 @@ impl From<Detail> for Error {
 
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Self {
+        Box::new(error).into()
+    }
+}
+
+#[doc(hidden)]
+impl From<Box<DriverError>> for Error {
+    fn from(error: Box<DriverError>) -> Self {
         Self::new(match error.detail.as_deref() {
             Some(DriverDetail::Forked) => Detail::Forked,
             _ => Detail::Driver(error),

@@ -35,7 +35,7 @@ pub(crate) fn is_child() -> bool {
 
 /// The error of a call in a child, with CUDA's code for it.
 #[cold]
-pub(crate) fn refused(call: &'static str) -> DriverError {
+pub(crate) fn refused(call: &'static str) -> Box<DriverError> {
     let description = "a device was opened before this process was forked, and stays with the other one";
     DriverError::new(call, 3, "CUDA_ERROR_NOT_INITIALIZED", description).with(DriverDetail::Forked)
 }

@@ -106,7 +106,7 @@ pub(crate) const CLUSTERS: (u32, u32) = (9, 0);
 /// Says whether a wait is over.
 pub(crate) type IsOver = Box<dyn Fn() -> bool + Send>;
 
-pub(crate) type DriverResult<T> = Result<T, DriverError>;
+pub(crate) type DriverResult<T> = Result<T, Box<DriverError>>;
 
 /// A device.
 ///

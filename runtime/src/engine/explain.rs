@@ -6,7 +6,7 @@ use crate::driver::Tag;
 use crate::engine::place::{place_of, place_of_pipeline};
 
 /// A driver's error as the user's, with its place if the device can tell.
-pub(crate) fn explain(plan: &'static Plan, error: DriverError) -> Error {
+pub(crate) fn explain(plan: &'static Plan, error: Box<DriverError>) -> Error {
     let tag = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });
     let place = tag.map_or_else(|| place_of_pipeline(plan), |tag| place_of_tag(plan, tag));
     let at = tag.filter(|tag| is_of(plan, *tag)).map(|tag| plan.operations[tag.operation as usize].kind);
@@ -89,7 +89,7 @@ mod tests {
         Tag { pipeline: PLAN.id(), operation, chunk }
     }
 
-    fn error() -> DriverError {
+    fn error() -> Box<DriverError> {
         DriverError::new("cuMemFree", 1, "CUDA_ERROR_INVALID_VALUE", "in use")
     }
 

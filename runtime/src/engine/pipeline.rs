@@ -341,7 +341,7 @@ pub(crate) enum Drained {
     /// All work is complete, but threads of a kernel have left theirs out.
     Faulted(Box<Fault>),
     /// Some of it failed; none is in flight any more.
-    Failed(DriverError),
+    Failed(Box<DriverError>),
     /// The device does not answer: copies may be in flight.
-    Lost(DriverError),
+    Lost(Box<DriverError>),
 }

@@ -1,6 +1,6 @@
 //! The driver's types that the backends get.
 
-pub(crate) type DriverResult<T> = Result<T, crate::base::error::DriverError>;
+pub(crate) type DriverResult<T> = Result<T, Box<crate::base::error::DriverError>>;
 
 pub(crate) type HostJob = Box<dyn FnOnce() + Send + 'static>;
 

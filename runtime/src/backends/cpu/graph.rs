@@ -30,7 +30,7 @@ impl Cpu {
         let (mut bodies, mut params) = (bodies.into_iter(), Vec::new());
         let mut planned = Vec::with_capacity(nodes.len());
         for node in nodes.nodes() {
-            let refused = |error: DriverError| error.about(node.tag);
+            let refused = |error: Box<DriverError>| error.about(node.tag);
             let work = nodes.command(node, &mut params, |command| match command {
                 Some(command) => work::planned(command, &mut bodies),
                 None => Ok(None),

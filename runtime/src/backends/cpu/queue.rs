@@ -118,7 +118,7 @@ impl Stream {
     }
 
     /// Skips work from now on. The first error is the one to report.
-    pub(super) fn fail(&mut self, error: DriverError) {
+    pub(super) fn fail(&mut self, error: Box<DriverError>) {
         if self.failure.is_none() {
             self.failure = Some(Arc::new(Failure::new(error)));
         }

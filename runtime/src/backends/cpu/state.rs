@@ -354,7 +354,7 @@ impl State {
     }
 
     /// Takes the failure of a stream, which works again from now on.
-    pub(super) fn take_failure(&mut self, stream: RawStream) -> Option<DriverError> {
+    pub(super) fn take_failure(&mut self, stream: RawStream) -> Option<Box<DriverError>> {
         let failure = self.streams.get_mut(stream.0)?.failure.take()?;
         Some(failure.report())
     }

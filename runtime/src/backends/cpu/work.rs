@@ -147,7 +147,7 @@ pub(super) fn collective(collective: &RawCollective, exchange: Arc<dyn Exchange>
     Planned { call: collective.call(), work: Work { spans, action } }
 }
 
-fn beyond(call: &'static str) -> DriverError {
+fn beyond(call: &'static str) -> Box<DriverError> {
     fault::invalid_value(call, "more bytes than can be addressed")
 }
 

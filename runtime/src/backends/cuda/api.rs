@@ -430,7 +430,7 @@ impl Api {
 
 impl Functions {
     #[cold]
-    pub(super) fn error(&self, function: &'static str, code: u32) -> DriverError {
+    pub(super) fn error(&self, function: &'static str, code: u32) -> Box<DriverError> {
         error(function, code)
     }
 }
@@ -442,7 +442,7 @@ fn without_version(function: &'static str) -> &'static str {
 }
 
 #[cold]
-pub(super) fn error(function: &'static str, code: u32) -> DriverError {
+pub(super) fn error(function: &'static str, code: u32) -> Box<DriverError> {
     let unknown = "the driver has no description of this code";
     let error = DriverError::new(
         without_version(function),
@@ -451,7 +451,8 @@ pub(super) fn error(function: &'static str, code: u32) -> DriverError {
         text("cuGetErrorString", code).unwrap_or(Cow::Borrowed(unknown)),
     );
     // Such an error stays: every later call in the context gives it again.
-    DriverError { lost: error.is_asynchronous(), ..error }
+    let lost = error.is_asynchronous();
+    error.lost(lost)
 }
 
 /// The text of `cuGetErrorName` or `cuGetErrorString` for a code. The functions are looked up when needed: a

@@ -43,7 +43,7 @@ functions! {
 
 impl Functions {
     #[cold]
-    fn error(&self, function: &'static str, code: u32) -> DriverError {
+    fn error(&self, function: &'static str, code: u32) -> Box<DriverError> {
         super::api::error(function, code)
     }
 }

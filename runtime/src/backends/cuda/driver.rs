@@ -103,7 +103,7 @@ impl Cuda {
 
     fn allocate_host(&self, bytes: usize, write_combined: bool) -> DriverResult<NonNull<u8>> {
         // The pointer is returned as an address, which threads may hand on.
-        let allocated = numa::near(self.node.as_ref(), || {
+        let allocated: DriverResult<_> = numa::near(self.node.as_ref(), || {
             Ok(pinned::allocate(self.enter()?, bytes.max(1), write_combined)?.as_ptr().expose_provenance())
         });
         let memory = NonNull::new(ptr::with_exposed_provenance_mut(allocated?));

@@ -71,7 +71,7 @@ pub(super) unsafe fn build(
                 copier: copier.filter(|_| matches!(work, Params::SmallCopy(..))),
             })
         });
-        made.push(added.map_err(|mut error: DriverError| {
+        made.push(added.map_err(|mut error: Box<DriverError>| {
             error.tag = Some((node.tag.operation, node.tag.chunk));
             error
         })?);

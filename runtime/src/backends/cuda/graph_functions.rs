@@ -84,7 +84,7 @@ pub(super) struct KernelNodes {
 
 impl Graphs {
     #[cold]
-    fn error(&self, function: &'static str, code: u32) -> DriverError {
+    fn error(&self, function: &'static str, code: u32) -> Box<DriverError> {
         error(function, code)
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn has_attributes(function: &RawFunction) -> bool {
 /// The error that loading the kernel would have given: a driver that lacks a function loads no kernel that
 /// needs it.
 #[cold]
-pub(super) fn too_old(detail: Detail) -> DriverError {
+pub(super) fn too_old(detail: Detail) -> Box<DriverError> {
     DriverError::new("cuLaunchKernelEx", api::NOT_FOUND, "CUDA_ERROR_NOT_FOUND", detail.to_string())
 }
 

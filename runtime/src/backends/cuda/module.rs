@@ -331,7 +331,7 @@ fn refused(
     info: &Info,
     file: &'static str,
     image: &[u8],
-    error: DriverError,
+    error: Box<DriverError>,
     log: String,
 ) -> Error {
     let is_of_image = matches!(

@@ -73,7 +73,7 @@ impl Functions {
     }
 
     #[cold]
-    fn error(&self, function: &'static str, code: u32) -> DriverError {
+    fn error(&self, function: &'static str, code: u32) -> Box<DriverError> {
         let name = probe::nvrtc().ok().and_then(|library| error_name(library, code));
         let name = name.unwrap_or("NVRTC_ERROR_UNKNOWN");
         DriverError::new(function, code, name, "the compiler itself failed")

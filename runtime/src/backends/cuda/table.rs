@@ -46,7 +46,7 @@ macro_rules! functions {
         impl $Table {
             $(
                 #[inline]
-                pub(super) unsafe fn $name(&self, $( $argument: $type ),*) -> std::result::Result<(), $crate::base::error::DriverError> {
+                pub(super) unsafe fn $name(&self, $( $argument: $type ),*) -> std::result::Result<(), std::boxed::Box<$crate::base::error::DriverError>> {
                     // SAFETY: the pointer is this function's, and the library is never unloaded. The caller
                     // keeps the function's contract.
                     let code = unsafe { (self.$name)($( $argument ),*) };

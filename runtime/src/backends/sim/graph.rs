@@ -57,7 +57,7 @@ impl Machine {
     ) -> DriverResult<()> {
         self.stream(call, stream)?;
         for node in nodes {
-            let refused = |error: DriverError| error.about(node.tag);
+            let refused = |error: Box<DriverError>| error.about(node.tag);
             self.check(node.call, stream, &node.spans).map_err(refused)?;
         }
         Ok(())

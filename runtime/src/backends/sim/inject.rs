@@ -231,7 +231,7 @@ impl Injected {
 pub(super) struct Faults {
     armed: Vec<Armed>,
     /// The reason why nothing works any more, once the device is lost.
-    lost: Option<DriverError>,
+    lost: Option<Box<DriverError>>,
 }
 
 #[derive(Debug)]
@@ -294,7 +294,7 @@ impl Faults {
 
     /// Makes every later call fail.
     pub(crate) fn lose(&mut self, error: &DriverError) {
-        self.lost.get_or_insert_with(|| error.clone());
+        self.lost.get_or_insert_with(|| Box::new(error.clone()));
     }
 
     /// Fails if the device is lost.

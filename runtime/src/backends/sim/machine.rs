@@ -304,7 +304,7 @@ impl Machine {
         for &span in spans {
             if let Some(conflict) = self.memory.access(&self.order, span, accessor) {
                 let error = fault::race(tag, span.write, conflict.earlier, conflict.earlier_writes);
-                work.fault.get_or_insert_with(|| Box::new(error));
+                work.fault.get_or_insert(error);
             }
         }
         // A callback by hand may enqueue, and may free anything that it knows to be over.
@@ -533,7 +533,7 @@ impl Machine {
     }
 
     /// Takes the failure of a stream, which works again from now on.
-    pub(crate) fn take_failure(&mut self, stream: RawStream) -> Option<DriverError> {
+    pub(crate) fn take_failure(&mut self, stream: RawStream) -> Option<Box<DriverError>> {
         let failure = self.streams.get_mut(stream.0)?.failure.take()?;
         Some(Failure::report(&failure))
     }

@@ -260,7 +260,7 @@ impl Allocation {
     }
 }
 
-fn nothing_at(call: &'static str, start: usize) -> DriverError {
+fn nothing_at(call: &'static str, start: usize) -> Box<DriverError> {
     fault::invalid_value(call, format!("nothing is allocated at {start:#x}"))
 }
 

@@ -187,8 +187,7 @@ impl Stream {
                 let failed = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
                 // The loss of another device is no loss of this one.
                 let lost = |error: &DriverError| error.lost && record.device == self.device;
-                let failed =
-                    failed.map(|failure| DriverError { lost: lost(&failure.error), ..failure.error.clone() });
+                let failed = failed.map(|failure| failure.error.clone().lost(lost(&failure.error)));
                 if matches!(head.step, Step::Begin(_)) {
                     self.failure = None;
                 }
@@ -199,7 +198,7 @@ impl Stream {
             }
             Step::Work(work) => {
                 if let Some(error) = work.fault.take() {
-                    self.fail(*error);
+                    self.fail(error);
                 } else if self.failure.is_none() {
                     return false;
                 }
@@ -214,7 +213,7 @@ impl Stream {
 
     /// Skips the whole queue, since the device is lost. Records are complete, so that nothing waits for them.
     pub(crate) fn abandon(&mut self, now: Nanos, error: &DriverError, skipped: &mut Vec<Action>) {
-        self.fail(error.clone());
+        self.fail(Box::new(error.clone()));
         for command in self.queue.drain(..) {
             match command.step {
                 Step::Record(record) => {
@@ -235,7 +234,7 @@ impl Stream {
     }
 
     /// Skips work from now on. The first error is the one to report.
-    pub(crate) fn fail(&mut self, error: DriverError) {
+    pub(crate) fn fail(&mut self, error: Box<DriverError>) {
         if self.failure.is_none() {
             self.failure = Some(Arc::new(Failure::new(error)));
         }

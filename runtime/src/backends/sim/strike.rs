@@ -57,8 +57,8 @@ impl Machine {
         };
         match effect {
             Effect::Slow(time) => work.latency += nanos(time),
-            Effect::Fails => work.fault = Some(Box::new(fault::failed(call).about(tag))),
-            Effect::Lost => work.fault = Some(Box::new(fault::lost(call).about(tag))),
+            Effect::Fails => work.fault = Some(fault::failed(call).about(tag)),
+            Effect::Lost => work.fault = Some(fault::lost(call).about(tag)),
             Effect::Omitted => return Ok(false),
             Effect::Refused => return Err(fault::injected(call, 0).about(tag)),
         }
@@ -66,7 +66,7 @@ impl Machine {
     }
 }
 
-fn about(error: DriverError, tag: Option<Tag>) -> DriverError {
+fn about(error: Box<DriverError>, tag: Option<Tag>) -> Box<DriverError> {
     match tag {
         Some(tag) => error.about(tag),
         None => error,

@@ -1168,7 +1168,7 @@ pub enum Detail {
     Ranks(RanksDetail),
     /// The driver reported an error.
     #[error("{0}")]
-    Driver(DriverError),
+    Driver(Box<DriverError>),
 }
 
 impl Detail {

@@ -68,19 +68,27 @@ impl DriverError {
         code: u32,
         name: impl Into<Cow<'static, str>>,
         description: impl Into<Cow<'static, str>>,
-    ) -> Self {
+    ) -> Box<Self> {
         let (name, description) = (name.into(), description.into());
-        Self { call, code, name, description, tag: None, pipeline: 0, lost: false, detail: None }
+        // Boxed, since nearly all calls succeed and none of them should have to return a large value.
+        Box::new(Self { call, code, name, description, tag: None, pipeline: 0, lost: false, detail: None })
     }
 
     /// Adds what else is known.
-    pub(crate) fn with(self, detail: DriverDetail) -> Self {
-        Self { detail: Some(Box::new(detail)), ..self }
+    pub(crate) fn with(mut self: Box<Self>, detail: DriverDetail) -> Box<Self> {
+        self.detail = Some(Box::new(detail));
+        self
     }
 
     /// Adds the operation that the error is about.
-    pub(crate) fn about(mut self, tag: Tag) -> Self {
+    pub(crate) fn about(mut self: Box<Self>, tag: Tag) -> Box<Self> {
         (self.tag, self.pipeline) = (Some((tag.operation, tag.chunk)), tag.pipeline);
+        self
+    }
+
+    /// The same, with whether nothing works on the device from then on.
+    pub(crate) fn lost(mut self: Box<Self>, lost: bool) -> Box<Self> {
+        self.lost = lost;
         self
     }
 

@@ -373,7 +373,7 @@ impl StreamCore {
 
     /// The error for a driver's error, with the operation that is known to be at fault.
     #[cold]
-    pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
+    pub(crate) fn explain(&self, error: Box<DriverError>, caller: Option<Caller>) -> Error {
         self.device.registry().callers().explain(error, caller)
     }
 }

@@ -71,7 +71,7 @@ impl Transfer<'_> {
         let piece = PinnedCore::new(self.device, room).map_err(|error| {
             let no_pinned = error.is_out_of_memory().then_some(room);
             // Nothing is enqueued yet.
-            Failed { error: Box::new(error), drained: true, no_pinned }
+            Failed { error, drained: true, no_pinned }
         })?;
         let one = |(number, part): (usize, &DevicePtr)| {
             // SAFETY: the caller's promise: `host` has room for all parts.
@@ -90,7 +90,7 @@ impl Transfer<'_> {
         done.map_err(|error| {
             // The first wait may report the failure. If the second succeeds, nothing is in flight.
             let drained = self.stream.synchronize().is_ok() || self.stream.synchronize().is_ok();
-            Failed { error: Box::new(error), drained, no_pinned: None }
+            Failed { error, drained, no_pinned: None }
         })
     }
 

@@ -59,7 +59,7 @@ impl Callers {
 
     /// The error with the places of the operations that it concerns, as far as they are known.
     #[cold]
-    pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
+    pub(crate) fn explain(&self, error: Box<DriverError>, caller: Option<Caller>) -> Error {
         let of = Self::caller;
         let at = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });
         // A failure on the device may belong to any earlier operation.

@@ -258,7 +258,7 @@ impl<'r> Operation<'r> {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn failed(&self, error: DriverError) -> Error {
+    pub(crate) fn failed(&self, error: Box<DriverError>) -> Error {
         self.run.order.refuse();
         if error.tag.is_none() && !error.is_asynchronous() {
             let chunk = Some(self.chunk.index as u64);

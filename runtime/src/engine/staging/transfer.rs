@@ -129,7 +129,7 @@ impl Transfer<'_> {
         // SAFETY: each part has room for `bytes` and lives as long as the run; the argument, or the partial results,
         // have `bytes` for each, are borrowed by the run, and mutably if they are written (a `carry` takes `&mut`).
         let done = unsafe { self.direct().staged_each(parts, host, bytes, direction) };
-        done.map_err(|failed| *failed.error)
+        done.map_err(|failed| failed.error)
     }
 
     fn direct(&self) -> memory::Transfer<'_> {
@@ -138,7 +138,7 @@ impl Transfer<'_> {
 }
 
 /// The host has no memory for what slots or devices have of a result, so many bytes.
-fn no_memory_for_parts(bytes: usize) -> DriverError {
+fn no_memory_for_parts(bytes: usize) -> Box<DriverError> {
     let description = format!("the parts of a result need {bytes} bytes of the host's memory");
     DriverError::new("malloc", 2, "CUDA_ERROR_OUT_OF_MEMORY", description)
 }

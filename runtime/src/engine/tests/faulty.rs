@@ -168,7 +168,7 @@ impl Faulty {
         self.state.lock().unwrap()
     }
 
-    fn error(&self) -> DriverError {
+    fn error(&self) -> Box<DriverError> {
         DriverError::new("faulty", self.fault.code, "FAULT", "the test wants it")
     }
 
@@ -209,7 +209,7 @@ impl Faulty {
         let mut state = self.state();
         match &result {
             Ok(()) => live(&mut state).retain(|live| *live != what),
-            Err(error) => state.refused.push(error.clone()),
+            Err(error) => state.refused.push((**error).clone()),
         }
         result
     }

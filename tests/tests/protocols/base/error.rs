@@ -30,8 +30,8 @@ pub(crate) struct DriverError {
 }
 
 impl DriverError {
-    pub(crate) fn new<N, D>(call: &'static str, code: u32, _: N, _: D) -> Self {
-        Self { call, code }
+    pub(crate) fn new<N, D>(call: &'static str, code: u32, _: N, _: D) -> Box<Self> {
+        Box::new(Self { call, code })
     }
 
     pub(crate) fn is_asynchronous(&self) -> bool {

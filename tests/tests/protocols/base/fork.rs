@@ -6,6 +6,6 @@ pub(crate) fn is_child() -> bool {
     false
 }
 
-pub(crate) fn refused(call: &'static str) -> DriverError {
+pub(crate) fn refused(call: &'static str) -> Box<DriverError> {
     DriverError::new(call, 3, "", "")
 }

@@ -248,12 +248,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cold]
-fn not_inside(call: &'static str) -> DriverError {
+fn not_inside(call: &'static str) -> Box<DriverError> {
     let description = "a host function cannot wait for a device".to_owned();
     DriverError::new(call, 800, "CUDA_ERROR_NOT_PERMITTED", description)
 }
 
-fn no_thread(error: std::io::Error) -> DriverError {
+fn no_thread(error: std::io::Error) -> Box<DriverError> {
     let description = format!("no thread for host functions: {error}");
     DriverError::new("cuLaunchHostFunc", 304, "CUDA_ERROR_OPERATING_SYSTEM", description)
 }

@@ -232,11 +232,11 @@ impl Communicator {
 
     /// The error of a call that finds the communicators given up.
     #[cold]
-    pub(super) fn given_up(&self) -> DriverError {
+    pub(super) fn given_up(&self) -> Box<DriverError> {
         self.error(None)
     }
 
-    fn error(&self, tag: Option<Tag>) -> DriverError {
+    fn error(&self, tag: Option<Tag>) -> Box<DriverError> {
         let watch = locked(&self.watch);
         let left = || Broken::new("the device has left the world".to_owned());
         watch.broken.clone().unwrap_or_else(left).error(tag)

@@ -88,7 +88,7 @@ fn look_after(communicator: &Arc<Communicator>, limit: Duration) -> DriverResult
 }
 
 /// An error of joining in a user's terms.
-fn explained(error: DriverError) -> Error {
+fn explained(error: Box<DriverError>) -> Error {
     match error.detail.as_deref() {
         Some(DriverDetail::Ranks(Apart { why, ranks })) => {
             RanksDetail::Apart { why: why.clone(), ranks: ranks.clone() }.into()

@@ -82,7 +82,7 @@ impl Nccl {
 
     /// The error of a call that has failed.
     #[cold]
-    pub(super) fn error(&self, call: &'static str, code: ncclResult_t) -> DriverError {
+    pub(super) fn error(&self, call: &'static str, code: ncclResult_t) -> Box<DriverError> {
         // SAFETY: the function takes any code, and gives a string of the library's.
         let described = unsafe { text((self.describe)(code)) };
         // SAFETY: the function takes no communicator, too: then it tells the last error of the process.

@@ -44,7 +44,7 @@ impl Broken {
 
     /// The error of what needs the communicator, or waits for what is on it. `tag`: the operation that fails,
     /// if there is one.
-    pub(super) fn error(&self, tag: Option<Tag>) -> DriverError {
+    pub(super) fn error(&self, tag: Option<Tag>) -> Box<DriverError> {
         let error = DriverError::new("collective", 999, "RANKS", self.why.clone());
         let error = if let Some(tag) = tag.or(self.at) { error.about(tag) } else { error };
         error.with(DriverDetail::Ranks(self.why.clone().into()))

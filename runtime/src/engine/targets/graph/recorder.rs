@@ -337,7 +337,7 @@ impl Recorder {
 
 /// The error for a command that no graph can contain.
 #[cold]
-fn not_in_graph(command: &Command<'_>) -> DriverError {
+fn not_in_graph(command: &Command<'_>) -> Box<DriverError> {
     let description = "a graph cannot have it";
     DriverError::new(command.call(), 801, "CUDA_ERROR_NOT_SUPPORTED", description)
 }

@@ -23,13 +23,13 @@ pub(crate) struct GraphTarget<'r> {
 
 /// The error of recorded commands that could not be launched.
 pub(crate) struct LaunchFailed {
-    pub(crate) error: DriverError,
+    pub(crate) error: Box<DriverError>,
     /// The chunk, if the graph covers one.
     pub(crate) chunk: Option<u64>,
 }
 
 impl LaunchFailed {
-    pub(crate) fn of_no_chunk(error: DriverError) -> Box<Self> {
+    pub(crate) fn of_no_chunk(error: Box<DriverError>) -> Box<Self> {
         Box::new(Self { error, chunk: None })
     }
 }

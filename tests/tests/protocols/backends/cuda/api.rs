@@ -66,7 +66,7 @@ unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
 
-fn error(call: &'static str, code: u32) -> DriverError {
+fn error(call: &'static str, code: u32) -> Box<DriverError> {
     DriverError::new(call, code, "", "")
 }
 
