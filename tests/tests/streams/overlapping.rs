@@ -1,5 +1,6 @@
 //! Operations that use overlapping parts of one buffer: launches that read two of them, and graphs.
 
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -105,4 +106,40 @@ fn a_failure_in_a_graph_is_that_of_all_its_bytes() {
     for part in [0..1, 9..10, 10..11, 60..61] {
         x.slice(part.clone()).expect("a part").to_vec().expect_err(&format!("{part:?}"));
     }
+}
+
+/// One thread launches a graph that is refused because of its last operation, and another one is refused each time,
+/// whatever the first has noted by then.
+#[test]
+fn a_graph_that_is_refused_leaves_what_was_pending() {
+    const LAUNCHES: usize = 300;
+    let device = Device::cpu().expect("the CPU");
+    let [first, second, third, graphs] = streams(&device);
+    let [mut x, mut y, mut z] = [(); 3].map(|()| DeviceBuf::<u32>::zeroed(&device, 64).expect("memory"));
+    // It reads what it then writes.
+    let graph = graphs.capture(|stream| {
+        stream.copy(&x, &mut z)?;
+        stream.fill(&mut x, 1)?;
+        stream.fill(&mut y, 1)
+    });
+    let graph = graph.expect("a graph");
+    let (opens, gate) = mpsc::channel::<()>();
+    // What is enqueued behind it is pending until the end.
+    first
+        .host(move || {
+            let _ = gate.recv();
+        })
+        .expect("a function");
+    first.fill(&mut x, 7).expect("a fill");
+    second.wait_stream(&first).expect("a wait");
+    second.fill(&mut y, 7).expect("a fill");
+    graphs.wait_stream(&first).expect("a wait");
+    thread::scope(|scope| {
+        let (graph, graphs) = (graph, &graphs);
+        let launches = scope.spawn(move || (0..LAUNCHES).for_each(|_| drop(is_race(graph.launch(graphs)))));
+        while !launches.is_finished() {
+            is_race(third.fill(&mut x, 9));
+        }
+    });
+    drop(opens);
 }

@@ -43,8 +43,15 @@ pub(super) const NOT_SUPPORTED: u32 = 801;
 pub(super) const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
 /// `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`
 pub(super) const PEER_ACCESS_NOT_ENABLED: u32 = 705;
+/// `CUDA_ERROR_CONTEXT_IS_DESTROYED`
+pub(super) const CONTEXT_IS_DESTROYED: u32 = 709;
 /// `CUDA_ERROR_MISALIGNED_ADDRESS`
 pub(super) const MISALIGNED_ADDRESS: u32 = 716;
+
+/// Whether a call may have failed because no context is current, or another one.
+pub(super) fn is_about_context(code: u32) -> bool {
+    matches!(code, INVALID_CONTEXT | INVALID_HANDLE | CONTEXT_IS_DESTROYED)
+}
 
 functions! {
     /// The functions that every CUDA driver since 11.0 has.

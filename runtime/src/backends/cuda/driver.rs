@@ -151,7 +151,7 @@ impl Cuda {
         }
         // SAFETY: the caller promises that the stream and the event are live.
         match unsafe { enqueue::enqueue_event(self.context.api(), command, stream) } {
-            Err(error) if matches!(error.code, api::INVALID_CONTEXT | api::INVALID_HANDLE) => None,
+            Err(error) if api::is_about_context(error.code) => None,
             // SAFETY: the caller's promise.
             outcome => Some(outcome.and_then(|()| unsafe { self.enqueued(command.call(), stream, tag) })),
         }

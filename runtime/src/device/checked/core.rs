@@ -200,7 +200,10 @@ impl StreamCore {
             match its.uses().note(bytes, (&next, *write), checked, replaced) {
                 Ok(has_failed) => have_failed |= if has_failed { bit(part) } else { 0 },
                 Err(refused) => {
-                    forget(&memory[..part], &next, replaced);
+                    let noted = &memory[..part];
+                    // A refused command is no use, since the driver was not asked.
+                    put_back(noted, &next, replaced);
+                    noted.iter().for_each(|used| used.memory.uses().forget(&used.bytes, &next));
                     return Err(self.refused(refused, (caller, *write)));
                 }
             }
@@ -212,7 +215,10 @@ impl StreamCore {
         // SAFETY: the caller's promise; the stream is live.
         let outcome = unsafe { driver.enqueue(command, self.raw, tag) };
         match &outcome {
-            Err(_) => not_taken(memory, &next, replaced),
+            Err(_) => {
+                put_back(memory, &next, replaced);
+                memory.iter().for_each(|used| used.memory.uses().is_refused(&used.bytes, &next));
+            }
             Ok(()) if have_failed == 0 => replaced.clear(),
             Ok(()) => {
                 replaced.clear();
@@ -378,26 +384,13 @@ impl StreamCore {
     }
 }
 
-/// Forgets the uses of an operation for which the driver was not asked: a refused command is no use.
+/// Adds again what the uses of an operation have taken the place of, since it is not enqueued.
 #[cold]
-fn forget(noted: &[Used], next: &Next<'_>, replaced: &mut Vec<Replaced>) {
+fn put_back(noted: &[Used], next: &Next<'_>, replaced: &mut Vec<Replaced>) {
     for (part, used) in noted.iter().enumerate() {
-        used.memory.uses().forget(&used.bytes, next, of_part(replaced, part));
+        used.memory.uses().put_back(next, replaced.iter().filter(|earlier| earlier.part == part));
     }
     replaced.clear();
-}
-
-/// Notes that the driver has refused an operation.
-#[cold]
-fn not_taken(noted: &[Used], next: &Next<'_>, replaced: &mut Vec<Replaced>) {
-    for (part, used) in noted.iter().enumerate() {
-        used.memory.uses().is_refused(&used.bytes, next, of_part(replaced, part));
-    }
-    replaced.clear();
-}
-
-fn of_part(replaced: &[Replaced], part: usize) -> impl Iterator<Item = &Replaced> {
-    replaced.iter().filter(move |earlier| earlier.part == part)
 }
 
 impl Handle for StreamCore {

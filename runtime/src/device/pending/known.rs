@@ -79,7 +79,7 @@ impl Segment {
             let is_needless = match (write, earlier.write()) {
                 (true, _) => is_ordered || next.comes_after(earlier),
                 (false, true) => false,
-                (false, false) => is_on_same,
+                (false, false) => next.comes_after(earlier),
             };
             if !is_over && !is_needless {
                 index += 1;

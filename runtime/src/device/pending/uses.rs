@@ -206,8 +206,8 @@ impl Uses {
     /// Notes a use of some bytes before the driver is asked. From now on callers wait for it, and no longer for what it
     /// comes after, which is added to `replaced`. Returns whether an earlier operation is known to have failed.
     ///
-    /// If the operation is not enqueued, the caller says so with [`forget`](Self::forget) or
-    /// [`is_refused`](Self::is_refused) before its stream can be waited for.
+    /// If the operation is not enqueued, the caller [puts that back](Self::put_back), and then says so with
+    /// [`forget`](Self::forget) or [`is_refused`](Self::is_refused), before its stream can be waited for.
     ///
     /// # Errors
     /// A run holds the memory, or `matters` is true and nothing orders an earlier use with this one.
@@ -241,33 +241,27 @@ impl Uses {
         }
     }
 
-    /// Forgets a use that was noted, and for which the driver was not asked.
+    /// Adds what uses of an operation have taken the place of, since it is not enqueued.
     #[cold]
-    pub(crate) fn forget<'r>(
-        &self,
-        bytes: &Range<u64>,
-        next: &Next<'_>,
-        replaced: impl Iterator<Item = &'r Replaced>,
-    ) {
+    pub(crate) fn put_back<'r>(&self, next: &Next<'_>, replaced: impl Iterator<Item = &'r Replaced>) {
         let mut known = self.locked();
-        known.forget(bytes, next);
         known.put_back(next, replaced);
         self.is_pending(READS | WRITES);
+    }
+
+    /// Forgets a use that was noted, and for which the driver was not asked. What all parts of the operation have taken the
+    /// place of was [put back](Self::put_back) before: one part may have replaced what another part's bytes are used for.
+    #[cold]
+    pub(crate) fn forget(&self, bytes: &Range<u64>, next: &Next<'_>) {
+        self.locked().forget(bytes, next);
     }
 
     /// Notes that the driver has refused an operation whose use was noted. Callers still wait for it, since the driver may
     /// have taken a part.
     #[cold]
-    pub(crate) fn is_refused<'r>(
-        &self,
-        bytes: &Range<u64>,
-        next: &Next<'_>,
-        replaced: impl Iterator<Item = &'r Replaced>,
-    ) {
+    pub(crate) fn is_refused(&self, bytes: &Range<u64>, next: &Next<'_>) {
         let mut known = self.locked();
         known.uses_mut(bytes).filter(|each| next.is(each)).for_each(|each| each.operation.refused = true);
-        known.put_back(next, replaced);
-        self.is_pending(READS | WRITES);
     }
 
     /// The error because of which some of these bytes may not be what an operation was to write. The caller
@@ -343,8 +337,9 @@ impl Uses {
             let (last, put_back) = self.last(writes_only);
             let settled = last.iter().all(|left| left.progress.wait_for(left.operation.number));
             self.prune();
-            // The driver may have refused an operation meanwhile, which comes after nothing.
-            if !settled || self.locked().put_back == put_back {
+            let is_left = if writes_only { self.is_written() } else { self.is_used() };
+            // An operation may have been refused meanwhile, and others be waited for in its place.
+            if !settled || !is_left || self.locked().put_back == put_back {
                 return settled;
             }
         }
@@ -440,6 +435,93 @@ mod tests {
         }
         let segments = &uses.locked().segments;
         assert!(segments.len() <= 3 && segments.values().all(|segment| segment.uses.len() <= 2));
+    }
+
+    /// At no moment is nothing noted on bytes that earlier operations use: another thread may look.
+    #[test]
+    fn what_one_part_has_replaced_is_there_while_another_is_forgotten() {
+        let device = Device::simulated(Simulation::default());
+        let [one, other, third] = [(); 3].map(|()| Progress::new(&device));
+        let (uses, none) = (Uses::default(), Clock::default());
+        take(&uses, 0..8, (&one, 1, true), &none, true).expect("the first");
+        let mut waited = Clock::default();
+        waited.advance(&one, 1);
+        // It reads the bytes and then writes them, as a graph does. The write takes the place of the first use.
+        let next = Next { progress: &other, clock: &waited, number: 1, caller: caller() };
+        let mut replaced = Vec::new();
+        for write in [false, true] {
+            uses.note(&(0..8), (&next, write), true, &mut replaced).expect("in order");
+        }
+        let later = Next { progress: &third, clock: &none, number: 1, caller: caller() };
+        let raced = || uses.conflict(0..8, true, &later).map(|earlier| earlier.operation.number);
+        uses.put_back(&next, replaced.iter());
+        for _ in 0..2 {
+            assert!(raced().is_some());
+            uses.forget(&(0..8), &next);
+        }
+        assert!(raced().is_some() && uses.is_written());
+    }
+
+    /// Streams that read the same bytes in turn.
+    #[test]
+    fn reads_in_order_are_one_use() {
+        let device = Device::simulated(Simulation::default());
+        let streams = [(); 2].map(|()| Progress::new(&device));
+        let mut clocks = [(); 2].map(|()| Clock::default());
+        let uses = Uses::default();
+        for turn in 1..1000_u64 {
+            let (own, other) = (turn as usize % 2, 1 - turn as usize % 2);
+            let start = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
+            take(&uses, start..start + 512, (&streams[own], turn, false), &clocks[own], true)
+                .expect("a read");
+            clocks[other].advance(&streams[own], turn);
+        }
+        let segments = uses.locked().segments.len();
+        assert!(segments < 40, "{segments}");
+    }
+
+    /// What an operation has taken the place of is waited for again if the operation is not enqueued.
+    #[test]
+    fn what_was_replaced_is_put_back() {
+        let device = Device::simulated(Simulation::default());
+        let [one, other, third] = [(); 3].map(|()| Progress::new(&device));
+        let none = Clock::default();
+        let mut waited = Clock::default();
+        waited.advance(&one, 1);
+        for is_asked in [false, true] {
+            let uses = Uses::default();
+            take(&uses, 0..64, (&one, 1, true), &none, true).expect("the first");
+            take(&uses, 0..8, (&other, 1, false), &waited, true).expect("in order");
+            // On the stream of the last use, and after both.
+            let next = Next { progress: &other, clock: &waited, number: 2, caller: caller() };
+            let mut replaced = Vec::new();
+            uses.note(&(0..64), (&next, true), true, &mut replaced).expect("in order");
+            assert_eq!(uses.locked().segments.len(), 1, "one use is left");
+            uses.put_back(&next, replaced.iter());
+            match is_asked {
+                false => uses.forget(&(0..64), &next),
+                true => uses.is_refused(&(0..64), &next),
+            }
+            let before = |bytes: Range<u64>, write| {
+                let later = Next { progress: &third, clock: &none, number: 1, caller: caller() };
+                uses.conflict(bytes, write, &later).map(|earlier| (earlier.operation.number, earlier.write()))
+            };
+            assert_eq!(before(8..64, false).map(|(_, write)| write), Some(true));
+            let known = uses.locked();
+            let of = |stream: &Arc<Progress>, number, write| {
+                let uses = known.segments.values().flat_map(|segment| &segment.uses);
+                uses.filter(|each| {
+                    let operation = each.operation;
+                    Arc::ptr_eq(&each.progress, stream)
+                        && (operation.number, operation.write) == (number, write)
+                })
+                .count()
+            };
+            assert_eq!((of(&one, 1, true), of(&other, 1, false)), (2, 1));
+            assert_eq!(of(&other, 2, true), if is_asked { 2 } else { 0 });
+            drop(known);
+            assert!(before(0..8, true).is_some() && uses.is_written());
+        }
     }
 
     /// An operation may use overlapping parts of one allocation.
