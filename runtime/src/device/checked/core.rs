@@ -192,13 +192,12 @@ impl StreamCore {
         *enqueued += 1;
         let clock = joined.as_ref().unwrap_or(known);
         let next = Next { progress: &self.progress, clock, number: *enqueued, caller };
-        // A bit for each part of the memory of which something has failed, the last one for all further parts.
-        let (mut have_failed, bit) = (0_u64, |part: usize| 1 << part.min(63));
+        let mut has_any_failed = false;
         // Note 9: what nothing orders is refused; no wait is inserted.
         for (part, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
             let before = replaced.len();
             match its.uses().note(bytes, (&next, *write), checked, replaced) {
-                Ok(has_failed) => have_failed |= if has_failed { bit(part) } else { 0 },
+                Ok(has_failed) => has_any_failed |= has_failed,
                 Err(refused) => {
                     let noted = &memory[..part];
                     // A refused command is no use, since the driver was not asked.
@@ -219,11 +218,10 @@ impl StreamCore {
                 put_back(memory, &next, replaced);
                 memory.iter().for_each(|used| used.memory.uses().is_refused(&used.bytes, &next));
             }
-            Ok(()) if have_failed == 0 => replaced.clear(),
             Ok(()) => {
                 replaced.clear();
-                for (_, used) in memory.iter().enumerate().filter(|(part, _)| have_failed & bit(*part) != 0) {
-                    used.is_taken();
+                if has_any_failed {
+                    memory.iter().for_each(Used::is_taken);
                 }
             }
         }

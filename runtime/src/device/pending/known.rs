@@ -76,11 +76,8 @@ impl Segment {
                 continue;
             }
             let is_over = earlier.is_over();
-            let is_needless = match (write, earlier.write()) {
-                (true, _) => is_ordered || next.comes_after(earlier),
-                (false, true) => false,
-                (false, false) => next.comes_after(earlier),
-            };
+            let is_ordered = (write && is_ordered) || next.comes_after(earlier);
+            let is_needless = (write || !earlier.write()) && is_ordered;
             if !is_over && !is_needless {
                 index += 1;
                 continue;

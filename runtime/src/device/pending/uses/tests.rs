@@ -1,0 +1,201 @@
+//! What is noted, refused, replaced and put back.
+
+use std::panic::Location;
+
+use super::*;
+use crate::device::Device;
+use crate::sim::Simulation;
+
+#[track_caller]
+fn caller() -> Caller {
+    Caller { what: "test", at: Location::caller() }
+}
+
+/// Notes a use that the driver takes.
+#[track_caller]
+fn take(
+    uses: &Uses,
+    bytes: Range<u64>,
+    (progress, number, write): (&Arc<Progress>, u64, bool),
+    clock: &Clock,
+    matters: bool,
+) -> Result<(), Refused> {
+    let next = Next { progress, clock, number, caller: caller() };
+    uses.note(&bytes, (&next, write), matters, &mut Vec::new()).map(drop)
+}
+
+#[track_caller]
+fn race_with(refused: Result<(), Refused>) -> Use {
+    match refused {
+        Err(Refused::Race(earlier)) => *earlier,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_nothing_orders_is_refused() {
+    let device = Device::simulated(Simulation::default());
+    let [one, other] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, none) = (Uses::default(), Clock::default());
+    take(&uses, 0..64, (&one, 1, true), &none, true).expect("the first");
+    take(&uses, 0..8, (&one, 2, false), &none, true).expect("the same stream");
+    let earlier = race_with(take(&uses, 60..70, (&other, 1, false), &none, true));
+    assert!(earlier.write() && earlier.operation.number == 1);
+    take(&uses, 64..70, (&other, 2, true), &none, true).expect("other bytes");
+    let mut waited = Clock::default();
+    waited.advance(&one, 1);
+    take(&uses, 8..64, (&other, 3, true), &waited, true).expect("it has waited");
+    let earlier = race_with(take(&uses, 0..1, (&other, 4, true), &waited, true));
+    assert!(!earlier.write() && earlier.operation.number == 2);
+    one.reached(2);
+    take(&uses, 0..1, (&other, 4, true), &none, true).expect("that is over");
+    assert!(uses.is_written());
+    // The streams are gone, so the device is waited for.
+    assert!(uses.settle(false) && !uses.is_used());
+    uses.hold();
+    let held = take(&uses, 0..1, (&other, 5, true), &none, false);
+    assert!(matches!(held, Err(Refused::Held)));
+    uses.give_back();
+}
+
+/// Otherwise a loop that the host does not wait for would remember all of its turns.
+#[test]
+fn what_comes_before_a_write_is_forgotten() {
+    let device = Device::simulated(Simulation::default());
+    let [up, math] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, mut of_up, mut of_math) = (Uses::default(), Clock::default(), Clock::default());
+    for turn in 1..1000 {
+        take(&uses, 0..1024, (&up, turn, true), &of_up, true).expect("in order");
+        of_math.advance(&up, turn);
+        take(&uses, 0..512, (&math, turn, false), &of_math, true).expect("in order");
+        of_up.advance(&math, turn);
+    }
+    let segments = &uses.locked().segments;
+    assert!(segments.len() <= 3 && segments.values().all(|segment| segment.uses.len() <= 2));
+}
+
+/// At no moment is nothing noted on bytes that earlier operations use: another thread may look.
+#[test]
+fn what_one_part_has_replaced_is_there_while_another_is_forgotten() {
+    let device = Device::simulated(Simulation::default());
+    let [one, other, third] = [(); 3].map(|()| Progress::new(&device));
+    let (uses, none) = (Uses::default(), Clock::default());
+    take(&uses, 0..8, (&one, 1, true), &none, true).expect("the first");
+    let mut waited = Clock::default();
+    waited.advance(&one, 1);
+    // It reads the bytes and then writes them, as a graph does. The write takes the place of the first use.
+    let next = Next { progress: &other, clock: &waited, number: 1, caller: caller() };
+    let mut replaced = Vec::new();
+    for write in [false, true] {
+        uses.note(&(0..8), (&next, write), true, &mut replaced).expect("in order");
+    }
+    let later = Next { progress: &third, clock: &none, number: 1, caller: caller() };
+    let raced = || uses.conflict(0..8, true, &later).map(|earlier| earlier.operation.number);
+    uses.put_back(&next, replaced.iter());
+    for _ in 0..2 {
+        assert!(raced().is_some());
+        uses.forget(&(0..8), &next);
+    }
+    assert!(raced().is_some() && uses.is_written());
+}
+
+/// Streams that read the same bytes in turn.
+#[test]
+fn reads_in_order_are_one_use() {
+    let device = Device::simulated(Simulation::default());
+    let streams = [(); 2].map(|()| Progress::new(&device));
+    let mut clocks = [(); 2].map(|()| Clock::default());
+    let uses = Uses::default();
+    for turn in 1..1000_u64 {
+        let (own, other) = (turn as usize % 2, 1 - turn as usize % 2);
+        let start = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
+        take(&uses, start..start + 512, (&streams[own], turn, false), &clocks[own], true).expect("a read");
+        clocks[other].advance(&streams[own], turn);
+    }
+    let segments = uses.locked().segments.len();
+    assert!(segments < 40, "{segments}");
+}
+
+/// What an operation has taken the place of is waited for again if the operation is not enqueued.
+#[test]
+fn what_was_replaced_is_put_back() {
+    let device = Device::simulated(Simulation::default());
+    let [one, other, third] = [(); 3].map(|()| Progress::new(&device));
+    let none = Clock::default();
+    let mut waited = Clock::default();
+    waited.advance(&one, 1);
+    for is_asked in [false, true] {
+        let uses = Uses::default();
+        take(&uses, 0..64, (&one, 1, true), &none, true).expect("the first");
+        take(&uses, 0..8, (&other, 1, false), &waited, true).expect("in order");
+        // On the stream of the last use, and after both.
+        let next = Next { progress: &other, clock: &waited, number: 2, caller: caller() };
+        let mut replaced = Vec::new();
+        uses.note(&(0..64), (&next, true), true, &mut replaced).expect("in order");
+        assert_eq!(uses.locked().segments.len(), 1, "one use is left");
+        uses.put_back(&next, replaced.iter());
+        match is_asked {
+            false => uses.forget(&(0..64), &next),
+            true => uses.is_refused(&(0..64), &next),
+        }
+        let before = |bytes: Range<u64>, write| {
+            let later = Next { progress: &third, clock: &none, number: 1, caller: caller() };
+            uses.conflict(bytes, write, &later).map(|earlier| (earlier.operation.number, earlier.write()))
+        };
+        assert_eq!(before(8..64, false).map(|(_, write)| write), Some(true));
+        let known = uses.locked();
+        let of = |stream: &Arc<Progress>, number, write| {
+            let uses = known.segments.values().flat_map(|segment| &segment.uses);
+            uses.filter(|each| {
+                let operation = each.operation;
+                Arc::ptr_eq(&each.progress, stream) && (operation.number, operation.write) == (number, write)
+            })
+            .count()
+        };
+        assert_eq!((of(&one, 1, true), of(&other, 1, false)), (2, 1));
+        assert_eq!(of(&other, 2, true), if is_asked { 2 } else { 0 });
+        drop(known);
+        assert!(before(0..8, true).is_some() && uses.is_written());
+    }
+}
+
+/// An operation may use overlapping parts of one allocation.
+#[test]
+fn parts_of_one_operation_overlap() {
+    let device = Device::simulated(Simulation::default());
+    let [one, other] = [(); 2].map(|()| Progress::new(&device));
+    let none = Clock::default();
+    for parts in [[0..64, 40..50], [40..50, 0..64], [0..64, 32..96], [0..96, 0..64], [0..10, 0..64]] {
+        let uses = Uses::default();
+        let new = Next { progress: &one, clock: &none, number: 1, caller: caller() };
+        for part in &parts {
+            uses.note(part, (&new, true), true, &mut Vec::new()).expect("the first");
+        }
+        for byte in parts[0].start..parts[0].end.max(parts[1].end) {
+            if parts.iter().any(|part| part.contains(&byte)) {
+                let later = Next { progress: &other, ..new };
+                let raced = uses.conflict(byte..byte + 1, false, &later);
+                assert!(raced.is_some_and(|earlier| new.is(&earlier)), "{parts:?}: {byte}");
+            }
+        }
+        let known = uses.locked();
+        let ends = known.segments.values().map(|segment| segment.end);
+        assert!(ends.zip(known.segments.keys().skip(1)).all(|(end, start)| end <= *start), "{parts:?}");
+    }
+}
+
+/// A use that is not checked is remembered nevertheless, since it must be waited for.
+#[test]
+fn what_does_not_matter_is_kept() {
+    let device = Device::simulated(Simulation::default());
+    let [one, other] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, none) = (Uses::default(), Clock::default());
+    take(&uses, 0..64, (&one, 1, true), &none, false).expect("the first");
+    take(&uses, 0..64, (&other, 1, true), &none, false).expect("not checked");
+    other.reached(1);
+    uses.prune();
+    assert!(uses.is_used());
+    one.reached(1);
+    uses.prune();
+    assert!(!uses.is_used());
+}
