@@ -21,8 +21,6 @@ pub(super) const INVALID_VALUE: u32 = 1;
 pub(super) const NO_DEVICE: u32 = 100;
 /// `CUDA_ERROR_INVALID_IMAGE`
 pub(super) const INVALID_IMAGE: u32 = 200;
-/// `CUDA_ERROR_INVALID_CONTEXT`
-pub(super) const INVALID_CONTEXT: u32 = 201;
 /// `CUDA_ERROR_NO_BINARY_FOR_GPU`
 pub(super) const NO_BINARY_FOR_GPU: u32 = 209;
 /// `CUDA_ERROR_INVALID_PTX`
@@ -31,8 +29,6 @@ pub(super) const INVALID_PTX: u32 = 218;
 pub(super) const UNSUPPORTED_PTX_VERSION: u32 = 222;
 /// `CUDA_ERROR_INVALID_SOURCE`
 pub(super) const INVALID_SOURCE: u32 = 300;
-/// `CUDA_ERROR_INVALID_HANDLE`
-pub(super) const INVALID_HANDLE: u32 = 400;
 /// `CUDA_ERROR_NOT_FOUND`
 pub(super) const NOT_FOUND: u32 = 500;
 /// `CUDA_ERROR_NOT_READY`
@@ -43,15 +39,8 @@ pub(super) const NOT_SUPPORTED: u32 = 801;
 pub(super) const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
 /// `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`
 pub(super) const PEER_ACCESS_NOT_ENABLED: u32 = 705;
-/// `CUDA_ERROR_CONTEXT_IS_DESTROYED`
-pub(super) const CONTEXT_IS_DESTROYED: u32 = 709;
 /// `CUDA_ERROR_MISALIGNED_ADDRESS`
 pub(super) const MISALIGNED_ADDRESS: u32 = 716;
-
-/// Whether a call may have failed because no context is current, or another one.
-pub(super) fn is_about_context(code: u32) -> bool {
-    matches!(code, INVALID_CONTEXT | INVALID_HANDLE | CONTEXT_IS_DESTROYED)
-}
 
 functions! {
     /// The functions that every CUDA driver since 11.0 has.

@@ -68,16 +68,10 @@ impl Context {
         ptr::with_exposed_provenance_mut(self.handle)
     }
 
-    /// The functions that need no current context.
-    #[inline]
-    pub(super) fn api(&self) -> &'static Api {
-        self.api
-    }
-
     /// Makes this context current on the calling thread and returns the functions that work in it.
     ///
     /// The current context is thread state that other libraries change too, so it cannot be remembered: it is
-    /// set before every call, but for those whose handles say which it is. If it is set already, this writes a thread-local variable of the driver's,
+    /// set before every call. If it is set already, this writes a thread-local variable of the driver's,
     /// which takes tens of nanoseconds against the microsecond of the call that follows. The context stays
     /// current afterwards, as with `cudaSetDevice`.
     #[inline]

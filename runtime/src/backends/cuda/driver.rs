@@ -14,7 +14,7 @@ use super::api::{self, Api};
 use super::context::Context;
 use super::devices::device_count;
 use super::freed::Freed;
-use super::handles::{LEGACY_STREAM, PER_THREAD_STREAM, event_handle, is_default, stream_handle};
+use super::handles::{LEGACY_STREAM, PER_THREAD_STREAM, event_handle, stream_handle};
 use super::host::HostFunctions;
 use super::launch::{self, too_old};
 use super::opened::Opened;
@@ -131,30 +131,6 @@ impl Cuda {
     fn waited(&self, stream: Option<RawStream>, outcome: DriverResult<()>) -> DriverResult<()> {
         self.host.waited(stream, &outcome);
         self.communicators.waited(stream, outcome)
-    }
-
-    /// Records an event or waits for one, without making the context current first: the handles say which it is. `None` for
-    /// other commands, and if the driver asks for the context.
-    ///
-    /// # Safety
-    /// As [`Driver::enqueue`].
-    #[inline]
-    unsafe fn enqueue_event(
-        &self,
-        command: &Command<'_>,
-        stream: RawStream,
-        tag: Tag,
-    ) -> Option<DriverResult<()>> {
-        let is_for_events = matches!(command, Command::Record(_) | Command::Wait(_));
-        if !is_for_events || is_default(stream) || HostFunctions::may_call(command.call()).is_err() {
-            return None;
-        }
-        // SAFETY: the caller promises that the stream and the event are live.
-        match unsafe { enqueue::enqueue_event(self.context.api(), command, stream) } {
-            Err(error) if api::is_about_context(error.code) => None,
-            // SAFETY: the caller's promise.
-            outcome => Some(outcome.and_then(|()| unsafe { self.enqueued(command.call(), stream, tag) })),
-        }
     }
 
     /// Does what follows each enqueued command: nothing, unless `THALWEG_SYNC` asks to wait for the command.
@@ -396,10 +372,6 @@ impl Driver for Cuda {
     unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
         if command.is_nothing() {
             return Ok(());
-        }
-        // SAFETY: the caller's promise.
-        if let Some(outcome) = unsafe { self.enqueue_event(&command, stream, tag) } {
-            return outcome;
         }
         let api = self.enter()?;
         // SAFETY: the caller's promise; the context is current.

@@ -8,23 +8,6 @@ use super::nccl::Communicators;
 use super::{graph, launch, peers, rows};
 use crate::driver::{Command, DriverResult, RawStream, Tag};
 
-/// Enqueues a record of an event or a wait for one, and nothing else.
-///
-/// # Safety
-/// The stream and the event are live.
-#[inline]
-pub(super) unsafe fn enqueue_event(api: &Api, command: &Command<'_>, stream: RawStream) -> DriverResult<()> {
-    let stream = stream_handle(stream);
-    // SAFETY: the caller's promise. The last argument of a wait means no flags.
-    unsafe {
-        match *command {
-            Command::Record(event) => api.cuEventRecord(event_handle(event), stream),
-            Command::Wait(event) => api.cuStreamWaitEvent(stream, event_handle(event), 0),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Enqueues a command that does something, and returns the name of the driver's function that did it. It is
 /// `None` for a graph, which is not waited for even if each operation is.
 ///
@@ -62,7 +45,9 @@ pub(super) unsafe fn enqueue(
             Command::Launch(launched) => return launch::enqueue(api, launched, stream).map(Some),
             Command::Host { job, .. } => functions.run(api, raw, job)?,
             Command::Signal(signal) => functions.signal(api, raw, signal)?,
-            Command::Record(_) | Command::Wait(_) => enqueue_event(api, &command, raw)?,
+            Command::Record(event) => api.cuEventRecord(event_handle(event), stream)?,
+            // The last argument means no flags.
+            Command::Wait(event) => api.cuStreamWaitEvent(stream, event_handle(event), 0)?,
             Command::Collective(collective) => communicators.post(api, collective, raw, tag)?,
             Command::Graph { graph, .. } => return graph::launch(api, graph, stream).map(|()| None),
         }

@@ -10,12 +10,6 @@ pub(crate) const LEGACY_STREAM: u64 = 1;
 /// `CU_STREAM_PER_THREAD`: the calling thread's own stream.
 pub(crate) const PER_THREAD_STREAM: u64 = 2;
 
-/// Whether the handle means another stream to each context.
-#[inline]
-pub(super) fn is_default(stream: RawStream) -> bool {
-    matches!(stream.0, 0 | LEGACY_STREAM | PER_THREAD_STREAM)
-}
-
 #[inline]
 pub(super) fn stream_handle(stream: RawStream) -> CUstream {
     ptr::with_exposed_provenance_mut(stream.0 as usize)
