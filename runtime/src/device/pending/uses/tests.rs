@@ -116,6 +116,7 @@ fn reads_in_order_are_one_use() {
     assert!(segments < 40, "{segments}");
 }
 
+// Note 85: a use takes the place of earlier ones before the driver is asked.
 /// What an operation has taken the place of is waited for again if the operation is not enqueued.
 #[test]
 fn what_was_replaced_is_put_back() {
