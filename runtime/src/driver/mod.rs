@@ -290,6 +290,20 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait, and the promises of each [`Command`].
     unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()>;
+    /// Enqueues a [`Command::Record`].
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    unsafe fn record(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.enqueue(Command::Record(event), stream, tag) }
+    }
+    /// Enqueues a [`Command::Wait`].
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    unsafe fn wait(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.enqueue(Command::Wait(event), stream, tag) }
+    }
 
     /// What rank 0's device gives out so that the others find it: a unique id of NCCL. Devices on the host need none.
     ///

@@ -13,7 +13,6 @@ use crate::device::checked::core::{StreamCore, reach};
 use crate::device::pending::progress::Clock;
 use crate::device::pending::{Caller, Kind, caller};
 use crate::device::stream as raw;
-use crate::driver::Command;
 
 /// A point in a stream, for other streams and the host to wait for, or to measure time from: a `cudaEvent_t`.
 ///
@@ -204,7 +203,7 @@ impl Event {
         state.enqueued += 1;
         let tag = stream.tag(at, state.enqueued);
         // SAFETY: both are live, and of one device.
-        let outcome = unsafe { driver.enqueue(Command::Record(self.raw.raw), stream.raw, tag) };
+        let outcome = unsafe { driver.record(self.raw.raw, stream.raw, tag) };
         outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
         if let Some(joined) = joined {
             state.clock = joined;
@@ -228,7 +227,7 @@ impl Event {
                 state.enqueued += 1;
                 let tag = stream.tag(at, state.enqueued);
                 // SAFETY: both are live, and of one device or of peers.
-                let outcome = unsafe { driver.enqueue(Command::Wait(self.raw.raw), stream.raw, tag) };
+                let outcome = unsafe { driver.wait(self.raw.raw, stream.raw, tag) };
                 outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
                 state.clock.join(clock);
                 Ok(())

@@ -14,6 +14,7 @@ use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, caller};
 use crate::driver::{Bodies, Command};
 use bytemuck::Pod;
+use smallvec::SmallVec;
 
 impl Stream {
     /// The configuration of a launch here, `<<<grid, block, shared, stream>>>`, the first argument of a
@@ -66,7 +67,7 @@ impl LaunchTarget for Stream {
             if !function.symbols.is_empty() || !arguments.symbols.is_empty() {
                 return Err(Detail::SymbolsByHand { kernel: name }.into());
             }
-            let mut memory = Vec::with_capacity(arguments.accesses.len());
+            let mut memory = SmallVec::<[_; 4]>::new();
             // What is found is dropped after the lock, since memory is removed from what is locked when it is dropped.
             let known = device.registry().memory();
             for access in arguments.accesses.iter().filter(|access| access.bytes > 0) {

@@ -173,7 +173,7 @@ impl<'p> HostPart<'p> {
         if !core.is_copied_by(device)? {
             device.check_stream("PinnedBuf", core.device())?;
         }
-        Used::checked(Arc::clone(core) as _, self.part.addresses(), write)
+        Used::checked(core, self.part.addresses(), write)
     }
 }
 
@@ -208,9 +208,10 @@ impl DevicePart<'_> {
         let Some(owner) = self.owner else {
             let found = device.registry().memory_of(&bytes);
             let Some(memory) = found else { return Err(Detail::UnknownMemory.into()) };
-            return Used::checked(memory, bytes, write);
+            let used = Used { memory, bytes, write, anew: write };
+            return used.check().map(|()| used);
         };
-        Used::checked(Arc::clone(owner) as _, bytes, write)
+        Used::checked(owner, bytes, write)
     }
 }
 

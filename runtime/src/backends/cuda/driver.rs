@@ -383,6 +383,24 @@ impl Driver for Cuda {
         }
     }
 
+    unsafe fn record(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller's promise; the context is current.
+        unsafe {
+            enqueue::record(api, event, stream)?;
+            self.enqueued("cuEventRecord", stream, tag)
+        }
+    }
+
+    unsafe fn wait(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller's promise; the context is current.
+        unsafe {
+            enqueue::wait(api, event, stream)?;
+            self.enqueued("cuStreamWaitEvent", stream, tag)
+        }
+    }
+
     fn identity_of_world(&self) -> Result<Vec<u8>> {
         HostFunctions::may_call("ncclGetUniqueId")?;
         self.context.enter()?;

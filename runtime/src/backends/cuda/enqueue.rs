@@ -6,7 +6,7 @@ use super::handles::{event_handle, stream_handle};
 use super::host::HostFunctions;
 use super::nccl::Communicators;
 use super::{graph, launch, peers, rows};
-use crate::driver::{Command, DriverResult, RawStream, Tag};
+use crate::driver::{Command, DriverResult, RawEvent, RawStream, Tag};
 
 /// Enqueues a command that does something, and returns the name of the driver's function that did it. It is
 /// `None` for a graph, which is not waited for even if each operation is.
@@ -45,12 +45,32 @@ pub(super) unsafe fn enqueue(
             Command::Launch(launched) => return launch::enqueue(api, launched, stream).map(Some),
             Command::Host { job, .. } => functions.run(api, raw, job)?,
             Command::Signal(signal) => functions.signal(api, raw, signal)?,
-            Command::Record(event) => api.cuEventRecord(event_handle(event), stream)?,
-            // The last argument means no flags.
-            Command::Wait(event) => api.cuStreamWaitEvent(stream, event_handle(event), 0)?,
+            Command::Record(event) => record(api, event, raw)?,
+            Command::Wait(event) => wait(api, event, raw)?,
             Command::Collective(collective) => communicators.post(api, collective, raw, tag)?,
             Command::Graph { graph, .. } => return graph::launch(api, graph, stream).map(|()| None),
         }
     }
     Ok(Some(call))
+}
+
+/// Makes the event stand for everything enqueued on the stream so far.
+///
+/// # Safety
+/// Both are live, and of this device; the context is current.
+#[inline]
+pub(super) unsafe fn record(api: &Api, event: RawEvent, stream: RawStream) -> DriverResult<()> {
+    // SAFETY: the caller's promise.
+    unsafe { api.cuEventRecord(event_handle(event), stream_handle(stream)) }
+}
+
+/// Makes all later operations on the stream start after the event's latest record.
+///
+/// # Safety
+/// Both are live, the stream is of this device, and the event of it or of a peer; the context is current.
+#[inline]
+pub(super) unsafe fn wait(api: &Api, event: RawEvent, stream: RawStream) -> DriverResult<()> {
+    // The last argument means no flags.
+    // SAFETY: the caller's promise.
+    unsafe { api.cuStreamWaitEvent(stream_handle(stream), event_handle(event), 0) }
 }

@@ -123,14 +123,18 @@ impl StreamCore {
     }
 
     /// What enqueues an operation, if the calling thread may do so.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&self, caller: Caller) -> Result<(&dyn Driver, &Registry)> {
-        self.check_thread()?;
+        if matches!(self.kind, Kind::PerThread(_)) {
+            self.check_thread()?;
+        }
         let (driver, registry) = self.device.parts();
         // A function of a stream may not enqueue: the stream that it would enqueue on may wait for it. This is asked
         // before anything is locked: whoever has the lock may be waiting, in the driver, for that function.
-        driver.may_wait().map_err(|error| registry.callers().explain(error, Some(caller)))?;
-        Ok((driver, registry))
+        match driver.may_wait() {
+            Ok(()) => Ok((driver, registry)),
+            Err(error) => Err(self.explain(error, Some(caller))),
+        }
     }
 
     /// The name of an operation, by which the driver may say that it has failed.
@@ -143,7 +147,6 @@ impl StreamCore {
     }
 
     /// Refuses the stream of another thread.
-    #[inline]
     pub(crate) fn check_thread(&self) -> Result<()> {
         match self.kind {
             Kind::PerThread(thread) if thread != thread::current().id() => {
@@ -195,18 +198,16 @@ impl StreamCore {
         let mut has_any_failed = false;
         // Note 9: what nothing orders is refused; no wait is inserted.
         for (part, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
-            let before = replaced.len();
-            match its.uses().note(bytes, (&next, *write), checked, replaced) {
+            match its.uses().note(bytes, (&next, *write), checked, (part, replaced)) {
                 Ok(has_failed) => has_any_failed |= has_failed,
                 Err(refused) => {
                     let noted = &memory[..part];
                     // A refused command is no use, since the driver was not asked.
-                    put_back(noted, &next, replaced);
+                    put_back(noted, replaced);
                     noted.iter().for_each(|used| used.memory.uses().forget(&used.bytes, &next));
                     return Err(self.refused(refused, (caller, *write)));
                 }
             }
-            replaced[before..].iter_mut().for_each(|earlier| earlier.part = part);
         }
         let tag = self.tag(caller, next.number);
         // Before it is enqueued, so that no wait misses it.
@@ -215,7 +216,7 @@ impl StreamCore {
         let outcome = unsafe { driver.enqueue(command, self.raw, tag) };
         match &outcome {
             Err(_) => {
-                put_back(memory, &next, replaced);
+                put_back(memory, replaced);
                 memory.iter().for_each(|used| used.memory.uses().is_refused(&used.bytes, &next));
             }
             Ok(()) => {
@@ -336,8 +337,8 @@ impl StreamCore {
         let next = Next { progress: &self.progress, clock, number: *enqueued, caller };
         for used in all {
             let uses = used.memory.uses();
-            earlier = earlier.or_else(|| uses.conflict(used.bytes.clone(), used.write, &next));
-            match uses.note(&used.bytes, (&next, used.write), false, replaced) {
+            earlier = earlier.or_else(|| uses.conflict(&used.bytes, used.write, &next));
+            match uses.note(&used.bytes, (&next, used.write), false, (0, replaced)) {
                 Ok(_) => used.is_taken(),
                 Err(_) => is_noted = false,
             }
@@ -359,7 +360,7 @@ impl StreamCore {
         let CoreState { clock, enqueued, replaced, .. } = &mut *state;
         let last = Next { progress: &self.progress, clock, number: *enqueued, caller };
         // A use that does not matter is never refused.
-        let _ = uses.note(&(0..1), (&last, true), false, replaced);
+        let _ = uses.note(&(0..1), (&last, true), false, (0, replaced));
         replaced.clear();
     }
 
@@ -384,9 +385,9 @@ impl StreamCore {
 
 /// Adds again what the uses of an operation have taken the place of, since it is not enqueued.
 #[cold]
-fn put_back(noted: &[Used], next: &Next<'_>, replaced: &mut Vec<Replaced>) {
+fn put_back(noted: &[Used], replaced: &mut Vec<Replaced>) {
     for (part, used) in noted.iter().enumerate() {
-        used.memory.uses().put_back(next, replaced.iter().filter(|earlier| earlier.part == part));
+        used.memory.uses().put_back(replaced.iter().filter(|earlier| earlier.part == part));
     }
     replaced.clear();
 }

@@ -1,33 +1,49 @@
 //! [`Known`]: the uses of an allocation's bytes that may still be pending, and the failures.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
-use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
 
 use super::failures::Failures;
-use super::progress::Progress;
-use super::uses::{Next, Operation, Use};
+use super::uses::{Next, Use};
 use crate::base::error::Error;
+
+/// The uses of some bytes. Nearly always they are the last write, and a read since then.
+type Several = SmallVec<[Use; 2]>;
 
 /// Bytes that have the same uses.
 #[derive(Debug, Clone)]
 pub(crate) struct Segment {
     pub(crate) end: u64,
-    pub(crate) uses: Vec<Use>,
+    pub(crate) uses: Several,
 }
 
-/// A use that a later one has taken the place of.
+/// Uses that a later one has taken the place of.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// Which part of the later one's memory it is of. Who notes several parts sets it.
+    /// Which part of the later one's memory they are of.
     pub(crate) part: usize,
     bytes: Range<u64>,
-    /// Its stream's, unless that is the later one's.
-    progress: Option<Arc<Progress>>,
-    operation: Operation,
+    uses: Several,
+}
+
+/// How a segment takes the next operation's use.
+enum Place {
+    /// Beside all others.
+    Beside,
+    /// In the place of all others, none of which has failed.
+    OfAll,
+    /// Some stay, are the operation's own, or may have failed.
+    Mixed,
 }
 
 impl Segment {
+    fn of(end: u64, next: &Next<'_>, write: bool) -> Self {
+        Self { end, uses: smallvec![next.to_use(write)] }
+    }
+
     /// Forgets the uses that are over. Returns the error of the last of them that was to write and failed.
     pub(crate) fn forget_over(&mut self) -> Option<Error> {
         let mut failed = None;
@@ -54,54 +70,86 @@ impl Segment {
         }
     }
 
-    /// Adds the next operation's use, and removes those that need not be kept beside it: a later use that must come after
-    /// them also comes after this one. `replaced` gets those of them that are not over. `is_ordered` says that there is no
-    /// [conflict](Self::conflict).
+    /// How it takes the next operation's use.
+    ///
+    /// A use need not be kept beside a new one that comes after it and conflicts with whatever it conflicts with: a later use
+    /// that must come after the earlier one also comes after the new one.
+    ///
+    /// # Errors
+    /// The use that nothing orders with the operation, if that matters.
+    #[inline]
+    fn place(&self, next: &Next<'_>, write: bool, matters: bool) -> Result<Place, &Use> {
+        let (mut gone, mut is_mixed) = (0, false);
+        for earlier in &self.uses {
+            let comes_after = next.comes_after(earlier);
+            if matters && !comes_after && (write || earlier.write()) {
+                return Err(earlier);
+            }
+            gone += usize::from(comes_after && (write || !earlier.write()));
+            is_mixed |= next.is(earlier) || earlier.progress.has_failed();
+        }
+        Ok(match gone {
+            _ if is_mixed => Place::Mixed,
+            0 => Place::Beside,
+            all if all == self.uses.len() => Place::OfAll,
+            _ => Place::Mixed,
+        })
+    }
+
+    /// Adds the next operation's use. `replaced` gets the uses that need not be kept beside it.
     ///
     /// Returns the error of the last that was to write and failed.
+    ///
+    /// # Errors
+    /// As [`place`](Self::place); then nothing is changed.
+    #[inline]
     fn note(
         &mut self,
         bytes: &Range<u64>,
-        (next, write, is_ordered): (&Next<'_>, bool, bool),
-        replaced: &mut Vec<Replaced>,
-    ) -> Option<Error> {
-        let (mut failed, mut noted, mut index) = (None, None, 0);
-        while let Some(earlier) = self.uses.get_mut(index) {
-            let is_on_same = next.is_on(&earlier.progress);
-            if is_on_same && earlier.operation.number == next.number {
+        (next, write): (&Next<'_>, bool),
+        matters: bool,
+        (part, replaced): (usize, &mut Vec<Replaced>),
+    ) -> Result<Option<Error>, Box<Use>> {
+        match self.place(next, write, matters).map_err(|earlier| Box::new(earlier.clone()))? {
+            Place::Beside => self.uses.push(next.to_use(write)),
+            Place::OfAll => {
+                let uses = mem::replace(&mut self.uses, smallvec![next.to_use(write)]);
+                replaced.push(Replaced { part, bytes: bytes.clone(), uses });
+            }
+            Place::Mixed => {
+                let (failed, uses) = self.note_among(next, write);
+                if !uses.is_empty() {
+                    replaced.push(Replaced { part, bytes: bytes.clone(), uses });
+                }
+                return Ok(failed);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds the next operation's use to those that stay. Returns the error of the last that was to write and failed, and the
+    /// uses that are not over and need not be kept.
+    #[inline(never)]
+    fn note_among(&mut self, next: &Next<'_>, write: bool) -> (Option<Error>, Several) {
+        let (mut failed, mut is_noted, mut gone) = (None, false, Several::new());
+        for mut earlier in mem::take(&mut self.uses) {
+            if next.is(&earlier) {
                 // The operation uses the same bytes in several ways.
                 earlier.operation.write |= write;
-                noted.get_or_insert(index);
-                index += 1;
-                continue;
-            }
-            let is_over = earlier.is_over();
-            let is_ordered = (write && is_ordered) || next.comes_after(earlier);
-            let is_needless = (write || !earlier.write()) && is_ordered;
-            if !is_over && !is_needless {
-                index += 1;
-                continue;
-            }
-            if is_over {
+                is_noted = true;
+                self.uses.push(earlier);
+            } else if earlier.is_over() {
                 failed = earlier.failure().or(failed);
-            }
-            let (progress, operation) = if is_on_same && noted.is_none() {
-                // Most often the same streams use the same bytes again.
-                noted = Some(index);
-                index += 1;
-                (None, std::mem::replace(&mut earlier.operation, next.operation(write)))
+            } else if (write || !earlier.write()) && next.comes_after(&earlier) {
+                gone.push(earlier);
             } else {
-                let Use { progress, operation } = self.uses.remove(index);
-                (Some(progress), operation)
-            };
-            if !is_over {
-                replaced.push(Replaced { part: 0, bytes: bytes.clone(), progress, operation });
+                self.uses.push(earlier);
             }
         }
-        if noted.is_none() {
+        if !is_noted {
             self.uses.push(next.to_use(write));
         }
-        failed
+        (failed, gone)
     }
 
     /// Whether it has no other use.
@@ -125,44 +173,49 @@ impl Known {
     ///
     /// # Errors
     /// That earlier use.
-    pub(crate) fn note_unless_raced(
+    #[inline]
+    pub(crate) fn note(
         &mut self,
         bytes: &Range<u64>,
-        (next, write): (&Next<'_>, bool),
+        operation: (&Next<'_>, bool),
         matters: bool,
-        replaced: &mut Vec<Replaced>,
-    ) -> Result<(), Use> {
-        let Self { segments, failures, .. } = self;
+        (part, replaced): (usize, &mut Vec<Replaced>),
+    ) -> Result<(), Box<Use>> {
         // Nearly always the same slot or the same buffer is used again.
-        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
-            if matters && let Some(earlier) = same.conflict(next, write) {
-                return Err(earlier.clone());
+        match self.segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
+            Some(same) => {
+                if let Some(error) = same.note(bytes, operation, matters, (part, replaced))? {
+                    self.failures.add(bytes.clone(), error);
+                }
+                Ok(())
             }
-            if let Some(error) = same.note(bytes, (next, write, matters), replaced) {
-                failures.add(bytes.clone(), error);
-            }
-            return Ok(());
+            None => self.note_parts(bytes, operation, matters, (part, replaced)),
         }
-        if matters && let Some(earlier) = self.conflict(bytes.clone(), write, next) {
-            return Err(earlier);
-        }
-        self.note_parts(bytes, (next, write, matters), replaced);
-        Ok(())
     }
 
     #[inline(never)]
     fn note_parts(
         &mut self,
         bytes: &Range<u64>,
-        (next, write, matters): (&Next<'_>, bool, bool),
-        replaced: &mut Vec<Replaced>,
-    ) {
+        (next, write): (&Next<'_>, bool),
+        matters: bool,
+        (part, replaced): (usize, &mut Vec<Replaced>),
+    ) -> Result<(), Box<Use>> {
         let Self { segments, failures, .. } = self;
+        let last = segments.range(..bytes.end).next_back();
+        if last.is_none_or(|(_, segment)| segment.end <= bytes.start) {
+            // The bytes have no uses: a loop's next part of the host's memory.
+            segments.insert(bytes.start, Segment::of(bytes.end, next, write));
+            return Ok(());
+        }
+        if matters && let Some(earlier) = conflict(segments, bytes, write, next) {
+            return Err(Box::new(earlier.clone()));
+        }
         cut(segments, bytes);
         let mut is_alone = true;
         for (&start, segment) in segments.range_mut(bytes.clone()) {
             let its = start..segment.end;
-            let failed = segment.note(&its, (next, write, matters), replaced);
+            let failed = segment.note(&its, (next, write), false, (part, replaced))?;
             is_alone &= segment.is_only_of(next, write);
             if let Some(error) = failed {
                 failures.add(its, error);
@@ -173,8 +226,9 @@ impl Known {
             while let Some((&start, _)) = segments.range(bytes.clone()).next() {
                 segments.remove(&start);
             }
-            segments.insert(bytes.start, Segment { end: bytes.end, uses: vec![next.to_use(write)] });
+            segments.insert(bytes.start, Segment::of(bytes.end, next, write));
         }
+        Ok(())
     }
 
     /// Forgets the next operation's use of some bytes.
@@ -184,12 +238,11 @@ impl Known {
         }
     }
 
-    /// Adds what the next operation's use has taken the place of, since the operation is not enqueued.
-    pub(crate) fn put_back<'r>(&mut self, next: &Next<'_>, replaced: impl Iterator<Item = &'r Replaced>) {
+    /// Adds what a use has taken the place of, since its operation is not enqueued.
+    pub(crate) fn put_back<'r>(&mut self, replaced: impl Iterator<Item = &'r Replaced>) {
         self.put_back += 1;
-        for Replaced { bytes, progress, operation, .. } in replaced {
-            let progress = Arc::clone(progress.as_ref().unwrap_or(next.progress));
-            self.add(bytes, &Use { progress, operation: *operation });
+        for Replaced { bytes, uses, .. } in replaced {
+            uses.iter().for_each(|earlier| self.add(bytes, earlier));
         }
     }
 
@@ -206,24 +259,30 @@ impl Known {
     }
 
     /// The earlier use that nothing orders with the next operation.
-    #[inline(never)]
-    pub(crate) fn conflict(&self, bytes: Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
-        let Self { segments, .. } = self;
-        if bytes.is_empty() {
-            return None;
-        }
-        // The segment in which the bytes begin counts, too.
-        let first =
-            segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
-        let start = first.map_or(bytes.start, |(&start, _)| start);
-        let mut within = segments.range(start..bytes.end);
-        within.find_map(|(_, segment)| segment.conflict(next, write)).cloned()
+    pub(crate) fn conflict(&self, bytes: &Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
+        conflict(&self.segments, bytes, write, next).cloned()
     }
 
     /// The uses of some bytes. Segments are split at the borders of the bytes.
     pub(crate) fn uses_mut(&mut self, bytes: &Range<u64>) -> impl Iterator<Item = &mut Use> {
         self.segments.range_mut(bytes.clone()).flat_map(|(_, segment)| &mut segment.uses)
     }
+}
+
+/// The use of some bytes that nothing orders with the next operation.
+fn conflict<'s>(
+    segments: &'s BTreeMap<u64, Segment>,
+    bytes: &Range<u64>,
+    write: bool,
+    next: &Next<'_>,
+) -> Option<&'s Use> {
+    if bytes.is_empty() {
+        return None;
+    }
+    // The segment in which the bytes begin counts, too.
+    let first = segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
+    let start = first.map_or(bytes.start, |(&start, _)| start);
+    segments.range(start..bytes.end).find_map(|(_, segment)| segment.conflict(next, write))
 }
 
 /// Makes segments of exactly these bytes.
@@ -241,7 +300,7 @@ fn cut(segments: &mut BTreeMap<u64, Segment>, bytes: &Range<u64>) {
         gaps.push(covered..bytes.end);
     }
     for gap in gaps {
-        segments.insert(gap.start, Segment { end: gap.end, uses: Vec::new() });
+        segments.insert(gap.start, Segment { end: gap.end, uses: Several::new() });
     }
 }
 

@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 
+use smallvec::SmallVec;
+
 use super::owner::Owner;
 use crate::base::error::Error;
 use crate::driver::{Driver, DriverResult, RawStream};
@@ -169,9 +171,15 @@ impl Progress {
         self.has_failed.store(true, Ordering::Release);
     }
 
+    /// Whether any operation has failed.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
+    }
+
     /// The error, if this operation is over and may have failed.
     pub(crate) fn failure(&self, number: u64) -> Option<Error> {
-        if !self.has_failed.load(Ordering::Acquire) {
+        if !self.has_failed() {
             return None;
         }
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -195,19 +203,21 @@ impl Progress {
     }
 }
 
-/// For each stream, the number of its operations that come before a point. There are few streams, so they
-/// need not be sorted.
+/// For each stream, the number of its operations that come before a point. There are few streams. They are sorted by
+/// address, so that two points that come after the same streams have the same order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Clock(Vec<(Arc<Progress>, u64)>);
+pub(crate) struct Clock(SmallVec<[(Arc<Progress>, u64); 4]>);
 
 impl Clock {
     /// Whether that operation comes before the point.
+    #[inline]
     pub(crate) fn covers(&self, progress: &Arc<Progress>, number: u64) -> bool {
         self.0.iter().any(|(of, reached)| Arc::ptr_eq(of, progress) && *reached >= number)
     }
 
     /// Adds the first `number` operations of a stream to those before the point. What is over anyway is forgotten before
     /// the clock grows.
+    #[inline]
     pub(crate) fn advance(&mut self, progress: &Arc<Progress>, number: u64) {
         match self.0.iter_mut().find(|(of, _)| Arc::ptr_eq(of, progress)) {
             Some((_, reached)) => *reached = (*reached).max(number),
@@ -218,29 +228,33 @@ impl Clock {
     #[cold]
     fn grow(&mut self, progress: &Arc<Progress>, number: u64) {
         self.0.retain(|(of, reached)| !of.has_reached(*reached));
-        self.0.push((Arc::clone(progress), number));
+        let before = self.0.partition_point(|(of, _)| Arc::as_ptr(of) < Arc::as_ptr(progress));
+        self.0.insert(before, (Arc::clone(progress), number));
     }
 
-    /// Becomes the other point, in the memory of this one: an event is recorded again and again.
+    /// Whether both name the same streams.
+    #[inline]
+    fn has_streams_of(&self, other: &Self) -> bool {
+        let is_same = |((own, _), (other, _)): (&(Arc<Progress>, u64), &(_, _))| Arc::ptr_eq(own, other);
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(is_same)
+    }
+
+    /// Becomes the other point.
     pub(crate) fn set(&mut self, other: &Self) {
-        self.0.truncate(other.0.len());
-        for (index, (progress, number)) in other.0.iter().enumerate() {
-            match self.0.get_mut(index) {
-                Some((of, reached)) => {
-                    if !Arc::ptr_eq(of, progress) {
-                        of.clone_from(progress);
-                    }
-                    *reached = *number;
-                }
-                None => self.0.push((Arc::clone(progress), *number)),
-            }
+        if self.has_streams_of(other) {
+            self.0.iter_mut().zip(&other.0).for_each(|((_, own), (_, number))| *own = *number);
+        } else {
+            self.0.clone_from(&other.0);
         }
     }
 
     /// Adds all that comes before the other point.
+    #[inline]
     pub(crate) fn join(&mut self, other: &Self) {
-        for (progress, number) in &other.0 {
-            self.advance(progress, *number);
+        if self.has_streams_of(other) {
+            self.0.iter_mut().zip(&other.0).for_each(|((_, own), (_, number))| *own = (*own).max(*number));
+        } else {
+            other.0.iter().for_each(|(progress, number)| self.advance(progress, *number));
         }
     }
 

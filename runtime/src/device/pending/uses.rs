@@ -123,19 +123,19 @@ impl Used {
     ///
     /// # Errors
     /// It was left to the device.
-    pub(crate) fn checked(memory: Arc<dyn Memory>, bytes: Range<u64>, write: bool) -> Result<Self> {
-        let used = Self { memory, bytes, write, anew: write };
-        used.check()?;
-        Ok(used)
+    #[inline]
+    pub(crate) fn checked<M: Memory + 'static>(
+        memory: &Arc<M>,
+        bytes: Range<u64>,
+        write: bool,
+    ) -> Result<Self> {
+        check(&**memory)?;
+        Ok(Self { memory: Arc::clone(memory) as _, bytes, write, anew: write })
     }
 
     /// Refuses memory that was left to the device.
     pub(crate) fn check(&self) -> Result<()> {
-        if !self.memory.is_poisoned() {
-            return Ok(());
-        }
-        let host = if self.memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" };
-        Err(Detail::Poisoned { host }.into())
+        check(&*self.memory)
     }
 
     /// Notes that the operation will be carried out: no earlier failure matters for what it writes anew.
@@ -144,6 +144,17 @@ impl Used {
             self.memory.uses().are_written_anew(&self.bytes);
         }
     }
+}
+
+/// Refuses memory that was left to the device.
+#[inline]
+fn check(memory: &(impl Memory + ?Sized)) -> Result<()> {
+    if memory.is_poisoned() { Err(poisoned(memory.is_on_host())) } else { Ok(()) }
+}
+
+#[cold]
+fn poisoned(is_on_host: bool) -> Error {
+    Detail::Poisoned { host: if is_on_host { "PinnedBuf" } else { "DeviceBuf" } }.into()
 }
 
 /// The uses of one allocation, by address, and the failures among those that are over.
@@ -199,12 +210,13 @@ impl Uses {
     }
 
     /// The earlier use that nothing orders with the next operation.
-    pub(crate) fn conflict(&self, bytes: Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
+    pub(crate) fn conflict(&self, bytes: &Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
         self.locked().conflict(bytes, write, next)
     }
 
     /// Notes a use of some bytes before the driver is asked. From now on callers wait for it, and no longer for what it
-    /// comes after, which is added to `replaced`. Returns whether an earlier operation is known to have failed.
+    /// comes after, which is added to `replaced` with the number of this `part` of the operation's memory. Returns whether an
+    /// earlier operation is known to have failed.
     ///
     /// If the operation is not enqueued, the caller [puts that back](Self::put_back), and then says so with
     /// [`forget`](Self::forget) or [`is_refused`](Self::is_refused), before its stream can be waited for.
@@ -216,7 +228,7 @@ impl Uses {
         bytes: &Range<u64>,
         (next, write): (&Next<'_>, bool),
         matters: bool,
-        replaced: &mut Vec<Replaced>,
+        (part, replaced): (usize, &mut Vec<Replaced>),
     ) -> Result<bool, Refused> {
         if bytes.is_empty() {
             return Ok(false);
@@ -225,9 +237,7 @@ impl Uses {
         if self.runs.load(Ordering::Acquire) > 0 {
             return Err(Refused::Held);
         }
-        known
-            .note_unless_raced(bytes, (next, write), matters, replaced)
-            .map_err(|earlier| Refused::Race(Box::new(earlier)))?;
+        known.note(bytes, (next, write), matters, (part, replaced)).map_err(Refused::Race)?;
         self.note_pending(if write { WRITES } else { READS });
         Ok(!known.failures.is_empty())
     }
@@ -243,9 +253,9 @@ impl Uses {
 
     /// Adds what uses of an operation have taken the place of, since it is not enqueued.
     #[cold]
-    pub(crate) fn put_back<'r>(&self, next: &Next<'_>, replaced: impl Iterator<Item = &'r Replaced>) {
+    pub(crate) fn put_back<'r>(&self, replaced: impl Iterator<Item = &'r Replaced>) {
         let mut known = self.locked();
-        known.put_back(next, replaced);
+        known.put_back(replaced);
         self.note_pending(READS | WRITES);
     }
 

@@ -21,7 +21,7 @@ fn take(
     matters: bool,
 ) -> Result<(), Refused> {
     let next = Next { progress, clock, number, caller: caller() };
-    uses.note(&bytes, (&next, write), matters, &mut Vec::new()).map(drop)
+    uses.note(&bytes, (&next, write), matters, (0, &mut Vec::new())).map(drop)
 }
 
 #[track_caller]
@@ -87,11 +87,11 @@ fn what_one_part_has_replaced_is_there_while_another_is_forgotten() {
     let next = Next { progress: &other, clock: &waited, number: 1, caller: caller() };
     let mut replaced = Vec::new();
     for write in [false, true] {
-        uses.note(&(0..8), (&next, write), true, &mut replaced).expect("in order");
+        uses.note(&(0..8), (&next, write), true, (0, &mut replaced)).expect("in order");
     }
     let later = Next { progress: &third, clock: &none, number: 1, caller: caller() };
-    let raced = || uses.conflict(0..8, true, &later).map(|earlier| earlier.operation.number);
-    uses.put_back(&next, replaced.iter());
+    let raced = || uses.conflict(&(0..8), true, &later).map(|earlier| earlier.operation.number);
+    uses.put_back(replaced.iter());
     for _ in 0..2 {
         assert!(raced().is_some());
         uses.forget(&(0..8), &next);
@@ -132,16 +132,16 @@ fn what_was_replaced_is_put_back() {
         // On the stream of the last use, and after both.
         let next = Next { progress: &other, clock: &waited, number: 2, caller: caller() };
         let mut replaced = Vec::new();
-        uses.note(&(0..64), (&next, true), true, &mut replaced).expect("in order");
+        uses.note(&(0..64), (&next, true), true, (0, &mut replaced)).expect("in order");
         assert_eq!(uses.locked().segments.len(), 1, "one use is left");
-        uses.put_back(&next, replaced.iter());
+        uses.put_back(replaced.iter());
         match is_asked {
             false => uses.forget(&(0..64), &next),
             true => uses.is_refused(&(0..64), &next),
         }
         let before = |bytes: Range<u64>, write| {
             let later = Next { progress: &third, clock: &none, number: 1, caller: caller() };
-            uses.conflict(bytes, write, &later).map(|earlier| (earlier.operation.number, earlier.write()))
+            uses.conflict(&bytes, write, &later).map(|earlier| (earlier.operation.number, earlier.write()))
         };
         assert_eq!(before(8..64, false).map(|(_, write)| write), Some(true));
         let known = uses.locked();
@@ -170,12 +170,12 @@ fn parts_of_one_operation_overlap() {
         let uses = Uses::default();
         let new = Next { progress: &one, clock: &none, number: 1, caller: caller() };
         for part in &parts {
-            uses.note(part, (&new, true), true, &mut Vec::new()).expect("the first");
+            uses.note(part, (&new, true), true, (0, &mut Vec::new())).expect("the first");
         }
         for byte in parts[0].start..parts[0].end.max(parts[1].end) {
             if parts.iter().any(|part| part.contains(&byte)) {
                 let later = Next { progress: &other, ..new };
-                let raced = uses.conflict(byte..byte + 1, false, &later);
+                let raced = uses.conflict(&(byte..byte + 1), false, &later);
                 assert!(raced.is_some_and(|earlier| new.is(&earlier)), "{parts:?}: {byte}");
             }
         }
