@@ -209,7 +209,7 @@ impl Event {
             state.clock = joined;
         }
         match &mut *recorded {
-            Recorded::Enqueued(clock) => stream.set_to_now(clock, &state),
+            Recorded::Enqueued(clock) => stream.set_to_now(clock, &mut state),
             other => *other = Recorded::Enqueued(stream.now(&state)),
         }
         Ok(())

@@ -49,7 +49,7 @@ impl fmt::Debug for Keep {
 
 #[derive(Debug, Default)]
 pub(crate) struct CoreState {
-    /// Everything that the next operation comes after, apart from its own stream.
+    /// Everything that the next operation comes after, apart from what it comes after on its own stream.
     pub(crate) clock: Clock,
     /// The number of operations so far, including those that were refused.
     pub(crate) enqueued: u64,
@@ -299,15 +299,16 @@ impl StreamCore {
 
     /// Everything before a point after the operation that was enqueued last.
     pub(crate) fn now(&self, state: &CoreState) -> Clock {
-        let mut clock = Clock::default();
-        self.set_to_now(&mut clock, state);
+        let mut clock = state.clock.clone();
+        clock.advance(&self.progress, state.enqueued);
         clock
     }
 
-    /// Sets a clock to everything before that point.
-    pub(crate) fn set_to_now(&self, clock: &mut Clock, state: &CoreState) {
+    /// Sets a clock to everything before that point. From now on the stream's own clock names the stream, too, so that both
+    /// name the same streams the next time.
+    pub(crate) fn set_to_now(&self, clock: &mut Clock, state: &mut CoreState) {
+        state.clock.advance(&self.progress, state.enqueued);
         clock.set(&state.clock);
-        clock.advance(&self.progress, state.enqueued);
     }
 
     /// An error that the stream's next synchronisation reports.

@@ -33,9 +33,11 @@ pub(crate) struct Replaced {
 enum Place {
     /// Beside all others.
     Beside,
-    /// In the place of all others, none of which has failed.
+    /// In the place of all others.
     OfAll,
-    /// Some stay, are the operation's own, or may have failed.
+    /// In the place of the one at this index.
+    OfOne(usize),
+    /// In the place of several that others stay beside, or some are the operation's own, or have failed.
     Mixed,
 }
 
@@ -73,25 +75,28 @@ impl Segment {
     /// How it takes the next operation's use.
     ///
     /// A use need not be kept beside a new one that comes after it and conflicts with whatever it conflicts with: a later use
-    /// that must come after the earlier one also comes after the new one.
+    /// that must come after the earlier one also comes after the new one. And what is over need not be kept at all.
     ///
     /// # Errors
     /// The use that nothing orders with the operation, if that matters.
     #[inline]
     fn place(&self, next: &Next<'_>, write: bool, matters: bool) -> Result<Place, &Use> {
-        let (mut gone, mut is_mixed) = (0, false);
-        for earlier in &self.uses {
+        let (mut needless, mut at, mut is_mixed) = (0, 0, false);
+        for (index, earlier) in self.uses.iter().enumerate() {
             let comes_after = next.comes_after(earlier);
             if matters && !comes_after && (write || earlier.write()) {
                 return Err(earlier);
             }
-            gone += usize::from(comes_after && (write || !earlier.write()));
-            is_mixed |= next.is(earlier) || earlier.progress.has_failed();
+            if comes_after && (write || !earlier.write() || earlier.is_over()) {
+                (needless, at) = (needless + 1, index);
+            }
+            is_mixed |= next.is(earlier) || (earlier.progress.has_failed() && earlier.is_over());
         }
-        Ok(match gone {
+        Ok(match needless {
             _ if is_mixed => Place::Mixed,
             0 => Place::Beside,
             all if all == self.uses.len() => Place::OfAll,
+            1 => Place::OfOne(at),
             _ => Place::Mixed,
         })
     }
@@ -115,6 +120,10 @@ impl Segment {
             Place::OfAll => {
                 let uses = mem::replace(&mut self.uses, smallvec![next.to_use(write)]);
                 replaced.push(Replaced { part, bytes: bytes.clone(), uses });
+            }
+            Place::OfOne(index) => {
+                let one = mem::replace(&mut self.uses[index], next.to_use(write));
+                replaced.push(Replaced { part, bytes: bytes.clone(), uses: smallvec![one] });
             }
             Place::Mixed => {
                 let (failed, uses) = self.note_among(next, write);

@@ -232,18 +232,25 @@ impl Clock {
         self.0.insert(before, (Arc::clone(progress), number));
     }
 
-    /// Whether both name the same streams.
+    /// Passes the numbers of both to `change`, stream by stream. Returns `false` as soon as the two differ in a stream.
     #[inline]
-    fn has_streams_of(&self, other: &Self) -> bool {
-        let is_same = |((own, _), (other, _)): (&(Arc<Progress>, u64), &(_, _))| Arc::ptr_eq(own, other);
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(is_same)
+    fn change_with(&mut self, other: &Self, mut change: impl FnMut(&mut u64, u64)) -> bool {
+        if self.0.len() != other.0.len() {
+            return false;
+        }
+        self.0.iter_mut().zip(&other.0).all(|((own, number), (its, other))| {
+            let is_same = Arc::ptr_eq(own, its);
+            if is_same {
+                change(number, *other);
+            }
+            is_same
+        })
     }
 
     /// Becomes the other point.
+    #[inline]
     pub(crate) fn set(&mut self, other: &Self) {
-        if self.has_streams_of(other) {
-            self.0.iter_mut().zip(&other.0).for_each(|((_, own), (_, number))| *own = *number);
-        } else {
+        if !self.change_with(other, |own, other| *own = other) {
             self.0.clone_from(&other.0);
         }
     }
@@ -251,9 +258,7 @@ impl Clock {
     /// Adds all that comes before the other point.
     #[inline]
     pub(crate) fn join(&mut self, other: &Self) {
-        if self.has_streams_of(other) {
-            self.0.iter_mut().zip(&other.0).for_each(|((_, own), (_, number))| *own = (*own).max(*number));
-        } else {
+        if !self.change_with(other, |own, other| *own = (*own).max(other)) {
             other.0.iter().for_each(|(progress, number)| self.advance(progress, *number));
         }
     }

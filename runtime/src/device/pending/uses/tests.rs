@@ -99,6 +99,22 @@ fn what_one_part_has_replaced_is_there_while_another_is_forgotten() {
     assert!(raced().is_some() && uses.is_written());
 }
 
+/// Otherwise a window that moves would take the longer the more positions it has had.
+#[test]
+fn reads_of_a_window_that_moves_are_one_use() {
+    let device = Device::simulated(Simulation::default());
+    let [up, math] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, none) = (Uses::default(), Clock::default());
+    take(&uses, 0..4096, (&up, 1, true), &none, true).expect("the first");
+    // The write is over, but nobody has asked for the memory since.
+    up.reached(1);
+    for turn in 1..=1024 {
+        take(&uses, turn..turn + 256, (&math, turn, false), &none, true).expect("a read");
+    }
+    let segments = uses.locked().segments.range(1024..1280).count();
+    assert_eq!(segments, 1);
+}
+
 /// Streams that read the same bytes in turn.
 #[test]
 fn reads_in_order_are_one_use() {
