@@ -83,8 +83,7 @@ fn copy(first: &Call<'_, '_>, others: &[Call<'_, '_>], index: usize) -> Result<M
     for (start, bytes) in pieces {
         upload(&own, at, source, (start, bytes), &mut moved).map_err(of_first)?;
         // SAFETY: the stream and the event are live, and the stream is waited for.
-        unsafe { own.device.driver().enqueue(Command::Record(arrived.raw), own.stream.raw, NO_OPERATION) }
-            .map_err(of_first)?;
+        unsafe { own.device.driver().record(arrived.raw, own.stream.raw, NO_OPERATION) }.map_err(of_first)?;
         for call in others {
             let Some((its, to)) = place(call, index) else { continue };
             let (to, from) = ((its.device, to.offset(start)), (own.device, at.offset(start)));

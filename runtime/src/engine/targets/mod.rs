@@ -180,7 +180,7 @@ impl Target<'_> {
         match self {
             Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => {
                 // SAFETY: the stream and the event are the pipeline's, and live as long as the run.
-                unsafe { streams.driver.enqueue(Command::Record(end.raw), stream.raw, NO_OPERATION) }
+                unsafe { streams.driver.record(end.raw, stream.raw, NO_OPERATION) }
             }
             Self::Graph(_) | Self::Model(_) => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::device::stream::Event;
-use crate::driver::{Command, Driver, DriverResult, RawStream, Tag};
+use crate::driver::{Driver, DriverResult, RawStream, Tag};
 use crate::engine::staging::slot::{Delivery, Slot};
 
 /// The target that passes commands on as they come.
@@ -32,7 +32,7 @@ impl<'r> StreamsTarget<'r> {
         tag: Tag,
     ) -> DriverResult<()> {
         // SAFETY: the stream and the slot's event live as long as the run.
-        let marked = unsafe { self.driver.enqueue(Command::Record(slot.done().raw), stream, tag) };
+        let marked = unsafe { self.driver.record(slot.done().raw, stream, tag) };
         // Without the record nothing shows when the slot may be read: its data are lost with the run.
         slot.enqueued(if marked.is_ok() { delivery } else { None });
         marked

@@ -304,7 +304,7 @@ impl Recorder {
             let tag = Tag { pipeline: 0, operation: NO_OPERATION, chunk: self.chunk as u64 };
             let (stream, event) = (self.stream(), self.graphs.lanes[before].done.raw);
             // SAFETY: the stream and the event live as long as their lanes.
-            unsafe { self.device.driver().enqueue(Command::Wait(event), stream, tag)? };
+            unsafe { self.device.driver().wait(event, stream, tag)? };
         }
         self.placed = true;
         Ok(())
@@ -318,7 +318,7 @@ impl Recorder {
         let lane = &mut self.graphs.lanes[lane];
         lane.in_flight = true;
         // SAFETY: the stream and the event live as long as the lane.
-        unsafe { self.device.driver().enqueue(Command::Record(lane.done.raw), lane.stream.raw, tag) }
+        unsafe { self.device.driver().record(lane.done.raw, lane.stream.raw, tag) }
     }
 
     /// Enqueues work that no graph can hold, after the launched graphs.

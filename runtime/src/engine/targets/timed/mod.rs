@@ -30,7 +30,7 @@ use crate::base::plan::{Distance, Plan, WaitPlan};
 use crate::device::Device;
 use crate::device::memory::NO_OPERATION;
 use crate::device::stream::{Event, Stream};
-use crate::driver::{Command, DriverResult, Nanos, RawEvent, RawStream, Tag};
+use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::engine::targets::timed::observed::{Observed, way};
 use crate::engine::targets::what::{Numbered, What};
 use crate::observe::timeline::Engine;
@@ -96,7 +96,7 @@ impl Profiler {
         };
         if let Some(first) = observers.first().or(first) {
             // SAFETY: both are live.
-            unsafe { device.driver().enqueue(Command::Record(base.raw), first.raw, NO_OPERATION)? };
+            unsafe { device.driver().record(base.raw, first.raw, NO_OPERATION)? };
         }
         let (latest, ends) = (vec![None; observed.count], vec![0.0; observed.group_count]);
         let enqueued = RefCell::new(Enqueued { pool, latest, ends, ..Enqueued::default() });
@@ -178,7 +178,7 @@ impl Profiler {
                 let mark = self.mark.raw;
                 self.telling(|| {
                     // SAFETY: both are live for as long as the run, which waits for the stream.
-                    unsafe { self.device.driver().enqueue(Command::Record(mark), stream.raw, tag) }
+                    unsafe { self.device.driver().record(mark, stream.raw, tag) }
                 })?;
                 self.observed(observer, mark, tag)?
             }
@@ -209,7 +209,7 @@ impl Profiler {
         let is_awaited = self.awaited.get(event.number % self.awaited.len().max(1)) == Some(&true);
         // Recorded before the event with a timestamp, which takes longer, because others wait for this one.
         // SAFETY: both are live for as long as the run, which waits for the stream.
-        unsafe { self.device.driver().enqueue(Command::Record(event.raw), stream.raw, tag)? };
+        unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
         if last.is_none() && !self.sampling.is_timed() {
             self.enqueued.borrow_mut().record(event.number, Recorded::Untimed);
             return Ok(());
@@ -237,7 +237,7 @@ impl Profiler {
         let is_timed = self.is_timed(tag);
         self.settle(stream, tag, is_timed)?;
         // SAFETY: both are live for as long as the run, which waits for the stream.
-        unsafe { self.device.driver().enqueue(Command::Wait(event.raw), stream.raw, tag)? };
+        unsafe { self.device.driver().wait(event.raw, stream.raw, tag)? };
         let stamp = match recorded {
             Recorded::Timed(stamp) => stamp,
             Recorded::Untimed if is_timed => self.noted(stream.raw, tag)?,
@@ -271,7 +271,7 @@ impl Profiler {
         self.telling(|| {
             // SAFETY: the stream lives as long as the run or is an observer, which is waited for too, and so
             // does the event.
-            unsafe { self.device.driver().enqueue(Command::Record(stamp.event.raw), stream, tag) }
+            unsafe { self.device.driver().record(stamp.event.raw, stream, tag) }
         })?;
         stamp.recorded.set(true);
         Ok(())
@@ -290,7 +290,7 @@ impl Profiler {
         self.telling(|| {
             // SAFETY: both are live until they were waited for. The wait is for this record, which stays even
             // if the event is recorded anew.
-            unsafe { self.device.driver().enqueue(Command::Wait(event), observer, tag) }
+            unsafe { self.device.driver().wait(event, observer, tag) }
         })?;
         let stamp = self.noted(observer, tag)?;
         if self.observed.is_shared() {
