@@ -17,6 +17,11 @@ impl Caller {
         Place { operation: Some(self.what), site: Some(Site::from(self.at)), ..Place::default() }
     }
 
+    /// Whether both are the same call in the user's code.
+    pub(crate) fn is(self, other: Self) -> bool {
+        std::ptr::eq(self.at, other.at) && std::ptr::eq(self.what, other.what)
+    }
+
     /// Does the call's work. An error of it that names no line gets the line of the call. But an earlier
     /// failure on the device may belong to any operation.
     #[inline]

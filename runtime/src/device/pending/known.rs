@@ -7,6 +7,7 @@ use std::ops::Range;
 use smallvec::{SmallVec, smallvec};
 
 use super::failures::Failures;
+use super::series::AllSeries;
 use super::uses::{Next, Use};
 use crate::base::error::Error;
 
@@ -27,6 +28,12 @@ pub(crate) struct Replaced {
     pub(crate) part: usize,
     bytes: Range<u64>,
     uses: Several,
+}
+
+impl Replaced {
+    pub(crate) fn one(part: usize, bytes: &Range<u64>, its: Use) -> Self {
+        Self { part, bytes: bytes.clone(), uses: smallvec![its] }
+    }
 }
 
 /// How a segment takes the next operation's use.
@@ -123,7 +130,7 @@ impl Segment {
             }
             Place::OfOne(index) => {
                 let one = mem::replace(&mut self.uses[index], next.to_use(write));
-                replaced.push(Replaced { part, bytes: bytes.clone(), uses: smallvec![one] });
+                replaced.push(Replaced::one(part, bytes, one));
             }
             Place::Mixed => {
                 let (failed, uses) = self.note_among(next, write);
@@ -162,7 +169,7 @@ impl Segment {
     }
 
     /// Whether it has no other use.
-    fn is_only_of(&self, next: &Next<'_>, write: bool) -> bool {
+    fn is_only_of(&self, (next, write): (&Next<'_>, bool)) -> bool {
         matches!(&self.uses[..], [only] if next.is(only) && only.write() == write)
     }
 }
@@ -170,7 +177,9 @@ impl Segment {
 /// The uses and failures of an allocation, by address.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
+    /// The uses of bytes that no series has.
     pub(crate) segments: BTreeMap<u64, Segment>,
+    pub(crate) series: AllSeries,
     pub(crate) failures: Failures,
     /// How often uses were [put back](Self::put_back).
     pub(crate) put_back: u64,
@@ -190,11 +199,23 @@ impl Known {
         matters: bool,
         (part, replaced): (usize, &mut Vec<Replaced>),
     ) -> Result<(), Box<Use>> {
-        // Nearly always the same slot or the same buffer is used again.
+        // Nearly always it is a loop's next part, or the same slot or buffer is used again.
+        if !self.series.is_empty() {
+            let Self { segments, series, .. } = self;
+            let is_free = || segments.is_empty() || segments.range(bytes.clone()).next().is_none();
+            if series.note(bytes, operation, (part, replaced), is_free) {
+                return Ok(());
+            }
+            self.make_segments(bytes);
+        }
+        let has_others = self.segments.len() > 1 || !self.series.is_empty();
         match self.segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
             Some(same) => {
                 if let Some(error) = same.note(bytes, operation, matters, (part, replaced))? {
                     self.failures.add(bytes.clone(), error);
+                }
+                if has_others && same.is_only_of(operation) && self.add_to_series(bytes, operation) {
+                    self.segments.remove(&bytes.start);
                 }
                 Ok(())
             }
@@ -212,36 +233,62 @@ impl Known {
     ) -> Result<(), Box<Use>> {
         let Self { segments, failures, .. } = self;
         let last = segments.range(..bytes.end).next_back();
-        if last.is_none_or(|(_, segment)| segment.end <= bytes.start) {
-            // The bytes have no uses: a loop's next part of the host's memory.
-            segments.insert(bytes.start, Segment::of(bytes.end, next, write));
-            return Ok(());
-        }
-        if matters && let Some(earlier) = conflict(segments, bytes, write, next) {
-            return Err(Box::new(earlier.clone()));
-        }
-        cut(segments, bytes);
+        let is_free = last.is_none_or(|(_, segment)| segment.end <= bytes.start);
         let mut is_alone = true;
-        for (&start, segment) in segments.range_mut(bytes.clone()) {
-            let its = start..segment.end;
-            let failed = segment.note(&its, (next, write), false, (part, replaced))?;
-            is_alone &= segment.is_only_of(next, write);
-            if let Some(error) = failed {
-                failures.add(its, error);
+        if !is_free {
+            if matters && let Some(earlier) = conflict(segments, bytes, write, next) {
+                return Err(Box::new(earlier.clone()));
+            }
+            cut(segments, bytes);
+            for (&start, segment) in segments.range_mut(bytes.clone()) {
+                let its = start..segment.end;
+                let failed = segment.note(&its, (next, write), false, (part, replaced))?;
+                is_alone &= segment.is_only_of((next, write));
+                if let Some(error) = failed {
+                    failures.add(its, error);
+                }
             }
         }
         if is_alone {
-            // One segment takes the place of many.
-            while let Some((&start, _)) = segments.range(bytes.clone()).next() {
+            // It takes the place of all segments.
+            while !is_free && let Some((&start, _)) = segments.range(bytes.clone()).next() {
                 segments.remove(&start);
             }
-            segments.insert(bytes.start, Segment::of(bytes.end, next, write));
+            if !self.add_to_series(bytes, (next, write)) {
+                self.segments.insert(bytes.start, Segment::of(bytes.end, next, write));
+            }
         }
         Ok(())
     }
 
+    /// Adds the next operation's use of bytes that have no other use to a series, or to the segment before, which then is a
+    /// series. Returns `false` if the use goes on with neither.
+    fn add_to_series(&mut self, bytes: &Range<u64>, operation: (&Next<'_>, bool)) -> bool {
+        let Self { segments, series, .. } = self;
+        if series.go_on(bytes, operation) {
+            return true;
+        }
+        let Some((&start, Segment { end, uses })) = segments.range(..bytes.start).next_back() else {
+            return false;
+        };
+        let [only] = &uses[..] else { return false };
+        let begins = series.begin((start..*end, only), bytes, operation);
+        if begins {
+            segments.remove(&start);
+        }
+        begins
+    }
+
+    /// Makes segments of the parts of series that these bytes have a share in.
+    pub(crate) fn make_segments(&mut self, bytes: &Range<u64>) {
+        for (its, only) in self.series.take(bytes) {
+            self.segments.insert(its.start, Segment { end: its.end, uses: smallvec![only] });
+        }
+    }
+
     /// Forgets the next operation's use of some bytes.
     pub(crate) fn forget(&mut self, bytes: &Range<u64>, next: &Next<'_>) {
+        self.make_segments(bytes);
         for (_, segment) in self.segments.range_mut(bytes.clone()) {
             segment.uses.retain(|each| !next.is(each));
         }
@@ -257,6 +304,7 @@ impl Known {
 
     /// Adds a use of some bytes. Uses that are over are forgotten, but their failures are kept.
     pub(crate) fn add(&mut self, bytes: &Range<u64>, new: &Use) {
+        self.make_segments(bytes);
         let Self { segments, failures, .. } = self;
         cut(segments, bytes);
         for (&start, segment) in segments.range_mut(bytes.clone()) {
@@ -268,12 +316,14 @@ impl Known {
     }
 
     /// The earlier use that nothing orders with the next operation.
-    pub(crate) fn conflict(&self, bytes: &Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
+    pub(crate) fn conflict(&mut self, bytes: &Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
+        self.make_segments(bytes);
         conflict(&self.segments, bytes, write, next).cloned()
     }
 
     /// The uses of some bytes. Segments are split at the borders of the bytes.
     pub(crate) fn uses_mut(&mut self, bytes: &Range<u64>) -> impl Iterator<Item = &mut Use> {
+        self.make_segments(bytes);
         self.segments.range_mut(bytes.clone()).flat_map(|(_, segment)| &mut segment.uses)
     }
 }

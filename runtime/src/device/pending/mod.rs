@@ -13,6 +13,7 @@ mod launched;
 mod owner;
 pub(crate) mod progress;
 mod registry;
+mod series;
 mod stream;
 pub(crate) mod uses;
 

@@ -82,6 +82,12 @@ impl Next<'_> {
     }
 
     /// Whether an earlier use is one of its own: an operation may use the same bytes in several ways.
+    /// Whether another use may be one turn of a loop before this one's.
+    pub(crate) fn is_like(&self, earlier: &Use, write: bool) -> bool {
+        let Operation { caller, write: its, refused, .. } = earlier.operation;
+        self.is_on(&earlier.progress) && caller.is(self.caller) && its == write && !refused
+    }
+
     pub(crate) fn is(&self, earlier: &Use) -> bool {
         earlier.operation.number == self.number && self.is_on(&earlier.progress)
     }
@@ -289,7 +295,8 @@ impl Uses {
     pub(crate) fn adopt(&self, other: &Self, bytes: &Range<u64>) {
         // The two locks are never held at once.
         let (segments, failed) = {
-            let known = other.locked();
+            let mut known = other.locked();
+            known.make_segments(bytes);
             (known.segments.clone(), known.failures.within(bytes))
         };
         let mut known = self.locked();
@@ -323,15 +330,16 @@ impl Uses {
     /// Forgets the uses that are over.
     fn prune(&self) {
         let mut known = self.locked();
-        let Known { segments, failures, .. } = &mut *known;
+        let Known { segments, series, failures, .. } = &mut *known;
         let mut pending = 0;
+        let mut note = |left: &Use| pending |= if left.write() { WRITES } else { READS };
+        series.forget_over(failures);
+        series.last().for_each(|left| note(&left));
         segments.retain(|&start, segment| {
             if let Some(error) = segment.forget_over() {
                 failures.add(start..segment.end, error);
             }
-            for left in &segment.uses {
-                pending |= if left.write() { WRITES } else { READS };
-            }
+            segment.uses.iter().for_each(&mut note);
             !segment.uses.is_empty()
         });
         self.pending.store(pending, Ordering::Release);
@@ -358,15 +366,14 @@ impl Uses {
     /// The last use of each stream, of those that write or of all, and how often uses were put back so far.
     fn last(&self, writes_only: bool) -> (Vec<Use>, u64) {
         let (known, mut last) = (self.locked(), Vec::<Use>::new());
-        for left in known.segments.values().flat_map(|segment| &segment.uses) {
-            if writes_only && !left.write() {
-                continue;
-            }
-            match last.iter_mut().find(|known| Arc::ptr_eq(&known.progress, &left.progress)) {
+        let mut note =
+            |left: &Use| match last.iter_mut().find(|known| Arc::ptr_eq(&known.progress, &left.progress)) {
+                _ if writes_only && !left.write() => {}
                 Some(known) => known.operation.number = known.operation.number.max(left.operation.number),
                 None => last.push(left.clone()),
-            }
-        }
+            };
+        known.segments.values().flat_map(|segment| &segment.uses).for_each(&mut note);
+        known.series.last().for_each(|left| note(&left));
         (last, known.put_back)
     }
 }

@@ -1,5 +1,7 @@
 //! What is noted, refused, replaced and put back.
 
+mod model;
+
 use std::panic::Location;
 
 use super::*;
@@ -215,4 +217,40 @@ fn what_does_not_matter_is_kept() {
     one.reached(1);
     uses.prune();
     assert!(!uses.is_used());
+}
+
+/// Otherwise a loop over an input would take the longer the more chunks it has, and its bookkeeping would be megabytes.
+#[test]
+fn a_loop_over_many_parts_is_few_uses() {
+    let device = Device::simulated(Simulation::default());
+    let [up, other] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, none) = (Uses::default(), Clock::default());
+    let at = caller();
+    let turn = |turn: u64, part: u64| {
+        let next = Next { progress: &up, clock: &none, number: 3 * turn + 1, caller: at };
+        uses.note(&(part * 64..(part + 1) * 64), (&next, true), true, (0, &mut Vec::new()))
+            .expect("in order");
+    };
+    for number in 0..5_000 {
+        turn(number, number % 1_000);
+        let known = uses.locked();
+        assert!(known.segments.len() <= 1 && known.series.number() <= 2, "{number}: {known:?}");
+    }
+    // Each part's use is known exactly: the last loop has used the first part in turn 4,000.
+    let raced = |bytes: Range<u64>, completed: u64| {
+        let mut waited = Clock::default();
+        waited.advance(&up, completed);
+        let later = Next { progress: &other, clock: &waited, number: 1, caller: at };
+        uses.conflict(&bytes, false, &later).is_some()
+    };
+    for part in [0_u64, 1, 500, 998, 999] {
+        let number = 3 * (4_000 + part) + 1;
+        assert!(raced(part * 64 + 1..part * 64 + 2, number - 1), "{part}");
+        assert!(!raced(part * 64..(part + 1) * 64, number), "{part}");
+    }
+    // What is over is forgotten, and only that.
+    up.reached(3 * 4_500);
+    uses.prune();
+    assert!(!raced(0..499 * 64, 0) && raced(501 * 64..502 * 64, 0) && uses.is_written());
+    assert!(uses.settle(false) && !uses.is_used());
 }
