@@ -1,7 +1,9 @@
 //! [`Function`]: a kernel on a device, and the limits of its launches.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use crate::base::error::{Detail, Result};
 use crate::base::kernel::{KernelInfo, KernelSource};
@@ -193,7 +195,7 @@ fn check_each_limit(function: &Function, launch: Grid) -> Result<(), Detail> {
         return Ok(());
     }
     // A panic cannot leave the value half-changed.
-    let mut fits = function.fits.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut fits = function.fits.lock();
     if *fits != Some(launch) {
         check_residency(function, launch)?;
         *fits = Some(launch);

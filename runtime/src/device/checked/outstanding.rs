@@ -1,7 +1,8 @@
 //! [`Outstanding`]: the callbacks of a stream that have not returned.
 
 use std::collections::BTreeSet;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Callbacks that were given to a stream and have not returned.
 #[derive(Debug, Default)]
@@ -20,7 +21,7 @@ struct Callbacks {
 
 impl Outstanding {
     fn locked(&self) -> MutexGuard<'_, Callbacks> {
-        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.callbacks.lock()
     }
 
     /// The number of a new callback.
@@ -46,6 +47,6 @@ impl Outstanding {
     pub(super) fn wait(&self, issued: u64) {
         let is_left =
             |callbacks: &mut Callbacks| callbacks.left.first().is_some_and(|first| *first <= issued);
-        drop(self.changed.wait_while(self.locked(), is_left).unwrap_or_else(PoisonError::into_inner));
+        self.changed.wait_while(&mut self.locked(), is_left);
     }
 }

@@ -1,7 +1,9 @@
 //! [`SharedFaults`] and [`Launches`]: which streams by hand are told of the faults of kernels in Rust.
 
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::progress::{Clock, Progress};
 use crate::base::error::{Detail, Error};
@@ -59,11 +61,6 @@ impl Found {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code of the user's runs under these locks.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl SharedFaults {
     pub(crate) fn new(faults: Faults) -> Self {
         Self { faults, found: Mutex::default() }
@@ -72,7 +69,7 @@ impl SharedFaults {
     /// A fault, for a wait that has reached a point after a launch of the kernel; or one that nobody has been told of, if
     /// a launch is known to be over, or nobody is known to have launched it.
     pub(crate) fn take(&self, clock: &Clock) -> Option<Error> {
-        let mut found = locked(&self.found);
+        let mut found = self.found.lock();
         found.look(&self.faults);
         if !found.may_concern(clock) {
             return None;
@@ -83,14 +80,14 @@ impl SharedFaults {
 
     /// Whether [`take`](Self::take) would return one.
     pub(crate) fn is_there(&self, clock: &Clock) -> bool {
-        let mut found = locked(&self.found);
+        let mut found = self.found.lock();
         found.look(&self.faults);
         found.last.is_some() && found.may_concern(clock)
     }
 
     /// Notes that a stream has done its first `number` operations, and was asked for its faults.
     pub(crate) fn are_over(&self, progress: &Arc<Progress>, number: u64) {
-        locked(&self.found).launched.retain(|of| !Arc::ptr_eq(&of.progress, progress) || of.first > number);
+        self.found.lock().launched.retain(|of| !Arc::ptr_eq(&of.progress, progress) || of.first > number);
     }
 
     fn error(&self, fault: KernelFault) -> Error {
@@ -113,7 +110,7 @@ impl Launches {
 
     #[cold]
     fn add_new(&mut self, faults: &Arc<SharedFaults>, progress: &Arc<Progress>, number: u64) {
-        let mut found = locked(&faults.found);
+        let mut found = faults.found.lock();
         // What has failed before is not of this launch.
         found.look(&faults.faults);
         let before = found.count;
@@ -130,7 +127,7 @@ impl Launches {
     pub(crate) fn fault(&self) -> Option<Error> {
         let mut first = None;
         for (faults, before) in &self.0 {
-            let mut found = locked(&faults.found);
+            let mut found = faults.found.lock();
             found.look(&faults.faults);
             if found.count > *before {
                 found.is_untold = false;
@@ -186,7 +183,7 @@ mod tests {
         }
 
         fn launch(&self, kernel: &Arc<SharedFaults>, number: u64) {
-            locked(&self.launches).add(kernel, &self.progress, number);
+            self.launches.lock().add(kernel, &self.progress, number);
         }
 
         /// The point after so many of its operations.
@@ -199,7 +196,9 @@ mod tests {
         /// The host waits for it.
         fn is_told(&self, kernels: &[&Arc<SharedFaults>], number: u64) -> bool {
             let clock = self.at(number);
-            let fault = locked(&self.launches)
+            let fault = self
+                .launches
+                .lock()
                 .take()
                 .fault()
                 .or_else(|| kernels.iter().find_map(|kernel| kernel.take(&clock)));

@@ -5,8 +5,10 @@
 //! operation is refused if nothing orders it with an earlier one on the same bytes and one of the two writes.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::caller::Caller;
 pub(crate) use super::known::Replaced;
@@ -212,7 +214,7 @@ impl Uses {
 
     fn locked(&self) -> MutexGuard<'_, Known> {
         // No code of the user's runs under the lock.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// The earlier use that nothing orders with the next operation.
