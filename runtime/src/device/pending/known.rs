@@ -206,15 +206,18 @@ impl Known {
             if series.note(bytes, operation, (part, replaced), is_free) {
                 return Ok(());
             }
+            if matters && let Some(earlier) = series.conflict(bytes, operation.0, operation.1) {
+                return Err(Box::new(earlier));
+            }
             self.make_segments(bytes);
         }
-        let has_others = self.segments.len() > 1 || !self.series.is_empty();
+        let may_go_on = self.segments.len() > 1 || !self.series.is_empty();
         match self.segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
             Some(same) => {
                 if let Some(error) = same.note(bytes, operation, matters, (part, replaced))? {
                     self.failures.add(bytes.clone(), error);
                 }
-                if has_others && same.is_only_of(operation) && self.add_to_series(bytes, operation) {
+                if may_go_on && same.is_only_of(operation) && self.add_to_series(bytes, operation) {
                     self.segments.remove(&bytes.start);
                 }
                 Ok(())
@@ -265,25 +268,29 @@ impl Known {
     /// series. Returns `false` if the use goes on with neither.
     fn add_to_series(&mut self, bytes: &Range<u64>, operation: (&Next<'_>, bool)) -> bool {
         let Self { segments, series, .. } = self;
+        if series.are_given_up() {
+            return false;
+        }
         if series.go_on(bytes, operation) {
             return true;
         }
-        let Some((&start, Segment { end, uses })) = segments.range(..bytes.start).next_back() else {
-            return false;
-        };
-        let [only] = &uses[..] else { return false };
-        let begins = series.begin((start..*end, only), bytes, operation);
-        if begins {
+        if let Some((&start, Segment { end, uses })) = segments.range(..bytes.start).next_back()
+            && let [only] = &uses[..]
+            && series.begin((start..*end, only), bytes, operation)
+        {
             segments.remove(&start);
+            return true;
         }
-        begins
+        series.were_no_gain();
+        false
     }
 
     /// Makes segments of the parts of series that these bytes have a share in.
     pub(crate) fn make_segments(&mut self, bytes: &Range<u64>) {
-        for (its, only) in self.series.take(bytes) {
-            self.segments.insert(its.start, Segment { end: its.end, uses: smallvec![only] });
-        }
+        let Self { segments, series, .. } = self;
+        series.take(bytes, |its, only| {
+            segments.insert(its.start, Segment { end: its.end, uses: smallvec![only] });
+        });
     }
 
     /// Forgets the next operation's use of some bytes.
@@ -316,9 +323,12 @@ impl Known {
     }
 
     /// The earlier use that nothing orders with the next operation.
-    pub(crate) fn conflict(&mut self, bytes: &Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
-        self.make_segments(bytes);
-        conflict(&self.segments, bytes, write, next).cloned()
+    pub(crate) fn conflict(&self, bytes: &Range<u64>, write: bool, next: &Next<'_>) -> Option<Use> {
+        if bytes.is_empty() {
+            return None;
+        }
+        let of_series = self.series.conflict(bytes, next, write);
+        of_series.or_else(|| conflict(&self.segments, bytes, write, next).cloned())
     }
 
     /// The uses of some bytes. Segments are split at the borders of the bytes.
@@ -335,9 +345,6 @@ fn conflict<'s>(
     write: bool,
     next: &Next<'_>,
 ) -> Option<&'s Use> {
-    if bytes.is_empty() {
-        return None;
-    }
     // The segment in which the bytes begin counts, too.
     let first = segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
     let start = first.map_or(bytes.start, |(&start, _)| start);

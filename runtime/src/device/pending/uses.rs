@@ -39,6 +39,11 @@ pub(crate) struct Use {
 }
 
 impl Use {
+    /// The use by another operation of the stream.
+    pub(crate) fn with_number(&self, number: u64) -> Self {
+        Self { progress: Arc::clone(&self.progress), operation: Operation { number, ..self.operation } }
+    }
+
     pub(crate) fn write(&self) -> bool {
         self.operation.write
     }
@@ -83,21 +88,25 @@ impl Next<'_> {
         Arc::ptr_eq(self.progress, progress)
     }
 
-    /// Whether an earlier use is one of its own: an operation may use the same bytes in several ways.
-    /// Whether another use may be one turn of a loop before this one's.
+    /// Whether another use may be that of a loop's turn before.
     pub(crate) fn is_like(&self, earlier: &Use, write: bool) -> bool {
         let Operation { caller, write: its, refused, .. } = earlier.operation;
         self.is_on(&earlier.progress) && caller.is(self.caller) && its == write && !refused
     }
 
+    /// Whether an earlier use is one of its own: an operation may use the same bytes in several ways.
     pub(crate) fn is(&self, earlier: &Use) -> bool {
         earlier.operation.number == self.number && self.is_on(&earlier.progress)
     }
 
     /// Whether it comes after an earlier use.
     pub(crate) fn comes_after(&self, earlier: &Use) -> bool {
-        let Use { progress, operation } = earlier;
-        self.is_on(progress) || earlier.is_over() || self.clock.covers(progress, operation.number)
+        self.comes_after_operation(&earlier.progress, earlier.operation.number)
+    }
+
+    /// Whether it comes after an operation, and so after all that are before this one on its stream.
+    pub(crate) fn comes_after_operation(&self, progress: &Arc<Progress>, number: u64) -> bool {
+        self.is_on(progress) || progress.has_reached(number) || self.clock.covers(progress, number)
     }
 }
 
@@ -344,6 +353,9 @@ impl Uses {
             segment.uses.iter().for_each(&mut note);
             !segment.uses.is_empty()
         });
+        if pending == 0 {
+            series.begin_anew();
+        }
         self.pending.store(pending, Ordering::Release);
     }
 

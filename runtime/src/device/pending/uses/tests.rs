@@ -254,3 +254,179 @@ fn a_loop_over_many_parts_is_few_uses() {
     assert!(!raced(0..499 * 64, 0) && raced(501 * 64..502 * 64, 0) && uses.is_written());
     assert!(uses.settle(false) && !uses.is_used());
 }
+
+/// Parts of 8 bytes that a loop has used, as one series.
+fn series_of(up: &Arc<Progress>, parts: u64, write: bool) -> Uses {
+    let (uses, none) = (Uses::default(), Clock::default());
+    for part in 0..parts {
+        take(&uses, part * 8..(part + 1) * 8, (up, part + 1, write), &none, true).expect("in order");
+    }
+    let known = uses.locked();
+    assert!(known.series.number() == 1 && known.segments.is_empty());
+    drop(known);
+    uses
+}
+
+/// Memory that is lent has the uses of its own bytes, exactly.
+#[test]
+fn memory_that_is_lent_has_the_uses_of_a_loops_parts() {
+    let device = Device::simulated(Simulation::default());
+    let [up, other] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, none) = (series_of(&up, 4, true), Clock::default());
+    let lent = Uses::default();
+    lent.adopt(&uses, &(4..20));
+    assert!(lent.is_written());
+    for byte in 0..32 {
+        let later = Next { progress: &other, clock: &none, number: 1, caller: caller() };
+        let raced = lent.conflict(&(byte..byte + 1), false, &later).map(|earlier| earlier.operation.number);
+        assert_eq!(raced, (4..20).contains(&byte).then_some(byte / 8 + 1), "{byte}");
+    }
+}
+
+/// One operation has one number.
+#[test]
+fn adjacent_parts_of_one_operation_are_no_loop() {
+    let device = Device::simulated(Simulation::default());
+    let up = Progress::new(&device);
+    let (uses, none) = (Uses::default(), Clock::default());
+    for part in 0..4 {
+        take(&uses, part * 8..(part + 1) * 8, (&up, 1, true), &none, true).expect("in order");
+    }
+    up.reached(1);
+    uses.prune();
+    assert!(!uses.is_used());
+}
+
+#[test]
+fn only_parts_that_are_over_have_failed() {
+    let device = Device::simulated(Simulation::default());
+    let up = Progress::new(&device);
+    let uses = series_of(&up, 4, true);
+    let error = Detail::CopyLength { from: 1, to: 0 }.into();
+    up.fail(2..=u64::MAX, &error);
+    up.reached(2);
+    uses.prune();
+    let failed = [0, 8, 16, 24].map(|start| uses.failure(&(start..start + 8)).is_some());
+    assert_eq!(failed, [false, true, false, false]);
+}
+
+#[test]
+fn a_race_with_a_loops_part_names_the_call() {
+    let device = Device::simulated(Simulation::default());
+    let [up, other] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, none) = (Uses::default(), Clock::default());
+    let callers = [caller(), Caller { what: "other", ..caller() }];
+    for part in 0..6 {
+        let next =
+            Next { progress: &up, clock: &none, number: part + 1, caller: callers[(part / 3) as usize] };
+        uses.note(&(part * 8..(part + 1) * 8), (&next, true), true, (0, &mut Vec::new())).expect("in order");
+    }
+    for part in 0..6 {
+        let later = Next { progress: &other, clock: &none, number: 1, caller: caller() };
+        let raced = uses.conflict(&(part * 8..(part + 1) * 8), false, &later).expect("a race");
+        assert_eq!(raced.operation.caller.what, callers[(part / 3) as usize].what);
+    }
+}
+
+#[test]
+fn who_reads_does_not_wait_for_a_loop_that_reads() {
+    let device = Device::simulated(Simulation::default());
+    let up = Progress::new(&device);
+    let uses = series_of(&up, 4, false);
+    assert!(uses.last(true).0.is_empty() && uses.last(false).0.len() == 1);
+}
+
+#[test]
+fn reads_take_the_place_of_writes_that_are_over() {
+    let device = Device::simulated(Simulation::default());
+    let up = Progress::new(&device);
+    let (uses, none) = (Uses::default(), Clock::default());
+    let mut number = 0;
+    // Writes that are over, then reads, twice.
+    for write in [true, false, false] {
+        for part in 0..100 {
+            number += 1;
+            let at = (&up, number, write);
+            take(&uses, part * 8..(part + 1) * 8, at, &none, true).expect("in order");
+            let known = uses.locked();
+            assert!(known.segments.len() <= 1 && known.series.number() <= 2, "{number}: {known:?}");
+        }
+        up.reached(number);
+    }
+}
+
+/// All of them are looked at for each use.
+#[test]
+fn there_are_few_series() {
+    let device = Device::simulated(Simulation::default());
+    let up = Progress::new(&device);
+    let (uses, none) = (Uses::default(), Clock::default());
+    let mut number = 0;
+    for turn in 0..20 {
+        for each in 0..12 {
+            number += 1;
+            let start = each * 1000 + turn % 10 * 8;
+            take(&uses, start..start + 8, (&up, number, true), &none, true).expect("in order");
+            assert!(uses.locked().series.number() <= 8);
+        }
+    }
+    // One in the middle of each.
+    for each in 0..12 {
+        number += 1;
+        take(&uses, each * 1000 + 32..each * 1000 + 40, (&up, number, true), &none, true).expect("in order");
+        assert!(uses.locked().series.number() <= 16);
+    }
+}
+
+/// What is refused, or only asked, takes no longer the more parts a loop has used, and changes nothing.
+#[test]
+fn a_race_with_a_loop_leaves_its_series() {
+    let device = Device::simulated(Simulation::default());
+    let [up, other] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, none) = (series_of(&up, 100, true), Clock::default());
+    let mut waited = Clock::default();
+    waited.advance(&up, 50);
+    for bytes in [0..800, 399..401, 796..1000] {
+        let raced = race_with(take(&uses, bytes, (&other, 1, false), &waited, true));
+        assert!(raced.operation.number > 50);
+    }
+    let later = Next { progress: &other, clock: &waited, number: 1, caller: caller() };
+    assert!(
+        uses.conflict(&(0..400), true, &later).is_none() && uses.conflict(&(0..401), true, &later).is_some()
+    );
+    assert!(uses.conflict(&(500..500), true, &later).is_none());
+    let known = uses.locked();
+    assert!(known.series.number() == 1 && known.segments.is_empty());
+    drop(known);
+    take(&uses, 0..400, (&other, 1, true), &waited, true).expect("in order");
+    take(&uses, 400..800, (&other, 2, false), &none, false).expect("not checked");
+}
+
+/// Otherwise uses that make segments of each part of a series would take several times as long as without series.
+#[test]
+fn series_that_are_no_gain_are_given_up() {
+    let device = Device::simulated(Simulation::default());
+    let [up, math] = [(); 2].map(|()| Progress::new(&device));
+    let (uses, mut of_up, mut of_math) = (Uses::default(), Clock::default(), Clock::default());
+    // All parts are written, and then all are read.
+    let mut turn = |number: u64| {
+        for part in 0..16 {
+            take(&uses, part * 8..(part + 1) * 8, (&up, 16 * number + part + 1, true), &of_up, true)
+                .expect("a write");
+        }
+        of_math.advance(&up, 16 * number + 16);
+        let has_series = !uses.locked().series.is_empty();
+        for part in 0..16 {
+            take(&uses, part * 8..(part + 1) * 8, (&math, 16 * number + part + 1, false), &of_math, true)
+                .expect("a read");
+        }
+        of_up.advance(&math, 16 * number + 16);
+        has_series
+    };
+    let had = (0..20).map(&mut turn).collect::<Vec<_>>();
+    assert!(had[0] && !had[19], "{had:?}");
+    // When nothing is pending, other uses may follow.
+    [&up, &math].into_iter().for_each(|stream| stream.reached(320));
+    uses.prune();
+    assert!(!uses.is_used() && turn(20));
+}

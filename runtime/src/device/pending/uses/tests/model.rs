@@ -216,6 +216,10 @@ fn random_loops_are_known_as_exactly_as_by_a_list_of_all_operations() {
         let mut loops = [(); 2].map(|()| program.a_loop(&callers));
         for _ in 0..64 {
             turns += 1;
+            if !program.random.one_in(4) {
+                // What alternates as much as this has no series otherwise.
+                program.uses.locked().series.begin_anew();
+            }
             match program.random.below(16) {
                 0 => {
                     let [one, other] = [(); 2].map(|()| program.random.below(STREAMS as u64) as usize);
