@@ -1,9 +1,7 @@
 //! [`Function`]: a kernel on a device, and the limits of its launches.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-
-use parking_lot::Mutex;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::base::error::{Detail, Result};
 use crate::base::kernel::{KernelInfo, KernelSource};
@@ -195,7 +193,7 @@ fn check_each_limit(function: &Function, launch: Grid) -> Result<(), Detail> {
         return Ok(());
     }
     // A panic cannot leave the value half-changed.
-    let mut fits = function.fits.lock();
+    let mut fits = function.fits.lock().unwrap_or_else(PoisonError::into_inner);
     if *fits != Some(launch) {
         check_residency(function, launch)?;
         *fits = Some(launch);

@@ -1,9 +1,8 @@
 //! [`Event`]: a point in a stream.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-use parking_lot::{Mutex, MutexGuard};
 
 #[cfg(doc)]
 use crate::base::error::ErrorKind;
@@ -178,7 +177,7 @@ impl Event {
 
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
         // No user code runs under the lock.
-        self.recorded.lock()
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the event stand for everything on the stream so far.

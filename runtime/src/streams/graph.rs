@@ -1,10 +1,9 @@
 //! [`Graph`]: operations that are launched together.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
-use parking_lot::Mutex;
 
 use super::stream::Stream;
 use crate::base::error::{Detail, Result, Site};

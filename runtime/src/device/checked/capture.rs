@@ -1,8 +1,6 @@
 //! [`Capturing`]: operations that are not carried out but become part of a graph.
 
-use std::sync::Arc;
-
-use parking_lot::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::error::{Detail, Result, counted};
 use crate::base::threads::Grid;
@@ -43,7 +41,7 @@ pub(crate) struct Node {
 impl Captured {
     pub(crate) fn locked(this: &Mutex<Self>) -> MutexGuard<'_, Self> {
         // No code of the user's runs under the lock.
-        this.lock()
+        this.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn before(&self, after: &[u32]) -> Vec<bool> {

@@ -4,10 +4,8 @@ mod waits;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-
-use parking_lot::{Mutex, MutexGuard};
 
 pub(crate) use self::waits::reach;
 use super::Outstanding;
@@ -32,7 +30,6 @@ pub(crate) struct StreamCore {
     /// Whether the driver tells which operation has failed.
     is_told: bool,
     pub(crate) progress: Arc<Progress>,
-    // Note 87: a lock without poison.
     state: Mutex<CoreState>,
     /// The error that was kept while somebody else waited.
     unreported: Mutex<Option<Error>>,
@@ -122,7 +119,7 @@ impl StreamCore {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, CoreState> {
         // No code of the user's runs under the lock.
-        self.state.lock()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What enqueues an operation, if the calling thread may do so.
@@ -316,7 +313,7 @@ impl StreamCore {
 
     /// An error that the stream's next synchronisation reports.
     pub(crate) fn keep(&self, error: Error) {
-        self.unreported.lock().get_or_insert(error);
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
     /// Notes that the operations that others have enqueued here so far use this memory. They are noted even
@@ -426,7 +423,7 @@ impl Stream for StreamCore {
     }
 
     fn take_kept(&self) -> Option<Error> {
-        self.unreported.lock().take()
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {

@@ -1,8 +1,7 @@
 //! [`Outstanding`]: the callbacks of a stream that have not returned.
 
 use std::collections::BTreeSet;
-
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Callbacks that were given to a stream and have not returned.
 #[derive(Debug, Default)]
@@ -21,7 +20,7 @@ struct Callbacks {
 
 impl Outstanding {
     fn locked(&self) -> MutexGuard<'_, Callbacks> {
-        self.callbacks.lock()
+        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of a new callback.
@@ -47,6 +46,6 @@ impl Outstanding {
     pub(super) fn wait(&self, issued: u64) {
         let is_left =
             |callbacks: &mut Callbacks| callbacks.left.first().is_some_and(|first| *first <= issued);
-        self.changed.wait_while(&mut self.locked(), is_left);
+        drop(self.changed.wait_while(self.locked(), is_left).unwrap_or_else(PoisonError::into_inner));
     }
 }

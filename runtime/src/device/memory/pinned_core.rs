@@ -4,10 +4,9 @@ use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytemuck::Pod;
-use parking_lot::Mutex;
 
 use crate::base::error::{Detail, Result};
 use crate::base::fork;
@@ -117,7 +116,7 @@ impl PinnedCore {
             return Err(Detail::NotAVec { why: "was not made by `register`" }.into());
         };
         self.forget_address();
-        disown(self.ptr, self.bytes, self.others.get_mut())?;
+        disown(self.ptr, self.bytes, self.others.get_mut().unwrap_or_else(PoisonError::into_inner))?;
         // SAFETY: it was registered, and no operation uses it: it was settled.
         unsafe { self.device.driver().unregister(self.ptr) }?;
         self.registered = None;
@@ -198,7 +197,7 @@ impl PinnedCore {
             return Ok(false);
         }
         // Nothing of the user's runs under the lock.
-        let mut others = self.others.lock();
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !others.iter().any(|other| other.same(device)) {
             // SAFETY: it is page-locked memory of a device of the same kind. The other device disowns it
             // before it is freed, or else it stays.
@@ -263,7 +262,7 @@ impl Drop for PinnedCore {
         }
         let (ptr, bytes, registered) = (Address(self.ptr), self.bytes, self.registered.take());
         let uses = std::mem::take(&mut self.uses);
-        let mut others = std::mem::take(self.others.get_mut());
+        let mut others = std::mem::take(self.others.get_mut().unwrap_or_else(PoisonError::into_inner));
         release(&self.device, move |driver| {
             let Address(ptr) = { ptr };
             if uses.is_used() && !uses.settle(false) {

@@ -1,9 +1,7 @@
 //! [`Callers`]: the callers of operations, for errors that name an operation by a number.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use parking_lot::Mutex;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::caller::Caller;
 use crate::base::error::{Detail, DriverDetail, DriverError, Error, Place, Touch};
@@ -34,7 +32,7 @@ impl Callers {
 
     /// The name of an operation for such a driver.
     pub(crate) fn tag(caller: Caller, number: u64) -> Tag {
-        let mut known = KNOWN.lock();
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (std::ptr::from_ref(caller.at).addr(), caller.what.as_ptr().addr());
         let Known { all, numbers } = &mut *known;
         let operation = *numbers.entry(key).or_insert_with(|| {
@@ -45,18 +43,18 @@ impl Callers {
     }
 
     fn caller(tag: Tag) -> Option<Caller> {
-        let known = KNOWN.lock();
+        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         tag.is_by_hand().then(|| known.all.get(tag.operation as usize).copied()).flatten()
     }
 
     /// Keeps the error of a stream that goes before the error was reported.
     pub(crate) fn not_told(&self, error: Error) {
-        self.untold.lock().get_or_insert(error);
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
     /// Takes the unreported failure of a stream that is gone.
     pub(super) fn take_untold(&self) -> Option<Error> {
-        self.untold.lock().take()
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The error with the places of the operations that it concerns, as far as they are known.

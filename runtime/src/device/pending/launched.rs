@@ -1,9 +1,7 @@
 //! [`SharedFaults`] and [`Launches`]: which streams by hand are told of the faults of kernels in Rust.
 
 use std::mem;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::progress::{Clock, Progress};
 use crate::base::error::{Detail, Error};
@@ -61,6 +59,11 @@ impl Found {
     }
 }
 
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code of the user's runs under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl SharedFaults {
     pub(crate) fn new(faults: Faults) -> Self {
         Self { faults, found: Mutex::default() }
@@ -69,7 +72,7 @@ impl SharedFaults {
     /// A fault, for a wait that has reached a point after a launch of the kernel; or one that nobody has been told of, if
     /// a launch is known to be over, or nobody is known to have launched it.
     pub(crate) fn take(&self, clock: &Clock) -> Option<Error> {
-        let mut found = self.found.lock();
+        let mut found = locked(&self.found);
         found.look(&self.faults);
         if !found.may_concern(clock) {
             return None;
@@ -80,14 +83,14 @@ impl SharedFaults {
 
     /// Whether [`take`](Self::take) would return one.
     pub(crate) fn is_there(&self, clock: &Clock) -> bool {
-        let mut found = self.found.lock();
+        let mut found = locked(&self.found);
         found.look(&self.faults);
         found.last.is_some() && found.may_concern(clock)
     }
 
     /// Notes that a stream has done its first `number` operations, and was asked for its faults.
     pub(crate) fn are_over(&self, progress: &Arc<Progress>, number: u64) {
-        self.found.lock().launched.retain(|of| !Arc::ptr_eq(&of.progress, progress) || of.first > number);
+        locked(&self.found).launched.retain(|of| !Arc::ptr_eq(&of.progress, progress) || of.first > number);
     }
 
     fn error(&self, fault: KernelFault) -> Error {
@@ -110,7 +113,7 @@ impl Launches {
 
     #[cold]
     fn add_new(&mut self, faults: &Arc<SharedFaults>, progress: &Arc<Progress>, number: u64) {
-        let mut found = faults.found.lock();
+        let mut found = locked(&faults.found);
         // What has failed before is not of this launch.
         found.look(&faults.faults);
         let before = found.count;
@@ -127,7 +130,7 @@ impl Launches {
     pub(crate) fn fault(&self) -> Option<Error> {
         let mut first = None;
         for (faults, before) in &self.0 {
-            let mut found = faults.found.lock();
+            let mut found = locked(&faults.found);
             found.look(&faults.faults);
             if found.count > *before {
                 found.is_untold = false;
@@ -183,7 +186,7 @@ mod tests {
         }
 
         fn launch(&self, kernel: &Arc<SharedFaults>, number: u64) {
-            self.launches.lock().add(kernel, &self.progress, number);
+            locked(&self.launches).add(kernel, &self.progress, number);
         }
 
         /// The point after so many of its operations.
@@ -196,9 +199,7 @@ mod tests {
         /// The host waits for it.
         fn is_told(&self, kernels: &[&Arc<SharedFaults>], number: u64) -> bool {
             let clock = self.at(number);
-            let fault = self
-                .launches
-                .lock()
+            let fault = locked(&self.launches)
                 .take()
                 .fault()
                 .or_else(|| kernels.iter().find_map(|kernel| kernel.take(&clock)));

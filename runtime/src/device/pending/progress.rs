@@ -7,9 +7,8 @@
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 
-use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
 use super::owner::Owner;
@@ -109,12 +108,16 @@ impl Progress {
     /// The right to wait for the stream, and to note the outcome.
     pub(crate) fn stream(&self) -> MutexGuard<'_, Option<Last>> {
         // Nothing of the user's runs under the lock.
-        self.stream.lock()
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same, unless another thread has it.
     pub(crate) fn try_stream(&self) -> Option<MutexGuard<'_, Option<Last>>> {
-        self.stream.try_lock()
+        match self.stream.try_lock() {
+            Ok(stream) => Some(stream),
+            Err(TryLockError::Poisoned(stream)) => Some(stream.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Waits for the first `number` operations of a stream that has no handle, and so gets no more
@@ -152,7 +155,7 @@ impl Progress {
         if operations.is_empty() {
             return;
         }
-        let mut failed = self.failed.lock();
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match failed.last_mut().filter(|(last, _)| operations.start() <= last.end()) {
             // A lost device reports the failure each time.
             Some((last, _)) => {
@@ -179,7 +182,7 @@ impl Progress {
         if !self.has_failed() {
             return None;
         }
-        let failed = self.failed.lock();
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let found = failed.iter().find(|(operations, _)| operations.contains(&number));
         found.map(|(_, error)| error.clone())
     }
@@ -307,7 +310,7 @@ mod tests {
         for number in 0..2 * FAILURES as u64 {
             one.fail(20 + 2 * number..=20 + 2 * number, &error(number as usize));
         }
-        assert!(one.failed.lock().len() <= FAILURES);
+        assert!(one.failed.lock().expect("no panic").len() <= FAILURES);
         assert!(failed(&one, 2).is_some() && failed(&one, 4).is_some());
         let last = 20 + 4 * FAILURES as u64 - 2;
         assert_eq!((failed(&one, last), failed(&one, last - 1)), (Some(2 * FAILURES - 1), None));

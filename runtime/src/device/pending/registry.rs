@@ -3,9 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
-
-use parking_lot::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::allocations::Allocations;
 use super::callbacks::{self, Callbacks};
@@ -34,40 +32,45 @@ pub(crate) struct Registry {
     faults: Mutex<Vec<Arc<SharedFaults>>>,
 }
 
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code of the user's runs under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Registry {
     /// Has waits report the faults of a kernel.
     pub(crate) fn watch_faults(&self, faults: Arc<SharedFaults>) {
-        self.faults.lock().push(faults);
+        locked(&self.faults).push(faults);
     }
 
     /// The fault of a kernel that a stream by hand has launched, for a wait that has reached a point. The next call tells of
     /// another one.
     pub(crate) fn take_fault(&self, clock: &Clock) -> Option<Error> {
-        self.faults.lock().iter().find_map(|faults| faults.take(clock))
+        locked(&self.faults).iter().find_map(|faults| faults.take(clock))
     }
 
     /// Whether such a wait would be told of a fault.
     pub(crate) fn has_fault(&self, clock: &Clock) -> bool {
-        self.faults.lock().iter().any(|faults| faults.is_there(clock))
+        locked(&self.faults).iter().any(|faults| faults.is_there(clock))
     }
 
     /// Notes that a stream has done its first `number` operations, and was asked for its faults.
     pub(crate) fn launches_are_over(&self, progress: &Arc<Progress>, number: u64) {
-        self.faults.lock().iter().for_each(|faults| faults.are_over(progress, number));
+        locked(&self.faults).iter().for_each(|faults| faults.are_over(progress, number));
     }
 
     pub(crate) fn add_stream(&self, kind: Kind, stream: Weak<dyn Stream>) {
-        self.streams.lock().push((kind, stream));
+        locked(&self.streams).push((kind, stream));
     }
 
     pub(crate) fn remove_stream(&self, stream: &dyn Stream) {
-        self.streams.lock().retain(|(_, other)| !std::ptr::addr_eq(other.as_ptr(), stream));
+        locked(&self.streams).retain(|(_, other)| !std::ptr::addr_eq(other.as_ptr(), stream));
     }
 
     /// The existing streams of some kinds. They must be dropped while no lock is held: the last handle of a
     /// stream waits for it.
     fn streams_of(&self, is_one: impl Fn(Kind) -> bool) -> Vec<Arc<dyn Stream>> {
-        let streams = self.streams.lock();
+        let streams = locked(&self.streams);
         streams.iter().filter(|(kind, _)| is_one(*kind)).filter_map(|(_, stream)| stream.upgrade()).collect()
     }
 
@@ -87,20 +90,20 @@ impl Registry {
         kind: Kind,
         make: impl FnOnce() -> Result<Arc<S>>,
     ) -> Result<Arc<S>> {
-        let _only = self.only.lock();
+        let _only = locked(&self.only);
         let known = self.streams_of(|other| other == kind).pop();
         known.and_then(|stream| stream.into_any().downcast().ok()).map_or_else(make, Ok)
     }
 
     pub(crate) fn legacy(&self) -> MutexGuard<'_, ()> {
-        self.legacy.lock()
+        locked(&self.legacy)
     }
 
     /// Adds memory that operations may use, and returns its number. Operations that are pending on other
     /// memory with common bytes are pending on it, too.
     pub(crate) fn add_memory(&self, start: DevicePtr, bytes: usize, memory: &Arc<dyn Memory>) -> u64 {
         let bytes = start.range(bytes);
-        let mut all = self.memory.lock();
+        let mut all = locked(&self.memory);
         let number = all.add(bytes.clone(), Arc::downgrade(memory));
         self.overlap.store(all.overlap(), Ordering::Release);
         let others = if all.overlap() { all.overlapping(&bytes) } else { Vec::new() };
@@ -113,7 +116,7 @@ impl Registry {
 
     /// Removes the memory with this number, which begins at `start`.
     pub(crate) fn remove_memory(&self, start: DevicePtr, number: u64) {
-        let mut all = self.memory.lock();
+        let mut all = locked(&self.memory);
         all.remove(start.0, number);
         self.overlap.store(all.overlap(), Ordering::Release);
     }
@@ -125,7 +128,7 @@ impl Registry {
 
     /// The memory that operations may use. None may be dropped while it is locked: dropped memory is removed from it.
     pub(crate) fn memory(&self) -> MutexGuard<'_, Allocations> {
-        self.memory.lock()
+        locked(&self.memory)
     }
 
     /// The memory that an operation uses, and all other memory that shares bytes with it because it was lent
@@ -139,7 +142,7 @@ impl Registry {
     fn and_overlaps(&self, used: &[Used]) -> Vec<Used> {
         let mut all = used.to_vec();
         for Used { memory, bytes, write, anew } in used.iter().filter(|used| !used.memory.is_on_host()) {
-            let found = self.memory.lock().overlapping(bytes);
+            let found = locked(&self.memory).overlapping(bytes);
             for (other, its) in found.into_iter().filter(|(other, _)| !is_same(other, memory)) {
                 let bytes = bytes.start.max(its.start)..bytes.end.min(its.end);
                 all.push(Used { memory: other, bytes, write: *write, anew: *anew });
@@ -153,7 +156,7 @@ impl Registry {
     pub(crate) fn is_written_anew(&self, uses: &Uses, bytes: &Range<u64>) {
         uses.are_written_anew(bytes);
         if self.overlap.load(Ordering::Acquire) {
-            let found = self.memory.lock().overlapping(bytes);
+            let found = locked(&self.memory).overlapping(bytes);
             found.iter().for_each(|(other, _)| other.uses().are_written_anew(bytes));
         }
     }
@@ -171,7 +174,7 @@ impl Registry {
 
     /// The channel to the thread for callbacks, which does one thing after another.
     pub(crate) fn callbacks(&self) -> Result<Callbacks> {
-        let mut known = self.callbacks.lock();
+        let mut known = locked(&self.callbacks);
         match &*known {
             Some(sender) => Ok(sender.clone()),
             None => Ok(known.insert(callbacks::start()?).clone()),

@@ -5,10 +5,8 @@
 //! operation is refused if nothing orders it with an earlier one on the same bytes and one of the two writes.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-
-use parking_lot::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::caller::Caller;
 pub(crate) use super::known::Replaced;
@@ -223,7 +221,7 @@ impl Uses {
 
     fn locked(&self) -> MutexGuard<'_, Known> {
         // No code of the user's runs under the lock.
-        self.known.lock()
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The earlier use that nothing orders with the next operation.
