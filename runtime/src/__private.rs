@@ -26,7 +26,7 @@ pub use crate::base::threads::{Grid, Thread};
 pub use crate::device::Device;
 pub use crate::device::function::Function;
 pub use crate::device::launch::{
-    AtomicArg, AtomicView, Kernel, KernelScalar, Launch, OutArg, OwnArg, OwnView, Position, ReadArg,
+    AtomicArg, AtomicView, Kernel, KernelScalar, Launch, Lender, OutArg, OwnArg, OwnView, Position, ReadArg,
     ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument, for_each,
     host_body,
 };

@@ -14,6 +14,7 @@ use crate::base::error::{Detail, Result};
 use crate::device::Device;
 use crate::device::memory::copied_between;
 use crate::device::pending::caller;
+use crate::device::pending::uses::Used;
 use crate::driver::{Command, RowsBetween};
 
 impl Stream {
@@ -95,9 +96,10 @@ impl Stream {
             let copy = copied_between((target, to.ptr), (source, from.ptr), to.bytes::<T>())?;
             // The stream knows other memory with the same bytes on its own device only.
             let peer = if source.same(device) { target } else { source };
-            let of_peer = (!peer.same(device)).then(|| peer.registry().with_overlaps(&used)).flatten();
+            let of_peer = (!peer.same(device)).then(|| peer.registry().overlaps(&used)).flatten();
+            let all = Used::and(&used, of_peer.as_deref());
             // SAFETY: as above. One is borrowed mutably, so they do not overlap.
-            unsafe { self.enqueue(at, of_peer.as_deref().unwrap_or(&used), copy) }
+            unsafe { self.enqueue(at, all.as_deref().unwrap_or(&used), copy) }
         })
     }
 

@@ -11,7 +11,7 @@ use crate::base::threads::Grid;
 use crate::device::Device;
 use crate::device::checked::capture::{Captured, Capturing};
 use crate::device::memory::{PinnedBuf, PinnedCore, release};
-use crate::device::pending::uses::{Used, is_same};
+use crate::device::pending::uses::{Kept, Used, is_same};
 use crate::device::pending::{Caller, SharedFaults, Uses, caller};
 
 #[cfg(doc)]
@@ -57,9 +57,9 @@ pub struct Graph {
     nodes: Recording,
     bodies: Vec<(Box<dyn Bodies>, Grid)>,
     /// The memory that its operations use.
-    used: Vec<Used>,
+    used: Vec<Kept>,
     /// The parts of `used` that must be lent, and the first user of each.
-    host: Vec<(Used, Caller)>,
+    host: Vec<(Kept, Caller)>,
     /// The kernels in Rust that it launches.
     faults: Vec<Arc<SharedFaults>>,
     /// The launches of the graph.
@@ -124,7 +124,7 @@ impl Graph {
         let Captured { nodes, bodies, memory, faults, .. } = captured;
         // SAFETY: the functions live as long as the device.
         let raw = unsafe { device.driver().build_graph(&nodes, false) }?;
-        let mut host: Vec<(Used, Caller)> = Vec::new();
+        let mut host: Vec<(Kept, Caller)> = Vec::new();
         let mut used = Vec::new();
         for node in memory {
             for its in node.used {
@@ -200,7 +200,8 @@ impl Graph {
                 return Err(crate::base::error::Error::new(kind).at(at.place()));
             }
         }
-        self.used.iter().try_for_each(Used::check)?;
+        let used = self.used.iter().map(Kept::used).collect::<Vec<_>>();
+        used.iter().try_for_each(Used::check)?;
         let bodies = if self.device.is_on_host() {
             self.bodies.iter().map(|(bodies, grid)| bodies.body(*grid)).collect()
         } else {
@@ -210,7 +211,7 @@ impl Graph {
         let launch = Command::Graph { graph, nodes: &self.nodes, bodies };
         // SAFETY: the memory is that of the nodes, which was checked when they were captured. The graph stays
         // as long as a launch of it is pending.
-        unsafe { stream.enqueue_kernels(at, &self.used, launch, &self.faults) }?;
+        unsafe { stream.enqueue_kernels(at, &used, launch, &self.faults) }?;
         stream.core.note_last(&self.launches, at);
         Ok(())
     }

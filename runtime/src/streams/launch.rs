@@ -7,10 +7,9 @@ use crate::base::threads::Grid;
 use crate::device::function::{Function, check_limits};
 use crate::device::launch::sealed::Argument;
 use crate::device::launch::{
-    Arguments, Launch, LaunchTarget, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases, grouped,
+    Arguments, Launch, LaunchTarget, Lender, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases, grouped,
 };
 use crate::device::memory::{DeviceBuf, PinnedBuf};
-use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, caller};
 use crate::driver::{Bodies, Command};
 use bytemuck::Pod;
@@ -68,18 +67,14 @@ impl LaunchTarget for Stream {
                 return Err(Detail::SymbolsByHand { kernel: name }.into());
             }
             let mut memory = SmallVec::<[_; 4]>::new();
-            // What is found is dropped after the lock, since memory is removed from what is locked when it is dropped.
-            let known = device.registry().memory();
-            for access in arguments.accesses.iter().filter(|access| access.bytes > 0) {
-                let bytes = access.ptr.range(access.bytes);
-                let Some(its) = known.holding(&bytes) else { return Err(Detail::UnknownMemory.into()) };
-                memory.push(Used { memory: its, bytes, write: access.write, anew: access.anew });
+            for (access, lender) in arguments.accesses.iter().zip(arguments.lenders) {
+                if access.bytes > 0 {
+                    memory.push(lender.used(device, access)?);
+                }
             }
-            drop(known);
-            memory.iter().try_for_each(Used::check)?;
             let launch = arguments.launch(function, grid, bodies);
             let kernels = function.launched_by_hand().map(std::slice::from_ref).unwrap_or_default();
-            // SAFETY: the memory was found among the device's; the rest is the caller's promise. The
+            // SAFETY: the memory is the device's, and was borrowed; the rest is the caller's promise. The
             // function's module stays as long as the device: those without symbols do, or were told to above.
             unsafe { self.enqueue_kernels(at, &memory, Command::Launch(&launch), kernels) }
         })();
@@ -93,18 +88,30 @@ impl<T: Pod> Argument for &PinnedBuf<T> {}
 impl<T: Pod> Argument for &mut PinnedBuf<T> {}
 
 impl<T: Pod> ReadArg<T> for &DeviceBuf<T> {
-    fn view(self) -> View<T> {
-        View::new(self.core().tracked(), self.len())
+    fn lend<'p>(self) -> (View<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let core = self.core();
+        (View::new(core.tracked(), self.len()), Lender::new(core.device(), core))
     }
 }
 impl<T: Pod> ReadWriteArg<T> for &mut DeviceBuf<T> {
-    fn view(self) -> ViewMut<T> {
-        ViewMut::new(self.core().tracked(), self.len())
+    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let core = self.core();
+        (ViewMut::new(core.tracked(), self.len()), Lender::new(core.device(), core))
     }
 }
 impl<T: Pod> WriteArg<T> for &mut DeviceBuf<T> {
-    fn view(self) -> ViewMut<T> {
-        ViewMut::out(self.core().tracked(), self.len())
+    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let core = self.core();
+        (ViewMut::out(core.tracked(), self.len()), Lender::new(core.device(), core))
     }
 }
 
@@ -113,17 +120,29 @@ grouped!(['a, T: Pod] &'a PinnedBuf<T>, &'a mut PinnedBuf<T>, &'a mut PinnedBuf<
 
 // Page-locked memory is mapped: kernels reach it over the link.
 impl<T: Pod> ReadArg<T> for &PinnedBuf<T> {
-    fn view(self) -> View<T> {
-        View::new(self.core().tracked(), self.elements())
+    fn lend<'p>(self) -> (View<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let core = self.core();
+        (View::new(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
     }
 }
 impl<T: Pod> ReadWriteArg<T> for &mut PinnedBuf<T> {
-    fn view(self) -> ViewMut<T> {
-        ViewMut::new(self.core().tracked(), self.elements())
+    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let core = self.core();
+        (ViewMut::new(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
     }
 }
 impl<T: Pod> WriteArg<T> for &mut PinnedBuf<T> {
-    fn view(self) -> ViewMut<T> {
-        ViewMut::out(self.core().tracked(), self.elements())
+    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let core = self.core();
+        (ViewMut::out(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
     }
 }

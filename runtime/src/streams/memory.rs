@@ -1,17 +1,19 @@
 //! Sources and destinations of copies: buffers, and parts of them.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::base::error::{Detail, Result};
+use crate::base::error::Result;
 use crate::device::Device;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::device::memory::{
     DeviceBuf, DeviceCore, PinnedBuf, PinnedCore, PinnedPart, PinnedSlice, PinnedSliceMut,
 };
 use crate::device::pending::uses::Used;
+use crate::device::views;
 use crate::driver::DevicePtr;
 
 /// Page-locked memory that a stream copies from: `&PinnedBuf<T>` or a [`PinnedSlice<T>`].
@@ -168,7 +170,7 @@ impl<'p> HostPart<'p> {
     }
 
     /// The part as memory that an operation on a device uses.
-    pub(super) fn used(&self, device: &Device, write: bool) -> Result<Used> {
+    pub(super) fn used(&self, device: &Device, write: bool) -> Result<Used<'p>> {
         let core = self.part.core;
         if !core.is_copied_by(device)? {
             device.check_stream("PinnedBuf", core.device())?;
@@ -177,7 +179,7 @@ impl<'p> HostPart<'p> {
     }
 }
 
-impl DevicePart<'_> {
+impl<'p> DevicePart<'p> {
     pub(super) fn bytes<T>(&self) -> usize {
         self.len * size_of::<T>()
     }
@@ -188,30 +190,22 @@ impl DevicePart<'_> {
     }
 
     /// The part as memory that an operation on a device uses, which has it.
-    pub(super) fn used<T>(&self, device: &Device, write: bool) -> Result<Used> {
-        if let Some(owner) = self.owner {
-            device.check_stream("DeviceBuf", owner.device())?;
-        }
-        self.use_by::<T>(device, write)
+    pub(super) fn used<T>(&self, device: &Device, write: bool) -> Result<Used<'p>> {
+        let owner = views::owner(self.owner)?;
+        device.check_stream("DeviceBuf", owner.device())?;
+        Used::checked(owner, self.addresses::<T>(), write)
     }
 
     /// The part as memory that a copy on a device uses, which has it or is a peer of the one that has it.
-    pub(super) fn reached<T>(&self, device: &Device, write: bool) -> Result<Used> {
-        if let Some(owner) = self.owner {
-            device.check_peer("DeviceBuf", owner.device())?;
-        }
-        self.use_by::<T>(device, write)
+    pub(super) fn reached<T>(&self, device: &Device, write: bool) -> Result<Used<'p>> {
+        let owner = views::owner(self.owner)?;
+        device.check_peer("DeviceBuf", owner.device())?;
+        Used::checked(owner, self.addresses::<T>(), write)
     }
 
-    fn use_by<T>(&self, device: &Device, write: bool) -> Result<Used> {
-        let bytes = self.ptr.range(self.bytes::<T>());
-        let Some(owner) = self.owner else {
-            let found = device.registry().memory_of(&bytes);
-            let Some(memory) = found else { return Err(Detail::UnknownMemory.into()) };
-            let used = Used { memory, bytes, write, anew: write };
-            return used.check().map(|()| used);
-        };
-        Used::checked(owner, bytes, write)
+    /// The addresses of all of its bytes.
+    fn addresses<T>(&self) -> Range<u64> {
+        self.ptr.range(self.bytes::<T>())
     }
 }
 

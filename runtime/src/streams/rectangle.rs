@@ -59,7 +59,7 @@ pub(super) struct RowBytes {
 
 impl RowBytes {
     /// Each row of memory that begins with the first row.
-    pub(super) fn of(self, used: &Used) -> impl Iterator<Item = Used> {
+    pub(super) fn of<'m>(self, used: &Used<'m>) -> impl Iterator<Item = Used<'m>> {
         let Self { width, pitch, count } = self;
         let (used, start) = (used.clone(), used.bytes.start);
         // Rows without gaps are one range.

@@ -314,7 +314,12 @@ impl Stream {
 
     /// # Safety
     /// Those of [`StreamCore::enqueue`].
-    pub(super) unsafe fn enqueue(&self, caller: Caller, used: &[Used], command: Command<'_>) -> Result<()> {
+    pub(super) unsafe fn enqueue(
+        &self,
+        caller: Caller,
+        used: &[Used<'_>],
+        command: Command<'_>,
+    ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.enqueue_kernels(caller, used, command, &[]) }
     }
@@ -326,7 +331,7 @@ impl Stream {
     pub(super) unsafe fn enqueue_kernels(
         &self,
         caller: Caller,
-        used: &[Used],
+        used: &[Used<'_>],
         command: Command<'_>,
         kernels: &[Arc<SharedFaults>],
     ) -> Result<()> {

@@ -133,5 +133,6 @@ fn kernels_of_the_other_do_not_reach_it() {
     let stream = Stream::new(&other).expect("a stream");
     let add = add_to::load(&other).expect("a kernel");
     let error = add.launch(stream.config(1, 32, 0), 8, 1.0, &mut host).unwrap_err();
-    assert!(matches!(error.detail(), Detail::UnknownMemory), "{error}");
+    assert!(matches!(error.detail(), Detail::StreamOfOtherDevice { .. }), "{error}");
+    assert!(error.to_string().contains("`PinnedBuf`"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! What the launches of `#[kernels]` and `#[kernel]` have in common.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use quote::{ToTokens, format_ident, quote_spanned};
 use syn::{Expr, Path, Type};
 
 use super::{follow, is_primitive};
@@ -35,6 +35,11 @@ pub(crate) fn host(
         }
     };
     quote_spanned!(at=> let host = move |grid: #private::Grid| { #body };)
+}
+
+/// What lends the memory of a parameter.
+pub(crate) fn lender(parameter: &Ident) -> Ident {
+    format_ident!("lender_of_{}", unraw(parameter), span = Span::mixed_site())
 }
 
 /// The check that no element is left over where a kernel takes several elements of memory as one. Numbers,

@@ -157,7 +157,8 @@ impl Generator<'_> {
         let views = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
             let (view, element) = self.view(kind)?;
             let whole = launches::whole(&kernel_name, name, element);
-            Some(quote_spanned!(Span::mixed_site()=> let #name = #view::view(#name); #whole))
+            let lender = launches::lender(name);
+            Some(quote_spanned!(Span::mixed_site()=> let (#name, #lender) = #view::lend(#name); #whole))
         });
         let requires = kernel.requires.iter().map(|condition| {
             let said = text(condition);
@@ -174,6 +175,7 @@ impl Generator<'_> {
         let numbers: Vec<_> = numbers.map(|parameter| &parameter.name).collect();
         let slices = kernel.parameters.iter().filter(|parameter| self.view(&parameter.kind).is_some());
         let slices: Vec<_> = slices.map(|parameter| &parameter.name).collect();
+        let lenders: Vec<_> = slices.iter().map(|name| launches::lender(name)).collect();
         let asks = launches::asks(&kernel.requires, (numbers, slices), &self.private());
         let passed = || kernel.parameters.iter().filter(|parameter| parameter.symbol.is_none());
         let arguments = passed().map(|parameter| self.argument(parameter));
@@ -198,7 +200,7 @@ impl Generator<'_> {
                     #private::Its::of(&self.function),
                     &mut [#(#arguments),*],
                     &[#(#sizes),*],
-                    &[#(#accesses),*],
+                    (&[#(#accesses),*], &[#(#lenders),*]),
                     &[#(#symbols),*],
                     &host,
                 )

@@ -201,8 +201,9 @@ impl Generator<'_> {
         let is_own = |kind: &ParameterKind| matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
         let views = parameters.iter().filter_map(|parameter| {
             let name = &parameter.name;
+            let lender = launches::lender(name);
             if let ParameterKind::Atomics(_) = &parameter.kind {
-                return Some(quote_spanned!(at=> let #name = #private::AtomicArg::view(#name);));
+                return Some(quote_spanned!(at=> let (#name, #lender) = #private::AtomicArg::lend(#name);));
             }
             let (argument, element) = match &parameter.kind {
                 ParameterKind::Slice(element) => (Ident::new("ReadArg", at), element),
@@ -212,7 +213,7 @@ impl Generator<'_> {
                 _ => return None,
             };
             let whole = launches::whole(&plain, name, element);
-            Some(quote_spanned!(at=> let #name = #private::#argument::view(#name); #whole))
+            Some(quote_spanned!(at=> let (#name, #lender) = #private::#argument::lend(#name); #whole))
         });
         let requires = self.requires(&plain, signature);
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
@@ -266,14 +267,10 @@ impl Generator<'_> {
             })
         };
         let (passed, declared) = (sizes(), sizes());
-        let accesses =
-            parameters.iter().filter(|parameter| !matches!(parameter.kind, ParameterKind::Value(_)));
-        let accesses: Vec<_> = accesses
-            .map(|parameter| {
-                let name = &parameter.name;
-                quote_spanned!(at=> (&#name).access())
-            })
-            .collect();
+        let memory = parameters.iter().filter(|parameter| !matches!(parameter.kind, ParameterKind::Value(_)));
+        let memory: Vec<_> = memory.map(|parameter| &parameter.name).collect();
+        let accesses: Vec<_> = memory.iter().map(|name| quote_spanned!(at=> (&#name).access())).collect();
+        let lenders = memory.iter().map(|name| launches::lender(name));
         let unchecked = &body.unchecked;
         // The function that the host runs in place of the user's.
         let watched = unchecked.may_race().then(|| twin::watched(self.item, private, unchecked));
@@ -348,7 +345,7 @@ impl Generator<'_> {
                             #private::Its::of(&self.function),
                             &mut [#(#arguments),*],
                             &[#(#passed),*],
-                            &[#(#accesses),*],
+                            (&[#(#accesses),*], &[#(#lenders),*]),
                             &[],
                             &host,
                         )

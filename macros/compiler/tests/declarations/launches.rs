@@ -230,7 +230,8 @@ fn symbols() {
     let sizes =
         ".parameters(&[4,8]).symbols(&[\"weights\"]).symbol_bytes(&[::core::option::Option::Some(100)])";
     assert!(text.contains(sizes), "{text}");
-    assert!(text.contains("&[(&weights).access(),(&y).access()],&[(&weights).access()],&host"), "{text}");
+    let lent = "(&[(&weights).access(),(&y).access()],&[lender_of_weights,lender_of_y]),&[(&weights).access()],&host";
+    assert!(text.contains(lent), "{text}");
     for (symbol, expected) in [
         (
             "wieghts: &[f32]",

@@ -34,9 +34,9 @@ impl blur {
         y: impl ::thalweg::__private::WriteArg<f32>,
         w: impl ::thalweg::__private::ReadArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let x = ::thalweg::__private::ReadArg::view(x);
-        let y = ::thalweg::__private::WriteArg::view(y);
-        let w = ::thalweg::__private::ReadArg::view(w);
+        let (x, lender_of_x) = ::thalweg::__private::ReadArg::lend(x);
+        let (y, lender_of_y) = ::thalweg::__private::WriteArg::lend(y);
+        let (w, lender_of_w) = ::thalweg::__private::ReadArg::lend(w);
         let host = move |grid: ::thalweg::__private::Grid| {
             let body = move || {
                 let x: &[f32] = unsafe { (&x).slice() };
@@ -70,7 +70,10 @@ impl blur {
                         (&x).argument_size(),
                         (&y).argument_size(),
                     ],
-                    &[(&x).access(), (&y).access(), (&w).access()],
+                    (
+                        &[(&x).access(), (&y).access(), (&w).access()],
+                        &[lender_of_x, lender_of_y, lender_of_w],
+                    ),
                     &[(&w).access()],
                     &host,
                 )

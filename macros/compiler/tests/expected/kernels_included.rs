@@ -30,8 +30,8 @@ impl blur {
         x: impl ::thalweg::__private::ReadArg<f32>,
         y: impl ::thalweg::__private::ReadWriteArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let x = ::thalweg::__private::ReadArg::view(x);
-        let y = ::thalweg::__private::ReadWriteArg::view(y);
+        let (x, lender_of_x) = ::thalweg::__private::ReadArg::lend(x);
+        let (y, lender_of_y) = ::thalweg::__private::ReadWriteArg::lend(y);
         let host = |_: ::thalweg::__private::Grid| ::thalweg::__private::host_body(|| {});
         unsafe {
             launch
@@ -47,7 +47,7 @@ impl blur {
                         (&x).argument_size(),
                         (&y).argument_size(),
                     ],
-                    &[(&x).access(), (&y).access()],
+                    (&[(&x).access(), (&y).access()], &[lender_of_x, lender_of_y]),
                     &[],
                     &host,
                 )
@@ -88,8 +88,8 @@ impl twice {
         y: impl ::thalweg::__private::ReadWriteArg<f64>,
         weights: impl ::thalweg::__private::ReadArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let y = ::thalweg::__private::ReadWriteArg::view(y);
-        let weights = ::thalweg::__private::ReadArg::view(weights);
+        let (y, lender_of_y) = ::thalweg::__private::ReadWriteArg::lend(y);
+        let (weights, lender_of_weights) = ::thalweg::__private::ReadArg::lend(weights);
         let host = |_: ::thalweg::__private::Grid| ::thalweg::__private::host_body(|| {});
         unsafe {
             launch
@@ -97,7 +97,10 @@ impl twice {
                     ::thalweg::__private::Its::of(&self.function),
                     &mut [::thalweg::__private::argument(&n), (&y).argument()],
                     &[::core::mem::size_of_val(&n), (&y).argument_size()],
-                    &[(&y).access(), (&weights).access()],
+                    (
+                        &[(&y).access(), (&weights).access()],
+                        &[lender_of_y, lender_of_weights],
+                    ),
                     &[(&weights).access()],
                     &host,
                 )

@@ -33,8 +33,8 @@ impl saxpy {
         x: impl ::thalweg::__private::ReadArg<f32>,
         y: impl ::thalweg::__private::ReadWriteArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let x = ::thalweg::__private::ReadArg::view(x);
-        let y = ::thalweg::__private::ReadWriteArg::view(y);
+        let (x, lender_of_x) = ::thalweg::__private::ReadArg::lend(x);
+        let (y, lender_of_y) = ::thalweg::__private::ReadWriteArg::lend(y);
         (&launch).follows([::thalweg::__private::word(&n)]);
         (&launch)
             .requires(
@@ -80,7 +80,7 @@ impl saxpy {
                         (&x).argument_size(),
                         (&y).argument_size(),
                     ],
-                    &[(&x).access(), (&y).access()],
+                    (&[(&x).access(), (&y).access()], &[lender_of_x, lender_of_y]),
                     &[],
                     &host,
                 )
@@ -120,7 +120,7 @@ impl fill {
         value: f32,
         y: impl ::thalweg::__private::WriteArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let y = ::thalweg::__private::WriteArg::view(y);
+        let (y, lender_of_y) = ::thalweg::__private::WriteArg::lend(y);
         let host = |_: ::thalweg::__private::Grid| ::thalweg::__private::host_body(|| {});
         unsafe {
             launch
@@ -128,7 +128,7 @@ impl fill {
                     ::thalweg::__private::Its::of(&self.function),
                     &mut [::thalweg::__private::argument(&value), (&y).argument()],
                     &[::core::mem::size_of_val(&value), (&y).argument_size()],
-                    &[(&y).access()],
+                    (&[(&y).access()], &[lender_of_y]),
                     &[],
                     &host,
                 )

@@ -210,7 +210,8 @@ impl Driver for Cuda {
     }
 
     fn may_wait(&self) -> DriverResult<()> {
-        HostFunctions::may_call("cuStreamSynchronize")
+        // A forked process asks another driver.
+        HostFunctions::may_wait("cuStreamSynchronize")
     }
 
     fn make_current(&self) -> DriverResult<()> {

@@ -1026,9 +1026,6 @@ pub enum Detail {
     /// A [per-thread stream](crate::streams::Stream::per_thread) was used by another thread.
     #[error("a per-thread stream cannot be used by another thread")]
     StreamOfAnotherThread,
-    /// Memory does not belong to a buffer of the stream's device, or no longer does.
-    #[error("this memory is of no `DeviceBuf` or `PinnedBuf` of the stream's device")]
-    UnknownMemory,
     /// Memory that a run has handed to a routine was given where a part of a `DeviceBuf` is needed. That
     /// memory belongs to the run.
     #[error("this memory is a run's own, and no part of a `DeviceBuf`")]

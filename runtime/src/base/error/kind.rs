@@ -239,7 +239,6 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::StreamOfOtherDevice { .. }
         | D::EventsOfTwoDevices { .. }
         | D::StreamOfAnotherThread
-        | D::UnknownMemory
         | D::OfARun
         | D::SymbolsByHand { .. }
         | D::Capturing { .. }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::error::{Detail, Result, counted};
 use crate::base::threads::Grid;
-use crate::device::pending::uses::Used;
+use crate::device::pending::uses::{Kept, Used};
 use crate::device::pending::{Caller, SharedFaults, raced};
 use crate::driver::command::recording::{NotInGraph, Recording};
 use crate::driver::{Bodies, Command, HostBodies, Tag};
@@ -33,7 +33,7 @@ pub(crate) struct Captured {
 /// The memory that one node uses.
 pub(crate) struct Node {
     pub(crate) caller: Caller,
-    pub(crate) used: Vec<Used>,
+    pub(crate) used: Vec<Kept>,
     /// For each earlier node, whether this one comes after it.
     before: Vec<bool>,
 }
@@ -55,7 +55,7 @@ impl Captured {
     }
 
     /// The earlier use of the same memory that a new node does not come after.
-    fn conflict(&self, used: &[Used], before: &[bool]) -> Option<(Caller, bool, bool)> {
+    fn conflict(&self, used: &[Used<'_>], before: &[bool]) -> Option<(Caller, bool, bool)> {
         let unordered = self.memory.iter().zip(before).filter(|(_, before)| !**before);
         let uses = unordered.flat_map(|(node, _)| node.used.iter().map(|earlier| (node.caller, earlier)));
         uses.flat_map(|(caller, earlier)| used.iter().map(move |new| (caller, earlier, new)))
@@ -103,7 +103,7 @@ impl Capturing {
         &mut self,
         caller: Caller,
         tag: Tag,
-        used: &[Used],
+        used: &[Used<'_>],
         checked: bool,
         command: &Command<'_>,
         kernels: &[Arc<SharedFaults>],
@@ -132,7 +132,7 @@ impl Capturing {
                 captured.faults.push(Arc::clone(kernel));
             }
         }
-        captured.memory.push(Node { caller, used: used.to_vec(), before });
+        captured.memory.push(Node { caller, used: used.iter().map(Used::keep).collect(), before });
         self.after = vec![node];
         Ok(true)
     }

@@ -165,7 +165,7 @@ impl StreamCore {
     pub(crate) unsafe fn enqueue(
         self: &Arc<Self>,
         caller: Caller,
-        memory: &[Used],
+        memory: &[Used<'_>],
         checked: bool,
         command: Command<'_>,
         kernels: &[Arc<SharedFaults>],
@@ -173,7 +173,7 @@ impl StreamCore {
         let (driver, registry) = self.enter(caller)?;
         // These are dropped last: the last handle of a stream waits for it, and so does the last handle of
         // memory.
-        let all = registry.with_overlaps(memory);
+        let overlapping = registry.overlaps(memory);
         let others = self.legacy_others();
         let _legacy = self.legacy();
         let mut state = self.state();
@@ -187,6 +187,7 @@ impl StreamCore {
         if command.is_nothing() || matches!(&command, Command::Graph { nodes, .. } if nodes.is_nothing()) {
             return Ok(());
         }
+        let all = Used::and(memory, overlapping.as_deref());
         let memory = all.as_deref().unwrap_or(memory);
         let joined = others.as_ref().map(|others| self.with_legacy(&state, others));
         let CoreState { clock: known, enqueued, launches, replaced, .. } = &mut *state;
@@ -197,14 +198,14 @@ impl StreamCore {
         let next = Next { progress: &self.progress, clock, number: *enqueued, caller };
         let mut has_any_failed = false;
         // Note 9: what nothing orders is refused; no wait is inserted.
-        for (part, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
-            match its.uses().note(bytes, (&next, *write), checked, (part, replaced)) {
+        for (part, Used { uses, bytes, write, .. }) in memory.iter().enumerate() {
+            match uses.note(bytes, (&next, *write), checked, (part, replaced)) {
                 Ok(has_failed) => has_any_failed |= has_failed,
                 Err(refused) => {
                     let noted = &memory[..part];
                     // A refused command is no use, since the driver was not asked.
                     put_back(noted, replaced);
-                    noted.iter().for_each(|used| used.memory.uses().forget(&used.bytes, &next));
+                    noted.iter().for_each(|used| used.uses.forget(&used.bytes, &next));
                     return Err(self.refused(refused, (caller, *write)));
                 }
             }
@@ -217,7 +218,7 @@ impl StreamCore {
         match &outcome {
             Err(_) => {
                 put_back(memory, replaced);
-                memory.iter().for_each(|used| used.memory.uses().is_refused(&used.bytes, &next));
+                memory.iter().for_each(|used| used.uses.is_refused(&used.bytes, &next));
             }
             Ok(()) => {
                 replaced.clear();
@@ -244,7 +245,7 @@ impl StreamCore {
         &self,
         state: &mut CoreState,
         caller: Caller,
-        (memory, checked): (&[Used], bool),
+        (memory, checked): (&[Used<'_>], bool),
         command: &Command<'_>,
         kernels: &[Arc<SharedFaults>],
     ) -> Result<bool> {
@@ -318,13 +319,19 @@ impl StreamCore {
 
     /// Notes that the operations that others have enqueued here so far use this memory. They are noted even
     /// if that is an error, since they are under way.
-    pub(crate) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
+    pub(crate) fn note_others(
+        self: &Arc<Self>,
+        caller: Caller,
+        used: &Used<'_>,
+        checked: bool,
+    ) -> Result<()> {
         self.check_thread()?;
         self.device.may_wait()?;
         // These are dropped last: the last handle of a stream waits for it, and so does the last handle of
         // memory.
-        let all = self.device.registry().with_overlaps(std::slice::from_ref(used));
-        let all = all.as_deref().unwrap_or(std::slice::from_ref(used));
+        let own = std::slice::from_ref(used);
+        let overlapping = self.device.registry().overlaps(own);
+        let all = Used::and(own, overlapping.as_deref());
         let others = self.legacy_others();
         let legacy = self.legacy();
         let mut state = self.state();
@@ -336,10 +343,9 @@ impl StreamCore {
         }
         let (mut earlier, mut is_noted) = (None, true);
         let next = Next { progress: &self.progress, clock, number: *enqueued, caller };
-        for used in all {
-            let uses = used.memory.uses();
-            earlier = earlier.or_else(|| uses.conflict(&used.bytes, used.write, &next));
-            match uses.note(&used.bytes, (&next, used.write), false, (0, replaced)) {
+        for used in all.as_deref().unwrap_or(own) {
+            earlier = earlier.or_else(|| used.uses.conflict(&used.bytes, used.write, &next));
+            match used.uses.note(&used.bytes, (&next, used.write), false, (0, replaced)) {
                 Ok(_) => used.is_taken(),
                 Err(_) => is_noted = false,
             }
@@ -386,9 +392,9 @@ impl StreamCore {
 
 /// Adds again what the uses of an operation have taken the place of, since it is not enqueued.
 #[cold]
-fn put_back(noted: &[Used], replaced: &mut Vec<Replaced>) {
+fn put_back(noted: &[Used<'_>], replaced: &mut Vec<Replaced>) {
     for (part, used) in noted.iter().enumerate() {
-        used.memory.uses().put_back(replaced.iter().filter(|earlier| earlier.part == part));
+        used.uses.put_back(replaced.iter().filter(|earlier| earlier.part == part));
     }
     replaced.clear();
 }

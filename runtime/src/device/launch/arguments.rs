@@ -4,21 +4,27 @@ use std::ffi::c_void;
 
 use bytemuck::NoUninit;
 
+use super::lender::Lender;
 use crate::base::in_rust::KernelAtomic;
 use crate::device::views::{AtomicView, DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, View, ViewMut};
 use crate::driver::Access;
 
 /// An argument for a kernel parameter `&[T]`.
 ///
-/// A view outlives the memory that it shows, so other crates cannot implement this trait:
+/// As all arguments, it becomes a view of its memory, and the allocation that lends it.
+///
+/// A view outlives the memory that it shows, so other crates cannot implement these traits:
 ///
 /// ```compile_fail,E0277
-/// use thalweg::__private::{ReadArg, View};
+/// use thalweg::__private::{Lender, ReadArg, View};
 ///
 /// struct Stolen(View<f32>);
 /// impl ReadArg<f32> for Stolen {
-///     fn view(self) -> View<f32> {
-///         self.0
+///     fn lend<'p>(self) -> (View<f32>, Lender<'p>)
+///     where
+///         Self: 'p,
+///     {
+///         (self.0, todo!())
 ///     }
 /// }
 /// ```
@@ -29,7 +35,9 @@ use crate::driver::Access;
     note = "this parameter of the kernel is declared `&[{T}]`"
 )]
 pub trait ReadArg<T>: sealed::Argument {
-    fn view(self) -> View<T>;
+    fn lend<'p>(self) -> (View<T>, Lender<'p>)
+    where
+        Self: 'p;
 }
 
 /// An argument for a kernel parameter `&mut [T]`.
@@ -40,7 +48,9 @@ pub trait ReadArg<T>: sealed::Argument {
     note = "this parameter of the kernel is declared `&mut [{T}]`; for `out` it must be declared `Out<[{T}]>`"
 )]
 pub trait ReadWriteArg<T>: sealed::Argument {
-    fn view(self) -> ViewMut<T>;
+    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    where
+        Self: 'p;
 }
 
 /// An argument for a kernel parameter `Out<[T]>`.
@@ -51,10 +61,26 @@ pub trait ReadWriteArg<T>: sealed::Argument {
     note = "this parameter of the kernel is declared `Out<[{T}]>`: the kernel writes all of it and reads nothing"
 )]
 pub trait WriteArg<T>: sealed::Argument {
-    fn view(self) -> ViewMut<T>;
+    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    where
+        Self: 'p;
 }
 
 /// An argument for a parameter `&mut Own<[T]>` of a kernel that counts in one dimension.
+///
+/// ```compile_fail,E0277
+/// use thalweg::__private::{Lender, OwnArg, OwnView};
+///
+/// struct Stolen(OwnView<f32, 1>);
+/// impl OwnArg<f32> for Stolen {
+///     fn lend<'p>(self) -> (OwnView<f32, 1>, Lender<'p>)
+///     where
+///         Self: 'p,
+///     {
+///         (self.0, todo!())
+///     }
+/// }
+/// ```
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write",
@@ -62,8 +88,10 @@ pub trait WriteArg<T>: sealed::Argument {
     note = "this parameter of the kernel is declared `&mut Own<[{T}]>`; for `out` it must be declared `&mut Out<[{T}]>`",
     note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
-pub trait OwnArg<T>: Sized {
-    fn view(self) -> OwnView<T, 1>;
+pub trait OwnArg<T>: sealed::Argument + Sized {
+    fn lend<'p>(self) -> (OwnView<T, 1>, Lender<'p>)
+    where
+        Self: 'p;
 }
 
 /// An argument for a parameter `&mut Out<[T]>` of a kernel that counts in one dimension.
@@ -74,8 +102,10 @@ pub trait OwnArg<T>: Sized {
     note = "this parameter of the kernel is declared `&mut Out<[{T}]>`: the kernel writes all of it and reads nothing",
     note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
-pub trait OutArg<T>: Sized {
-    fn view(self) -> OwnView<T, 1>;
+pub trait OutArg<T>: sealed::Argument + Sized {
+    fn lend<'p>(self) -> (OwnView<T, 1>, Lender<'p>)
+    where
+        Self: 'p;
 }
 
 /// An argument for a parameter `&[A]` of atomics, of a kernel in Rust: memory of plain numbers.
@@ -86,8 +116,10 @@ pub trait OutArg<T>: Sized {
     note = "this parameter of the kernel is declared `&[{A}]`: a launch passes a buffer of numbers, such as `u32` for \
             `AtomicU32`, which the kernel reads and writes"
 )]
-pub trait AtomicArg<A: KernelAtomic>: Sized {
-    fn view(self) -> AtomicView<A>;
+pub trait AtomicArg<A: KernelAtomic>: sealed::Argument + Sized {
+    fn lend<'p>(self) -> (AtomicView<A>, Lender<'p>)
+    where
+        Self: 'p;
 }
 
 /// An argument for a parameter `&mut Own<[T]>` of a kernel that counts in `D` dimensions.
@@ -97,8 +129,10 @@ pub trait AtomicArg<A: KernelAtomic>: Sized {
     label = "expected `&mut`, a device buffer of `{T}` and its shape of {D} axes",
     note = "the kernel counts in {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`, and by hand `Shaped::new(&mut buffer, [rows, columns])`"
 )]
-pub trait ShapedOwnArg<T, const D: usize>: Sized {
-    fn view(self) -> OwnView<T, D>;
+pub trait ShapedOwnArg<T, const D: usize>: sealed::Argument + Sized {
+    fn lend<'p>(self) -> (OwnView<T, D>, Lender<'p>)
+    where
+        Self: 'p;
 }
 
 /// An argument for a parameter `&mut Out<[T]>` of a kernel that counts in `D` dimensions.
@@ -108,8 +142,10 @@ pub trait ShapedOwnArg<T, const D: usize>: Sized {
     label = "expected `out`, a device buffer of `{T}` and its shape of {D} axes",
     note = "the kernel counts in {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`, and by hand `Shaped::new(&mut buffer, [rows, columns])`"
 )]
-pub trait ShapedOutArg<T, const D: usize>: Sized {
-    fn view(self) -> OwnView<T, D>;
+pub trait ShapedOutArg<T, const D: usize>: sealed::Argument + Sized {
+    fn lend<'p>(self) -> (OwnView<T, D>, Lender<'p>)
+    where
+        Self: 'p;
 }
 
 /// A buffer with its shape, the axis that varies fastest last: an argument of launches by hand, for kernels in
@@ -131,63 +167,93 @@ impl<A, const D: usize> Shaped<A, D> {
 #[diagnostic::do_not_recommend]
 impl<T, A: ReadWriteArg<T>> OwnArg<T> for A {
     #[inline]
-    fn view(self) -> OwnView<T, 1> {
-        let view = ReadWriteArg::view(self);
-        OwnView::new(view, [view.elements()])
+    fn lend<'p>(self) -> (OwnView<T, 1>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let (view, lender) = ReadWriteArg::lend(self);
+        (OwnView::new(view, [view.elements()]), lender)
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T, A: WriteArg<T>> OutArg<T> for A {
     #[inline]
-    fn view(self) -> OwnView<T, 1> {
-        let view = WriteArg::view(self);
-        OwnView::new(view, [view.elements()])
+    fn lend<'p>(self) -> (OwnView<T, 1>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let (view, lender) = WriteArg::lend(self);
+        (OwnView::new(view, [view.elements()]), lender)
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<A: KernelAtomic, B: ReadWriteArg<A::Number>> AtomicArg<A> for B {
     #[inline]
-    fn view(self) -> AtomicView<A> {
-        AtomicView::new(ReadWriteArg::view(self))
+    fn lend<'p>(self) -> (AtomicView<A>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let (view, lender) = ReadWriteArg::lend(self);
+        (AtomicView::new(view), lender)
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T, A: ReadWriteArg<T>, const D: usize> ShapedOwnArg<T, D> for Shaped<A, D> {
     #[inline]
-    fn view(self) -> OwnView<T, D> {
-        OwnView::new(ReadWriteArg::view(self.buffer), self.shape)
+    fn lend<'p>(self) -> (OwnView<T, D>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let (view, lender) = ReadWriteArg::lend(self.buffer);
+        (OwnView::new(view, self.shape), lender)
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T, A: WriteArg<T>, const D: usize> ShapedOutArg<T, D> for Shaped<A, D> {
     #[inline]
-    fn view(self) -> OwnView<T, D> {
-        OwnView::new(WriteArg::view(self.buffer), self.shape)
+    fn lend<'p>(self) -> (OwnView<T, D>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let (view, lender) = WriteArg::lend(self.buffer);
+        (OwnView::new(view, self.shape), lender)
     }
 }
 
 impl<T> ReadArg<T> for DeviceSlice<'_, T> {
     #[inline]
-    fn view(self) -> View<T> {
-        self.into_view()
+    fn lend<'p>(self) -> (View<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let lender = Lender::of(self.owner());
+        (self.into_view(), lender)
     }
 }
 
 impl<T> ReadWriteArg<T> for DeviceSliceMut<'_, T> {
     #[inline]
-    fn view(self) -> ViewMut<T> {
-        self.into_view()
+    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let lender = Lender::of(self.owner());
+        (self.into_view(), lender)
     }
 }
 
 impl<T> WriteArg<T> for DeviceSliceOut<'_, T> {
     #[inline]
-    fn view(self) -> ViewMut<T> {
-        self.into_view()
+    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    where
+        Self: 'p,
+    {
+        let lender = Lender::of(self.owner());
+        (self.into_view(), lender)
     }
 }
 
@@ -198,24 +264,36 @@ macro_rules! grouped {
         #[diagnostic::do_not_recommend]
         impl<$($generics)*, const N: usize> $crate::device::launch::ReadArg<[T; N]> for $read {
             #[inline]
-            fn view(self) -> $crate::device::views::View<[T; N]> {
-                $crate::device::launch::ReadArg::<T>::view(self).grouped()
+            fn lend<'p>(self) -> ($crate::device::views::View<[T; N]>, $crate::device::launch::Lender<'p>)
+            where
+                Self: 'p,
+            {
+                let (view, lender) = $crate::device::launch::ReadArg::<T>::lend(self);
+                (view.grouped(), lender)
             }
         }
 
         #[diagnostic::do_not_recommend]
         impl<$($generics)*, const N: usize> $crate::device::launch::ReadWriteArg<[T; N]> for $read_write {
             #[inline]
-            fn view(self) -> $crate::device::views::ViewMut<[T; N]> {
-                $crate::device::launch::ReadWriteArg::<T>::view(self).grouped()
+            fn lend<'p>(self) -> ($crate::device::views::ViewMut<[T; N]>, $crate::device::launch::Lender<'p>)
+            where
+                Self: 'p,
+            {
+                let (view, lender) = $crate::device::launch::ReadWriteArg::<T>::lend(self);
+                (view.grouped(), lender)
             }
         }
 
         #[diagnostic::do_not_recommend]
         impl<$($generics)*, const N: usize> $crate::device::launch::WriteArg<[T; N]> for $write {
             #[inline]
-            fn view(self) -> $crate::device::views::ViewMut<[T; N]> {
-                $crate::device::launch::WriteArg::<T>::view(self).grouped()
+            fn lend<'p>(self) -> ($crate::device::views::ViewMut<[T; N]>, $crate::device::launch::Lender<'p>)
+            where
+                Self: 'p,
+            {
+                let (view, lender) = $crate::device::launch::WriteArg::<T>::lend(self);
+                (view.grouped(), lender)
             }
         }
     };
@@ -259,10 +337,11 @@ pub(crate) fn aliases(accesses: &[Access]) -> bool {
 
 /// Seals the traits of arguments: a view of memory does not know how long the memory lives.
 pub(crate) mod sealed {
-    use super::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+    use super::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Shaped};
 
     pub trait Argument {}
     impl<T> Argument for DeviceSlice<'_, T> {}
     impl<T> Argument for DeviceSliceMut<'_, T> {}
     impl<T> Argument for DeviceSliceOut<'_, T> {}
+    impl<A: Argument, const D: usize> Argument for Shaped<A, D> {}
 }

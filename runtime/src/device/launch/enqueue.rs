@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 
+use super::lender::Lender;
 use crate::base::error::{Detail, Error, Result};
 use crate::base::kernel::KernelInfo;
 use crate::base::threads::Grid;
@@ -79,6 +80,8 @@ pub(crate) struct Arguments<'a> {
     pub(crate) sizes: &'a [usize],
     /// The memory that the kernel accesses.
     pub(crate) accesses: &'a [Access],
+    /// Where each of them is a part.
+    pub(crate) lenders: &'a [Lender<'a>],
     /// The values of the variables of the kernel's module.
     pub(crate) symbols: &'a [Access],
 }
@@ -244,7 +247,8 @@ impl<'r> Launch<'r> {
     ///
     /// # Safety
     /// `params` point to the kernel's parameters, in order. Each has the number of initialised bytes that
-    /// `sizes` says, and the kernel stays within `accesses`.
+    /// `sizes` says, and the kernel stays within `accesses`, each of which is a part of what the lender of the same index
+    /// lends.
     ///
     /// # Errors
     /// The configuration is outside the limits, two of `accesses` overlap and one of them writes, `symbols`
@@ -254,12 +258,12 @@ impl<'r> Launch<'r> {
         function: &Function,
         params: &mut [*mut c_void],
         sizes: &[usize],
-        accesses: &[Access],
+        (accesses, lenders): (&[Access], &[Lender<'_>]),
         symbols: &[Access],
         host: &impl Bodies,
     ) -> Result<()> {
         let Self { target, at, grid } = self;
-        let arguments = Arguments { params, sizes, accesses, symbols };
+        let arguments = Arguments { params, sizes, accesses, lenders, symbols };
         // SAFETY: the caller's promise.
         unsafe { target.enqueue(at, function, arguments, host, grid) }
     }

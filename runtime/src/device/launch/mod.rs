@@ -3,6 +3,7 @@
 mod arguments;
 mod enqueue;
 mod host;
+mod lender;
 
 pub use arguments::{
     AtomicArg, KernelScalar, OutArg, OwnArg, ReadArg, ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg,
@@ -12,6 +13,7 @@ pub(crate) use arguments::{aliases, grouped, sealed};
 pub(crate) use enqueue::{Arguments, LaunchTarget};
 pub use enqueue::{Kernel, Launch};
 pub use host::{Position, for_each, host_body};
+pub use lender::Lender;
 
 pub use super::views::{
     AtomicView, DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, Uneven, View, ViewMut,

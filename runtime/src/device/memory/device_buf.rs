@@ -5,7 +5,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
@@ -244,7 +243,6 @@ pub(crate) struct DeviceCore {
     memory: ManuallyDrop<DeviceMemory>,
     /// Bytes that are in use, at most those of the allocation, which has at least one.
     bytes: usize,
-    poisoned: AtomicBool,
     /// The operations of streams that use it.
     uses: Uses,
     /// The number by which its device knows it, if the device knows its address.
@@ -259,7 +257,7 @@ impl DeviceCore {
     fn of(memory: DeviceMemory, bytes: usize) -> Self {
         let (uses, tracked) = (Uses::default(), OnceLock::new());
         let memory = ManuallyDrop::new(memory);
-        Self { memory, bytes, poisoned: AtomicBool::new(false), uses, tracked }
+        Self { memory, bytes, uses, tracked }
     }
 
     /// The memory's address. From now on its device knows the memory by it.
@@ -309,11 +307,11 @@ impl DeviceCore {
 
     /// Leaves the memory to the device for good.
     pub(crate) fn poison(&self) {
-        self.poisoned.store(true, Ordering::Release);
+        self.uses.poison();
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Acquire)
+        self.uses.is_poisoned()
     }
 
     /// Does `work` on a stream of its own, unless there is nothing to move. If the device cannot be waited
@@ -353,10 +351,6 @@ impl Memory for DeviceCore {
 
     fn is_on_host(&self) -> bool {
         false
-    }
-
-    fn is_poisoned(&self) -> bool {
-        self.is_poisoned()
     }
 }
 

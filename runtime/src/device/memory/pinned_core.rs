@@ -3,8 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
@@ -28,15 +27,12 @@ pub(crate) struct PinnedCore {
     device: Device,
     pub(crate) ptr: NonNull<u8>,
     bytes: usize,
-    poisoned: AtomicBool,
     /// The operations of streams that use it.
     uses: Uses,
     /// Drops the `Vec` that was registered.
     registered: Option<Registered>,
     /// Whether it was made of a `Vec` of no bytes.
     was_empty: bool,
-    /// The number by which its device knows it, if the device knows its address.
-    tracked: OnceLock<u64>,
     /// Other devices that copy from or to it.
     others: Mutex<Vec<Device>>,
 }
@@ -74,11 +70,9 @@ impl PinnedCore {
             device: device.clone(),
             ptr,
             bytes,
-            poisoned: AtomicBool::new(false),
             uses: Uses::default(),
             registered,
             was_empty: false,
-            tracked: OnceLock::new(),
             others: Mutex::default(),
         }
     }
@@ -115,7 +109,6 @@ impl PinnedCore {
         let Some(Registered { capacity, .. }) = self.registered else {
             return Err(Detail::NotAVec { why: "was not made by `register`" }.into());
         };
-        self.forget_address();
         disown(self.ptr, self.bytes, self.others.get_mut().unwrap_or_else(PoisonError::into_inner))?;
         // SAFETY: it was registered, and no operation uses it: it was settled.
         unsafe { self.device.driver().unregister(self.ptr) }?;
@@ -159,25 +152,9 @@ impl PinnedCore {
         false
     }
 
-    /// The memory's address. From now on its device knows the memory by it.
-    pub(crate) fn tracked(self: &Arc<Self>) -> DevicePtr {
-        let ptr = self.device_ptr();
-        self.tracked.get_or_init(|| {
-            let memory = Arc::clone(self) as Arc<dyn Memory>;
-            self.device.registry().add_memory(ptr, self.bytes, &memory)
-        });
-        ptr
-    }
-
     /// Whether it was made of a `Vec` of no bytes.
     pub(super) fn was_empty(&self) -> bool {
         self.was_empty
-    }
-
-    fn forget_address(&self) {
-        if let Some(number) = self.tracked.get() {
-            self.device.registry().remove_memory(self.device_ptr(), *number);
-        }
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -232,11 +209,11 @@ impl PinnedCore {
 
     /// Leaves the memory to the device for good.
     pub(crate) fn poison(&self) {
-        self.poisoned.store(true, Ordering::Release);
+        self.uses.poison();
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Acquire)
+        self.uses.is_poisoned()
     }
 }
 
@@ -248,15 +225,10 @@ impl Memory for PinnedCore {
     fn is_on_host(&self) -> bool {
         true
     }
-
-    fn is_poisoned(&self) -> bool {
-        self.is_poisoned()
-    }
 }
 
 impl Drop for PinnedCore {
     fn drop(&mut self) {
-        self.forget_address();
         if self.is_poisoned() {
             return;
         }

@@ -25,4 +25,4 @@ pub(crate) use launched::{Launches, SharedFaults};
 pub(crate) use owner::Owner;
 pub(crate) use registry::Registry;
 pub(crate) use stream::{Kind, Stream};
-pub(crate) use uses::{Held, Memory, Uses};
+pub(crate) use uses::{Held, Memory, MemoryHandle, Uses};

@@ -11,7 +11,7 @@ use super::callers::Callers;
 use super::launched::SharedFaults;
 use super::progress::{Clock, Progress};
 use super::stream::{Kind, Stream};
-use super::uses::{Memory, Used, Uses, is_same};
+use super::uses::{Kept, Memory, Used, Uses, is_same};
 use crate::base::error::{Error, Result};
 use crate::driver::DevicePtr;
 
@@ -121,34 +121,24 @@ impl Registry {
         self.overlap.store(all.overlap(), Ordering::Release);
     }
 
-    /// The memory that contains all of these bytes.
-    pub(crate) fn memory_of(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
-        self.memory().holding(bytes)
-    }
-
-    /// The memory that operations may use. None may be dropped while it is locked: dropped memory is removed from it.
-    pub(crate) fn memory(&self) -> MutexGuard<'_, Allocations> {
-        locked(&self.memory)
-    }
-
-    /// The memory that an operation uses, and all other memory that shares bytes with it because it was lent
-    /// more than once. `None` if no memory overlaps.
+    /// All other memory that shares bytes with the memory that an operation uses, because it was lent more than once. `None`
+    /// if no memory overlaps.
     #[inline]
-    pub(crate) fn with_overlaps(&self, used: &[Used]) -> Option<Vec<Used>> {
-        self.overlap.load(Ordering::Acquire).then(|| self.and_overlaps(used))
+    pub(crate) fn overlaps(&self, used: &[Used<'_>]) -> Option<Vec<Kept>> {
+        self.overlap.load(Ordering::Acquire).then(|| self.others(used))
     }
 
     #[cold]
-    fn and_overlaps(&self, used: &[Used]) -> Vec<Used> {
-        let mut all = used.to_vec();
-        for Used { memory, bytes, write, anew } in used.iter().filter(|used| !used.memory.is_on_host()) {
+    fn others(&self, used: &[Used<'_>]) -> Vec<Kept> {
+        let mut others = Vec::new();
+        for Used { uses, bytes, write, anew, .. } in used.iter().filter(|used| !used.is_on_host()) {
             let found = locked(&self.memory).overlapping(bytes);
-            for (other, its) in found.into_iter().filter(|(other, _)| !is_same(other, memory)) {
+            for (memory, its) in found.into_iter().filter(|(other, _)| !std::ptr::eq(other.uses(), *uses)) {
                 let bytes = bytes.start.max(its.start)..bytes.end.min(its.end);
-                all.push(Used { memory: other, bytes, write: *write, anew: *anew });
+                others.push(Kept { memory, bytes, write: *write, anew: *anew });
             }
         }
-        all
+        others
     }
 
     /// Notes that something other than a stream by hand has written these bytes of some memory. Earlier

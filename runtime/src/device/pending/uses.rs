@@ -5,7 +5,7 @@
 //! operation is refused if nothing orders it with an earlier one on the same bytes and one of the two writes.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::caller::Caller;
@@ -113,8 +113,33 @@ pub(crate) trait Memory: Send + Sync {
     fn uses(&self) -> &Uses;
     /// Whether the CPU has references to it.
     fn is_on_host(&self) -> bool;
-    /// Whether it was left to the device.
-    fn is_poisoned(&self) -> bool;
+}
+
+/// A handle of an allocation, which an operation borrows.
+pub(crate) trait MemoryHandle: Send + Sync {
+    fn memory(&self) -> &dyn Memory;
+    /// Another handle of it.
+    fn share(&self) -> Arc<dyn Memory>;
+}
+
+impl<M: Memory + 'static> MemoryHandle for Arc<M> {
+    fn memory(&self) -> &dyn Memory {
+        &**self
+    }
+
+    fn share(&self) -> Arc<dyn Memory> {
+        Arc::clone(self) as _
+    }
+}
+
+impl MemoryHandle for Arc<dyn Memory> {
+    fn memory(&self) -> &dyn Memory {
+        &**self
+    }
+
+    fn share(&self) -> Arc<dyn Memory> {
+        Arc::clone(self)
+    }
 }
 
 /// Whether both are the same allocation.
@@ -124,8 +149,10 @@ pub(crate) fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
 
 /// Memory that an operation uses.
 #[derive(Clone)]
-pub(crate) struct Used {
-    pub(crate) memory: Arc<dyn Memory>,
+pub(crate) struct Used<'m> {
+    pub(crate) memory: &'m dyn MemoryHandle,
+    /// Those of the memory.
+    pub(crate) uses: &'m Uses,
     pub(crate) bytes: Range<u64>,
     pub(crate) write: bool,
     /// Whether all of it is written, whatever it held before. This is not so for memory that is changed in
@@ -133,43 +160,78 @@ pub(crate) struct Used {
     pub(crate) anew: bool,
 }
 
-impl Used {
+impl<'m> Used<'m> {
     /// Memory that is read or written in full.
     ///
     /// # Errors
     /// It was left to the device.
     #[inline]
     pub(crate) fn checked<M: Memory + 'static>(
-        memory: &Arc<M>,
+        memory: &'m Arc<M>,
         bytes: Range<u64>,
         write: bool,
     ) -> Result<Self> {
-        check(&**memory)?;
-        Ok(Self { memory: Arc::clone(memory) as _, bytes, write, anew: write })
+        let used = Self { memory, uses: memory.uses(), bytes, write, anew: write };
+        used.check().map(|()| used)
     }
 
     /// Refuses memory that was left to the device.
+    #[inline]
     pub(crate) fn check(&self) -> Result<()> {
-        check(&*self.memory)
+        if self.uses.is_poisoned() { Err(self.poisoned()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn poisoned(&self) -> Error {
+        Detail::Poisoned { host: self.host() }.into()
+    }
+
+    /// The type of the buffer that has the memory.
+    pub(crate) fn host(&self) -> &'static str {
+        if self.is_on_host() { "PinnedBuf" } else { "DeviceBuf" }
+    }
+
+    /// Whether the CPU has references to it.
+    pub(crate) fn is_on_host(&self) -> bool {
+        self.memory.memory().is_on_host()
     }
 
     /// Notes that the operation will be carried out: no earlier failure matters for what it writes anew.
     pub(crate) fn is_taken(&self) {
         if self.anew {
-            self.memory.uses().are_written_anew(&self.bytes);
+            self.uses.are_written_anew(&self.bytes);
         }
+    }
+
+    /// All of these and other memory, if there is other memory.
+    #[inline]
+    pub(crate) fn and(these: &[Self], others: Option<&'m [Kept]>) -> Option<Vec<Self>> {
+        others.map(|others| these.iter().cloned().chain(others.iter().map(Kept::used)).collect())
+    }
+
+    /// The same memory, kept.
+    pub(crate) fn keep(&self) -> Kept {
+        let Self { memory, ref bytes, write, anew, .. } = *self;
+        Kept { memory: memory.share(), bytes: bytes.clone(), write, anew }
     }
 }
 
-/// Refuses memory that was left to the device.
-#[inline]
-fn check(memory: &(impl Memory + ?Sized)) -> Result<()> {
-    if memory.is_poisoned() { Err(poisoned(memory.is_on_host())) } else { Ok(()) }
+/// Memory that an operation uses, and that is kept until the operation is enqueued.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    pub(crate) memory: Arc<dyn Memory>,
+    pub(crate) bytes: Range<u64>,
+    pub(crate) write: bool,
+    /// As in [`Used`].
+    pub(crate) anew: bool,
 }
 
-#[cold]
-fn poisoned(is_on_host: bool) -> Error {
-    Detail::Poisoned { host: if is_on_host { "PinnedBuf" } else { "DeviceBuf" } }.into()
+impl Kept {
+    /// The memory for an operation.
+    pub(crate) fn used(&self) -> Used<'_> {
+        let Self { ref memory, ref bytes, write, anew } = *self;
+        Used { memory, uses: memory.uses(), bytes: bytes.clone(), write, anew }
+    }
 }
 
 /// The uses of one allocation, by address, and the failures among those that are over.
@@ -179,6 +241,8 @@ pub(crate) struct Uses {
     pending: AtomicU8,
     /// The number of runs, and of copies that are waited for, that hold the memory.
     runs: AtomicU32,
+    /// Whether the memory was left to the device for good.
+    poisoned: AtomicBool,
     known: Mutex<Known>,
 }
 
@@ -217,6 +281,16 @@ impl Uses {
     #[inline]
     pub(crate) fn is_used(&self) -> bool {
         self.pending.load(Ordering::Acquire) != 0
+    }
+
+    /// Leaves the memory to the device for good.
+    pub(crate) fn poison(&self) {
+        self.poisoned.store(true, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
     }
 
     fn locked(&self) -> MutexGuard<'_, Known> {

@@ -57,6 +57,12 @@ impl HostFunctions {
         if fork::is_child() {
             return Err(fork::refused(call));
         }
+        Self::may_wait(call)
+    }
+
+    /// An error if the calling thread runs a job.
+    #[inline]
+    pub(crate) fn may_wait(call: &'static str) -> DriverResult<()> {
         if pool::is_inside() { Err(not_inside(call)) } else { Ok(()) }
     }
 

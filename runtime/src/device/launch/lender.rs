@@ -1,0 +1,60 @@
+//! [`Lender`]: the allocation that an argument of a launch is a part of.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::base::error::{Detail, Result};
+use crate::device::Device;
+use crate::device::memory::DeviceCore;
+use crate::device::pending::uses::Used;
+use crate::device::pending::{Memory, MemoryHandle, Uses};
+use crate::driver::Access;
+
+/// The allocation that an argument is a part of. It is borrowed until the launch is enqueued.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Lender<'p>(Option<Lent<'p>>);
+
+#[derive(Clone, Copy)]
+struct Lent<'p> {
+    device: &'p Device,
+    memory: &'p dyn MemoryHandle,
+    uses: &'p Uses,
+}
+
+impl<'p> Lender<'p> {
+    /// The lender of memory that a pipeline hands out: its run has the memory.
+    const RUN: Self = Self(None);
+
+    /// The lender of a part of a [`DeviceBuf`](crate::DeviceBuf), if it is one.
+    #[inline]
+    pub(crate) fn of(owner: Option<&'p Arc<DeviceCore>>) -> Self {
+        owner.map_or(Self::RUN, |owner| Self::new(owner.device(), owner))
+    }
+
+    #[inline]
+    pub(crate) fn new<M: Memory + 'static>(device: &'p Device, memory: &'p Arc<M>) -> Self {
+        Self(Some(Lent { device, memory, uses: memory.uses() }))
+    }
+
+    /// The memory that a launch on a stream of this device accesses.
+    ///
+    /// # Errors
+    /// It is a run's or another device's, or was left to the device.
+    #[inline]
+    pub(crate) fn used(self, device: &Device, access: &Access) -> Result<Used<'p>> {
+        let Some(Lent { device: its, memory, uses }) = self.0 else { return Err(Detail::OfARun.into()) };
+        let Access { ptr, bytes, write, anew } = *access;
+        let used = Used { memory, uses, bytes: ptr.range(bytes), write, anew };
+        if !device.same(its) {
+            device.check_stream(used.host(), its)?;
+        }
+        used.check().map(|()| used)
+    }
+}
+
+impl fmt::Debug for Lender<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lender").finish_non_exhaustive()
+    }
+}
