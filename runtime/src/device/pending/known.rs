@@ -68,7 +68,7 @@ impl Segment {
 
     /// The use that nothing orders with the next operation.
     fn conflict(&self, next: &Next<'_>, write: bool) -> Option<&Use> {
-        self.uses.iter().find(|earlier| (write || earlier.write()) && !next.comes_after(earlier))
+        self.uses.iter().find(|earlier| earlier.conflicts_with(write) && !next.comes_after(earlier))
     }
 
     /// Adds a use. An operation may use the same bytes in several ways.
@@ -81,9 +81,6 @@ impl Segment {
 
     /// How it takes the next operation's use.
     ///
-    /// A use need not be kept beside a new one that comes after it and conflicts with whatever it conflicts with: a later use
-    /// that must come after the earlier one also comes after the new one. And what is over need not be kept at all.
-    ///
     /// # Errors
     /// The use that nothing orders with the operation, if that matters.
     #[inline]
@@ -91,10 +88,10 @@ impl Segment {
         let (mut needless, mut at, mut is_mixed) = (0, 0, false);
         for (index, earlier) in self.uses.iter().enumerate() {
             let comes_after = next.comes_after(earlier);
-            if matters && !comes_after && (write || earlier.write()) {
+            if matters && !comes_after && earlier.conflicts_with(write) {
                 return Err(earlier);
             }
-            if comes_after && (write || !earlier.write() || earlier.is_over()) {
+            if comes_after && earlier.gives_way_to(write) {
                 (needless, at) = (needless + 1, index);
             }
             is_mixed |= next.is(earlier) || (earlier.progress.has_failed() && earlier.is_over());
@@ -156,7 +153,7 @@ impl Segment {
                 self.uses.push(earlier);
             } else if earlier.is_over() {
                 failed = earlier.failure().or(failed);
-            } else if (write || !earlier.write()) && next.comes_after(&earlier) {
+            } else if earlier.gives_way_to(write) && next.comes_after(&earlier) {
                 gone.push(earlier);
             } else {
                 self.uses.push(earlier);
@@ -234,34 +231,42 @@ impl Known {
         matters: bool,
         (part, replaced): (usize, &mut Vec<Replaced>),
     ) -> Result<(), Box<Use>> {
-        let Self { segments, failures, .. } = self;
-        let last = segments.range(..bytes.end).next_back();
+        let last = self.segments.range(..bytes.end).next_back();
         let is_free = last.is_none_or(|(_, segment)| segment.end <= bytes.start);
-        let mut is_alone = true;
-        if !is_free {
-            if matters && let Some(earlier) = conflict(segments, bytes, write, next) {
-                return Err(Box::new(earlier.clone()));
-            }
-            cut(segments, bytes);
-            for (&start, segment) in segments.range_mut(bytes.clone()) {
-                let its = start..segment.end;
-                let failed = segment.note(&its, (next, write), false, (part, replaced))?;
-                is_alone &= segment.is_only_of((next, write));
-                if let Some(error) = failed {
-                    failures.add(its, error);
-                }
-            }
-        }
-        if is_alone {
-            // It takes the place of all segments.
-            while !is_free && let Some((&start, _)) = segments.range(bytes.clone()).next() {
-                segments.remove(&start);
-            }
-            if !self.add_to_series(bytes, (next, write)) {
-                self.segments.insert(bytes.start, Segment::of(bytes.end, next, write));
-            }
+        let is_alone = is_free || self.note_segments(bytes, (next, write), matters, (part, replaced))?;
+        if is_alone && !self.add_to_series(bytes, (next, write)) {
+            self.segments.insert(bytes.start, Segment::of(bytes.end, next, write));
         }
         Ok(())
+    }
+
+    /// Notes a use of bytes of which some have others. Returns whether it takes the place of all of these; then no segment is
+    /// left there, not even its own.
+    fn note_segments(
+        &mut self,
+        bytes: &Range<u64>,
+        (next, write): (&Next<'_>, bool),
+        matters: bool,
+        (part, replaced): (usize, &mut Vec<Replaced>),
+    ) -> Result<bool, Box<Use>> {
+        let Self { segments, failures, .. } = self;
+        if matters && let Some(earlier) = conflict(segments, bytes, write, next) {
+            return Err(Box::new(earlier.clone()));
+        }
+        cut(segments, bytes);
+        let mut is_alone = true;
+        for (&start, segment) in segments.range_mut(bytes.clone()) {
+            let its = start..segment.end;
+            let failed = segment.note(&its, (next, write), false, (part, replaced))?;
+            is_alone &= segment.is_only_of((next, write));
+            if let Some(error) = failed {
+                failures.add(its, error);
+            }
+        }
+        while is_alone && let Some((&start, _)) = segments.range(bytes.clone()).next() {
+            segments.remove(&start);
+        }
+        Ok(is_alone)
     }
 
     /// Adds the next operation's use of bytes that have no other use to a series, or to the segment before, which then is a

@@ -111,7 +111,7 @@ impl Series {
         let last = self.within(bytes).end.checked_sub(1)?;
         let number = self.first.operation.number + last * self.step;
         let races =
-            (write || self.first.write()) && !next.comes_after_operation(&self.first.progress, number);
+            self.first.conflicts_with(write) && !next.comes_after_operation(&self.first.progress, number);
         races.then(|| self.first.with_number(number))
     }
 
@@ -196,7 +196,7 @@ impl AllSeries {
             Some(earlier) => {
                 let Series { first, .. } = &self.all[earlier];
                 let is_over = first.is_over();
-                let gives_way = next.comes_after(first) && (write || !first.write() || is_over);
+                let gives_way = next.comes_after(first) && first.gives_way_to(write);
                 let has_failed = is_over && first.progress.has_failed();
                 let has_room = own.is_some() || self.all.len() < MOST;
                 if !gives_way || !has_room || has_failed || next.is(first) {
@@ -243,7 +243,8 @@ impl AllSeries {
             series.go_on(bytes, next.number);
             self.all.push(series);
         } else {
-            self.gain -= COST;
+            // One more is lost where it was looked for in vain.
+            self.gain -= COST - 1;
         }
         has_room
     }
@@ -260,8 +261,8 @@ impl AllSeries {
 
     /// A use of some bytes that nothing orders with the next operation.
     pub(crate) fn conflict(&self, bytes: &Range<u64>, next: &Next<'_>, write: bool) -> Option<Use> {
-        let meet = self.all.iter().filter(|series| series.meets(bytes));
-        meet.filter_map(|series| series.conflict(bytes, next, write)).next()
+        let mut meet = self.all.iter().filter(|series| series.meets(bytes));
+        meet.find_map(|series| series.conflict(bytes, next, write))
     }
 
     /// Passes the parts that these bytes have a share in to `to`, each with its use, and forgets them.

@@ -50,6 +50,21 @@ impl Use {
         self.progress.has_reached(self.operation.number)
     }
 
+    /// Whether it matters in which order it and a later use are.
+    #[inline]
+    pub(crate) fn conflicts_with(&self, write: bool) -> bool {
+        write || self.write()
+    }
+
+    /// Whether it need not be kept beside a later use that comes after it.
+    ///
+    /// This is so if the later one conflicts with whatever it conflicts with: what must come after it also comes after the
+    /// later one. And what is over need not be kept at all.
+    #[inline]
+    pub(crate) fn gives_way_to(&self, write: bool) -> bool {
+        write || !self.write() || self.is_over()
+    }
+
     /// The error of a use that is over, if it was to write and has failed.
     pub(crate) fn failure(&self) -> Option<Error> {
         let Operation { number, write, refused, .. } = self.operation;
