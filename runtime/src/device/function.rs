@@ -22,6 +22,8 @@ pub struct Function {
     pub(crate) raw: RawFunction,
     pub(crate) name: &'static str,
     pub(crate) symbols: &'static [&'static str],
+    /// The largest amount of shared memory of a block, in bytes.
+    max_shared: u32,
     source: KernelSource,
     /// Whether a launch fails again in the same way on what it has read.
     replays: bool,
@@ -48,8 +50,9 @@ impl Function {
             None => None,
         };
         let KernelInfo { name, symbols, symbol_bytes, module, replays, .. } = *kernel;
+        let max_shared = device.driver().info().max_shared;
         let (device, source, fits) = (device.clone(), module.source, Arc::default());
-        Ok(Self { device, raw, name, symbols, source, replays, symbol_bytes, own, fits })
+        Ok(Self { device, raw, name, symbols, max_shared, source, replays, symbol_bytes, own, fits })
     }
 
     /// Where threads of the kernel leave their place when they fail; `None` on a device whose launches report
@@ -163,8 +166,7 @@ pub(crate) fn check_limits(function: &Function, launch: Grid) -> Result<(), Deta
         && are_within(launch.grid_dim, GRID_LIMITS)
         && are_within(launch.block_dim, BLOCK_LIMITS)
         && volume(launch.block_dim) <= u64::from(max_threads_per_block)
-        && u64::from(launch.shared) + u64::from(static_shared)
-            <= u64::from(function.device.driver().info().max_shared)
+        && u64::from(launch.shared) + u64::from(static_shared) <= u64::from(function.max_shared)
     {
         return Ok(());
     }
@@ -185,7 +187,7 @@ fn check_each_limit(function: &Function, launch: Grid) -> Result<(), Detail> {
     if threads > most {
         return beyond(kernel, "threads per block", threads, most, swapped);
     }
-    let (fixed, most) = (function.raw.static_shared, function.device.driver().info().max_shared);
+    let (fixed, most) = (function.raw.static_shared, function.max_shared);
     if u64::from(shared) + u64::from(fixed) > u64::from(most) {
         return Err(Detail::SharedMemory { kernel, dynamic: shared, fixed, limit: most });
     }

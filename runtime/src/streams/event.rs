@@ -1,7 +1,7 @@
 //! [`Event`]: a point in a stream.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 #[cfg(doc)]
@@ -11,8 +11,9 @@ use crate::device::Device;
 use crate::device::checked::capture::Capturing;
 use crate::device::checked::core::{StreamCore, reach};
 use crate::device::pending::progress::Clock;
-use crate::device::pending::{Caller, Kind, caller};
+use crate::device::pending::{Caller, Kind, Registry, Stream, caller};
 use crate::device::stream as raw;
+use crate::driver::Driver;
 
 /// A point in a stream, for other streams and the host to wait for, or to measure time from: a `cudaEvent_t`.
 ///
@@ -183,13 +184,39 @@ impl Event {
     /// Makes the event stand for everything on the stream so far.
     pub(super) fn record(&self, stream: &StreamCore, at: Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
-        let (driver, registry) = stream.enter(at)?;
+        let parts = stream.enter(at)?;
+        if stream.kind.is_legacy() {
+            self.record_beside(parts, stream, at)
+        } else {
+            self.record_after(parts, stream, None, at)
+        }
+    }
+
+    /// The same on a stream that waits for others implicitly.
+    #[cold]
+    #[inline(never)]
+    fn record_beside(&self, parts: (&dyn Driver, &Registry), stream: &StreamCore, at: Caller) -> Result<()> {
+        // Each blocking stream was made to wait when something was enqueued on the null stream. CUDA's manual
+        // does not say whether the null stream waits before it records.
         // Dropped last: the last handle of a stream waits for it.
         let others = if stream.kind == Kind::Null { None } else { stream.legacy_others() };
+        let _legacy = stream.legacy();
+        self.record_after(parts, stream, others.as_deref(), at)
+    }
+
+    /// Makes the event stand for everything on the stream so far, and on these.
+    // What few streams need is not part of the code of the others.
+    #[inline(always)]
+    fn record_after(
+        &self,
+        (driver, registry): (&dyn Driver, &Registry),
+        stream: &StreamCore,
+        others: Option<&[Arc<dyn Stream>]>,
+        at: Caller,
+    ) -> Result<()> {
         // The lock keeps others from recording or waiting meanwhile: what is known of the event agrees with
         // the driver.
         let mut recorded = self.recorded();
-        let _legacy = stream.legacy();
         let mut state = stream.state();
         // It changes under the lock only.
         self.records.store(self.records.load(Ordering::Relaxed) + 1, Ordering::Release);
@@ -197,9 +224,7 @@ impl Event {
             *recorded = Recorded::Captured(capturing.clone());
             return Ok(());
         }
-        // Each blocking stream was made to wait when something was enqueued on the null stream. CUDA's manual
-        // does not say whether the null stream waits before it records.
-        let joined = others.as_ref().map(|others| stream.with_legacy(&state, others));
+        let joined = others.map(|others| stream.with_legacy(&state, others));
         state.enqueued += 1;
         let tag = stream.tag(at, state.enqueued);
         // SAFETY: both are live, and of one device.

@@ -78,6 +78,16 @@ impl CoreState {
     }
 }
 
+/// An operation that is enqueued.
+struct Enqueued<'e> {
+    caller: Caller,
+    memory: &'e [Used<'e>],
+    /// The memory, and all other memory with some of its bytes.
+    all: &'e [Used<'e>],
+    checked: bool,
+    kernels: &'e [Arc<SharedFaults>],
+}
+
 impl StreamCore {
     pub(crate) fn new(device: &Device, kind: Kind, priority: Priority) -> Result<Arc<Self>> {
         let driver = device.driver();
@@ -141,12 +151,13 @@ impl StreamCore {
     #[inline]
     pub(crate) fn tag(&self, caller: Caller, number: u64) -> Tag {
         if self.is_told {
-            return Callers::tag(caller, number);
+            return told(caller, number);
         }
         Tag { pipeline: Tag::BY_HAND, operation: 0, chunk: number }
     }
 
     /// Refuses the stream of another thread.
+    #[cold]
     pub(crate) fn check_thread(&self) -> Result<()> {
         match self.kind {
             Kind::PerThread(thread) if thread != thread::current().id() => {
@@ -171,11 +182,52 @@ impl StreamCore {
         kernels: &[Arc<SharedFaults>],
     ) -> Result<()> {
         let (driver, registry) = self.enter(caller)?;
+        let operation = Enqueued { caller, memory, all: memory, checked, kernels };
+        if self.kind.is_legacy() || registry.has_overlaps() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.enqueue_beside((driver, registry), operation, command) };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.enqueue_after(driver, operation, None, command) }
+    }
+
+    /// The same where streams wait for each other implicitly, or memory has bytes in common.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    #[cold]
+    #[inline(never)]
+    unsafe fn enqueue_beside(
+        self: &Arc<Self>,
+        (driver, registry): (&dyn Driver, &Registry),
+        operation: Enqueued<'_>,
+        command: Command<'_>,
+    ) -> Result<()> {
         // These are dropped last: the last handle of a stream waits for it, and so does the last handle of
         // memory.
-        let overlapping = registry.overlaps(memory);
+        let overlapping = registry.overlaps(operation.memory);
         let others = self.legacy_others();
         let _legacy = self.legacy();
+        let all = Used::and(operation.memory, overlapping.as_deref());
+        let operation = Enqueued { all: all.as_deref().unwrap_or(operation.memory), ..operation };
+        // SAFETY: the caller's promise.
+        unsafe { self.enqueue_after(driver, operation, others.as_deref(), command) }
+    }
+
+    /// Enqueues an operation after all that these streams have enqueued.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    // What few operations need is not part of the code of the others.
+    #[inline(always)]
+    unsafe fn enqueue_after(
+        self: &Arc<Self>,
+        driver: &dyn Driver,
+        operation: Enqueued<'_>,
+        others: Option<&[Arc<dyn Stream>]>,
+        command: Command<'_>,
+    ) -> Result<()> {
+        let Enqueued { caller, memory, all, checked, kernels } = operation;
         let mut state = self.state();
         if state.capturing().is_some() {
             // SAFETY: the caller's promise.
@@ -187,9 +239,7 @@ impl StreamCore {
         if command.is_nothing() || matches!(&command, Command::Graph { nodes, .. } if nodes.is_nothing()) {
             return Ok(());
         }
-        let all = Used::and(memory, overlapping.as_deref());
-        let memory = all.as_deref().unwrap_or(memory);
-        let joined = others.as_ref().map(|others| self.with_legacy(&state, others));
+        let joined = others.map(|others| self.with_legacy(&state, others));
         let CoreState { clock: known, enqueued, launches, replaced, .. } = &mut *state;
         // The number is taken even if the command is refused after all: uses that are noted by then have a
         // number of their own.
@@ -198,11 +248,11 @@ impl StreamCore {
         let next = Next { progress: &self.progress, clock, number: *enqueued, caller };
         let mut has_any_failed = false;
         // Note 9: what nothing orders is refused; no wait is inserted.
-        for (part, Used { uses, bytes, write, .. }) in memory.iter().enumerate() {
+        for (part, Used { uses, bytes, write, .. }) in all.iter().enumerate() {
             match uses.note(bytes, (&next, *write), checked, (part, replaced)) {
                 Ok(has_failed) => has_any_failed |= has_failed,
                 Err(refused) => {
-                    let noted = &memory[..part];
+                    let noted = &all[..part];
                     // A refused command is no use, since the driver was not asked.
                     put_back(noted, replaced);
                     noted.iter().for_each(|used| used.uses.forget(&used.bytes, &next));
@@ -217,13 +267,13 @@ impl StreamCore {
         let outcome = unsafe { driver.enqueue(command, self.raw, tag) };
         match &outcome {
             Err(_) => {
-                put_back(memory, replaced);
-                memory.iter().for_each(|used| used.uses.is_refused(&used.bytes, &next));
+                put_back(all, replaced);
+                all.iter().for_each(|used| used.uses.is_refused(&used.bytes, &next));
             }
             Ok(()) => {
                 replaced.clear();
                 if has_any_failed {
-                    memory.iter().for_each(Used::is_taken);
+                    all.iter().for_each(Used::is_taken);
                 }
             }
         }
@@ -269,13 +319,11 @@ impl StreamCore {
     }
 
     /// The lock that keeps others from streams of the null stream's kind, if this is one.
-    #[inline]
     pub(crate) fn legacy(&self) -> Option<MutexGuard<'_, ()>> {
         self.kind.is_legacy().then(|| self.device.registry().legacy())
     }
 
     /// The streams that it waits for implicitly, if there are any.
-    #[inline]
     pub(crate) fn legacy_others(&self) -> Option<Vec<Arc<dyn Stream>>> {
         if self.kind.is_legacy() { self.others() } else { None }
     }
@@ -388,6 +436,12 @@ impl StreamCore {
     pub(crate) fn explain(&self, error: Box<DriverError>, caller: Option<Caller>) -> Error {
         self.device.registry().callers().explain(error, caller)
     }
+}
+
+/// The name by which a driver tells of an operation.
+#[cold]
+fn told(caller: Caller, number: u64) -> Tag {
+    Callers::tag(caller, number)
 }
 
 /// Adds again what the uses of an operation have taken the place of, since it is not enqueued.

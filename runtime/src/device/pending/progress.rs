@@ -251,16 +251,26 @@ impl Clock {
     #[inline]
     pub(crate) fn set(&mut self, other: &Self) {
         if !self.change_with(other, |own, other| *own = other) {
-            self.0.clone_from(&other.0);
+            self.copy_streams(other);
         }
+    }
+
+    #[cold]
+    fn copy_streams(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
     }
 
     /// Adds all that comes before the other point.
     #[inline]
     pub(crate) fn join(&mut self, other: &Self) {
         if !self.change_with(other, |own, other| *own = (*own).max(other)) {
-            other.0.iter().for_each(|(progress, number)| self.advance(progress, *number));
+            self.join_streams(other);
         }
+    }
+
+    #[cold]
+    fn join_streams(&mut self, other: &Self) {
+        other.0.iter().for_each(|(progress, number)| self.advance(progress, *number));
     }
 
     /// The number of a stream's operations that come before the point.

@@ -121,11 +121,15 @@ impl Registry {
         self.overlap.store(all.overlap(), Ordering::Release);
     }
 
-    /// All other memory that shares bytes with the memory that an operation uses, because it was lent more than once. `None`
-    /// if no memory overlaps.
+    /// Whether some memory has bytes in common, because it was lent more than once.
     #[inline]
+    pub(crate) fn has_overlaps(&self) -> bool {
+        self.overlap.load(Ordering::Acquire)
+    }
+
+    /// All other memory that shares bytes with the memory that an operation uses. `None` if no memory overlaps.
     pub(crate) fn overlaps(&self, used: &[Used<'_>]) -> Option<Vec<Kept>> {
-        self.overlap.load(Ordering::Acquire).then(|| self.others(used))
+        self.has_overlaps().then(|| self.others(used))
     }
 
     #[cold]
@@ -145,7 +149,7 @@ impl Registry {
     /// failures there no longer count.
     pub(crate) fn is_written_anew(&self, uses: &Uses, bytes: &Range<u64>) {
         uses.are_written_anew(bytes);
-        if self.overlap.load(Ordering::Acquire) {
+        if self.has_overlaps() {
             let found = locked(&self.memory).overlapping(bytes);
             found.iter().for_each(|(other, _)| other.uses().are_written_anew(bytes));
         }
