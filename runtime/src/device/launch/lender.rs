@@ -10,6 +10,7 @@ use crate::device::pending::uses::Used;
 use crate::device::pending::{Memory, MemoryHandle, Uses};
 use crate::driver::Access;
 
+// Note 87: operations by hand borrow their memory.
 /// The allocation that an argument is a part of. It is borrowed until the launch is enqueued.
 #[doc(hidden)]
 #[derive(Clone, Copy)]

@@ -129,12 +129,10 @@ impl<T: Pod> PinnedBuf<T> {
             if self.core.is_poisoned() {
                 return Err(poisoned().into());
             }
-            // Who else can have a handle? A run has borrowed the buffer, so it is over. A graph has one from
-            // its capture until it is dropped, on any thread. A stream that looks up memory by its address
-            // has one for a moment, but only for an operation on these very bytes, which nobody can have a
-            // right to while the buffer is moved. So the other handle is a graph's or a capture's. If that is
-            // dropped at this moment, on another thread, one of the two is the last: it either gives the
-            // `Vec` back or, here, frees it with the error.
+            // Who else can have a handle? A run has borrowed the buffer, so it is over, and so has an operation of
+            // a stream until it was enqueued. A graph has one from its capture until it is dropped, on any thread.
+            // If that is dropped at this moment, on another thread, one of the two is the last: it either gives
+            // the `Vec` back or, here, frees it with the error.
             let mut core =
                 Arc::try_unwrap(self.core).map_err(|_| Detail::NotAVec { why: "is used by a graph" })?;
             if !core.settle(false) || core.is_poisoned() {
