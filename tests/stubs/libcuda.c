@@ -447,6 +447,13 @@ CUresult cuCtxSetCurrent(Context *context) {
     return done_quietly(code);
 }
 
+CUresult cuCtxGetCurrent(Context **context) {
+    begin();
+    CUresult code = fault(__func__);
+    if (!code) *context = current;
+    return done_quietly(code);
+}
+
 CUresult cuCtxGetDevice(CUdevice *device) {
     begin();
     CUresult code = ready(__func__);

@@ -54,6 +54,7 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
     fn cuCtxSetCurrent(context: CUcontext);
+    fn cuCtxGetCurrent(context: *mut CUcontext);
     fn cuCtxGetDevice(device: *mut CUdevice);
     fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int);
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);

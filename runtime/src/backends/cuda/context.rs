@@ -71,14 +71,23 @@ impl Context {
     /// Makes this context current on the calling thread and returns the functions that work in it.
     ///
     /// The current context is thread state that other libraries change too, so it cannot be remembered: it is
-    /// set before every call. If it is set already, this writes a thread-local variable of the driver's,
-    /// which takes tens of nanoseconds against the microsecond of the call that follows. The context stays
-    /// current afterwards, as with `cudaSetDevice`.
+    /// asked for before every call, and set unless it is this one. Asking takes 8 ns with an H200's driver, and
+    /// setting it 20, even if it is set already. The context stays current afterwards, as with `cudaSetDevice`.
     #[inline]
     pub(super) fn enter(&self) -> DriverResult<&'static Api> {
-        // SAFETY: the context is live, since `self` holds a reference to it.
-        unsafe { self.api.cuCtxSetCurrent(self.handle()) }?;
+        let mut current = ptr::null_mut();
+        // SAFETY: `current` is a place for the result.
+        unsafe { self.api.cuCtxGetCurrent(&mut current) }?;
+        if current != self.handle() {
+            self.make_current()?;
+        }
         Ok(self.api)
+    }
+
+    #[cold]
+    fn make_current(&self) -> DriverResult<()> {
+        // SAFETY: the context is live, since `self` holds a reference to it.
+        unsafe { self.api.cuCtxSetCurrent(self.handle()) }
     }
 }
 
