@@ -26,9 +26,9 @@ pub use crate::base::threads::{Grid, Thread};
 pub use crate::device::Device;
 pub use crate::device::function::Function;
 pub use crate::device::launch::{
-    AtomicArg, AtomicView, Kernel, KernelScalar, Launch, Lender, OutArg, OwnArg, OwnView, Position, ReadArg,
-    ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument, for_each,
-    host_body,
+    AtomicArg, AtomicView, Borrowed, Kernel, KernelScalar, Launch, Lender, OutArg, OwnArg, OwnView, Position,
+    ReadArg, ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg, Uneven, View, ViewMut, WriteArg, argument,
+    for_each, host_body,
 };
 pub use crate::device::registered::Registered;
 pub use crate::driver::{Access, Bodies, HostBody, InRust};

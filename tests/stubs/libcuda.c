@@ -622,7 +622,10 @@ CUresult cuStreamWaitEvent(Object *stream, Object *event, unsigned flags) {
     CUresult code = with(__func__, 's', stream);
     if (!code && !is_live('e', event)) code = INVALID_HANDLE;
     if (!code && flags) code = INVALID_VALUE;
-    return done(code, "cuStreamWaitEvent %s %s", NAME('s', stream), NAME('e', event));
+    code = done(code, "cuStreamWaitEvent %s %s", NAME('s', stream), NAME('e', event));
+    /* A stream whose queue is full keeps its caller so many milliseconds, and nobody else. */
+    usleep((useconds_t)(1000 * from_environment("THALWEG_FULL", 0)));
+    return code;
 }
 
 CUresult cuEventCreate(void **event, unsigned flags) {

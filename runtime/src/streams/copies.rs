@@ -89,7 +89,7 @@ impl Stream {
             let (from, to, device) = (from.part(), to.part(), self.device());
             same_len(from.len, to.len)?;
             let used = [from.reached::<T>(device, false)?, to.reached::<T>(device, true)?];
-            let [source, target] = [from.device(device), to.device(device)];
+            let [source, target] = [from.device()?, to.device()?];
             if !source.same(device) {
                 device.check_stream("DeviceBuf", target)?;
             }

@@ -188,7 +188,7 @@ impl Event {
         if stream.kind.is_legacy() {
             self.record_beside(parts, stream, at)
         } else {
-            self.record_after(parts, stream, None, at)
+            self.record_after(parts, self.recorded(), (stream, None), at)
         }
     }
 
@@ -200,23 +200,22 @@ impl Event {
         // does not say whether the null stream waits before it records.
         // Dropped last: the last handle of a stream waits for it.
         let others = if stream.kind == Kind::Null { None } else { stream.legacy_others() };
+        let recorded = self.recorded();
         let _legacy = stream.legacy();
-        self.record_after(parts, stream, others.as_deref(), at)
+        self.record_after(parts, recorded, (stream, others.as_deref()), at)
     }
 
-    /// Makes the event stand for everything on the stream so far, and on these.
+    /// Makes the event stand for everything on the stream so far, and on these. The event is locked, which keeps others
+    /// from recording or waiting meanwhile: what is known of it agrees with the driver.
     // What few streams need is not part of the code of the others.
     #[inline(always)]
     fn record_after(
         &self,
         (driver, registry): (&dyn Driver, &Registry),
-        stream: &StreamCore,
-        others: Option<&[Arc<dyn Stream>]>,
+        mut recorded: MutexGuard<'_, Recorded>,
+        (stream, others): (&StreamCore, Option<&[Arc<dyn Stream>]>),
         at: Caller,
     ) -> Result<()> {
-        // The lock keeps others from recording or waiting meanwhile: what is known of the event agrees with
-        // the driver.
-        let mut recorded = self.recorded();
         let mut state = stream.state();
         // It changes under the lock only.
         self.records.store(self.records.load(Ordering::Relaxed) + 1, Ordering::Release);

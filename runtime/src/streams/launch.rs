@@ -5,9 +5,9 @@ use crate::base::error::{Detail, Error, Result};
 use crate::base::extent::{Axis, Extent};
 use crate::base::threads::Grid;
 use crate::device::function::{Function, check_limits};
-use crate::device::launch::sealed::Argument;
 use crate::device::launch::{
-    Arguments, Launch, LaunchTarget, Lender, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases, grouped,
+    Arguments, Borrowed, Launch, LaunchTarget, Lender, ReadArg, ReadWriteArg, View, ViewMut, WriteArg,
+    aliases, grouped,
 };
 use crate::device::memory::{DeviceBuf, PinnedBuf};
 use crate::device::pending::{Caller, caller};
@@ -82,36 +82,31 @@ impl LaunchTarget for Stream {
     }
 }
 
-impl<T: Pod> Argument for &DeviceBuf<T> {}
-impl<T: Pod> Argument for &mut DeviceBuf<T> {}
-impl<T: Pod> Argument for &PinnedBuf<T> {}
-impl<T: Pod> Argument for &mut PinnedBuf<T> {}
-
 impl<T: Pod> ReadArg<T> for &DeviceBuf<T> {
-    fn lend<'p>(self) -> (View<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, View<T>>
     where
         Self: 'p,
     {
         let core = self.core();
-        (View::new(core.tracked(), self.len()), Lender::new(core.device(), core))
+        Borrowed::new(View::new(core.tracked(), self.len()), Lender::new(core.device(), core))
     }
 }
 impl<T: Pod> ReadWriteArg<T> for &mut DeviceBuf<T> {
-    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
     where
         Self: 'p,
     {
         let core = self.core();
-        (ViewMut::new(core.tracked(), self.len()), Lender::new(core.device(), core))
+        Borrowed::new(ViewMut::new(core.tracked(), self.len()), Lender::new(core.device(), core))
     }
 }
 impl<T: Pod> WriteArg<T> for &mut DeviceBuf<T> {
-    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
     where
         Self: 'p,
     {
         let core = self.core();
-        (ViewMut::out(core.tracked(), self.len()), Lender::new(core.device(), core))
+        Borrowed::new(ViewMut::out(core.tracked(), self.len()), Lender::new(core.device(), core))
     }
 }
 
@@ -120,29 +115,29 @@ grouped!(['a, T: Pod] &'a PinnedBuf<T>, &'a mut PinnedBuf<T>, &'a mut PinnedBuf<
 
 // Page-locked memory is mapped: kernels reach it over the link.
 impl<T: Pod> ReadArg<T> for &PinnedBuf<T> {
-    fn lend<'p>(self) -> (View<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, View<T>>
     where
         Self: 'p,
     {
         let core = self.core();
-        (View::new(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
+        Borrowed::new(View::new(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
     }
 }
 impl<T: Pod> ReadWriteArg<T> for &mut PinnedBuf<T> {
-    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
     where
         Self: 'p,
     {
         let core = self.core();
-        (ViewMut::new(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
+        Borrowed::new(ViewMut::new(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
     }
 }
 impl<T: Pod> WriteArg<T> for &mut PinnedBuf<T> {
-    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
     where
         Self: 'p,
     {
         let core = self.core();
-        (ViewMut::out(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
+        Borrowed::new(ViewMut::out(core.device_ptr(), self.elements()), Lender::new(core.device(), core))
     }
 }

@@ -184,9 +184,12 @@ impl<'p> DevicePart<'p> {
         self.len * size_of::<T>()
     }
 
-    /// The device that the memory is on: the stream's for memory that a pipeline has handed out.
-    pub(super) fn device<'a>(&'a self, of_stream: &'a Device) -> &'a Device {
-        self.owner.map_or(of_stream, |owner| owner.device())
+    /// The device that the memory is on.
+    ///
+    /// # Errors
+    /// A run has the memory.
+    pub(super) fn device(&self) -> Result<&'p Device> {
+        Ok(views::owner(self.owner)?.device())
     }
 
     /// The part as memory that an operation on a device uses, which has it.

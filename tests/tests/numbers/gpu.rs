@@ -82,8 +82,8 @@ fn a_gpu_computes_as_rust_does() {
         let tables = DeviceBuf::from_slice(&device, &all.concat()).expect("memory");
         let mut results = DeviceBuf::<u64>::zeroed(&device, 2 * case.tries()).expect("memory");
         let blocks = case.tries().div_ceil(THREADS as usize) as u32;
-        let (tables, tables_lender) = ReadArg::<u64>::lend(&tables);
-        let (written, written_lender) = ReadWriteArg::<u64>::lend(&mut results);
+        let (tables, tables_lender) = ReadArg::<u64>::lend(&tables).parts();
+        let (written, written_lender) = ReadWriteArg::<u64>::lend(&mut results).parts();
         // SAFETY: these are the kernel's parameters. It reads the tables up to the three lengths, and writes
         // two words for each combination.
         unsafe {

@@ -2,6 +2,7 @@
 
 mod calibration;
 mod cublas;
+mod full_queues;
 mod kernels;
 mod libraries;
 mod peers;

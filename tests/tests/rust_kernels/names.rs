@@ -138,11 +138,54 @@ macro_rules! shadowed {
 
 shadowed!(hygienic, t);
 
+macro_rules! twins {
+    ($first:ident, $last:ident, $x:ident) => {
+        /// The macro's own `x` is another parameter than the caller's.
+        #[kernel]
+        fn $first(i: Index, $x: &[f32], x: &[f32], y: &mut Out<[f32]>) {
+            let Some(y) = y.get_mut(i) else { return };
+            *y = 10.0 * $x[i] + x[i];
+        }
+
+        #[kernel]
+        fn $last(i: Index, x: &[f32], $x: &[f32], y: &mut Out<[f32]>) {
+            let Some(y) = y.get_mut(i) else { return };
+            *y = 10.0 * x[i] + $x[i];
+        }
+    };
+}
+
+twins!(callers_first, callers_last, x);
+
 fn run(launch: impl FnOnce(&Device, &Stream, &mut DeviceBuf<f32>)) -> Vec<f32> {
     let (device, stream) = simulated();
     let mut y = DeviceBuf::from_slice(&device, &[1.0, 2.0]).unwrap();
     launch(&device, &stream, &mut y);
     y.to_vec().unwrap().to_vec()
+}
+
+/// An operation that nothing orders with the launch may write none of its arguments.
+#[test]
+fn arguments_for_parameters_of_the_same_letters_are_both_in_use() {
+    let (device, stream) = simulated();
+    let other = Stream::new(&device).unwrap();
+    let (first, last) = (callers_first::load(&device).unwrap(), callers_last::load(&device).unwrap());
+    for is_first in [true, false] {
+        let mut of = [1.0_f32, 2.0].map(|value| DeviceBuf::from_slice(&device, &[value; 64]).unwrap());
+        let mut y = DeviceBuf::<f32>::zeroed(&device, 64).unwrap();
+        let at = stream.config(2, 32, 0);
+        let launched = match is_first {
+            true => first.launch(at, &of[0], &of[1], &mut y),
+            false => last.launch(at, &of[0], &of[1], &mut y),
+        };
+        launched.unwrap();
+        for argument in &mut of {
+            let error = other.fill(argument, 5.0).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Race(_)), "{error}");
+        }
+        stream.synchronize().unwrap();
+        assert_eq!(y.to_vec().unwrap(), [12.0; 64]);
+    }
 }
 
 #[test]

@@ -37,9 +37,10 @@ pub(crate) fn host(
     quote_spanned!(at=> let host = move |grid: #private::Grid| { #body };)
 }
 
-/// What lends the memory of a parameter.
-pub(crate) fn lender(parameter: &Ident) -> Ident {
-    format_ident!("lender_of_{}", unraw(parameter), span = Span::mixed_site())
+/// What lends the memory of the parameter at this position. Two parameters may have the same letters, if a macro has
+/// written one of them.
+pub(crate) fn lender(position: usize) -> Ident {
+    format_ident!("lender_{position}", span = Span::mixed_site())
 }
 
 /// The check that no element is left over where a kernel takes several elements of memory as one. Numbers,

@@ -154,11 +154,15 @@ impl Generator<'_> {
     /// The body of `launch`.
     fn launch(&self, kernel: &Kernel) -> TokenStream {
         let kernel_name = unraw(&kernel.name);
-        let views = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
+        let views = kernel.parameters.iter().enumerate().filter_map(|(position, parameter)| {
+            let Parameter { name, kind, .. } = parameter;
             let (view, element) = self.view(kind)?;
             let whole = launches::whole(&kernel_name, name, element);
-            let lender = launches::lender(name);
-            Some(quote_spanned!(Span::mixed_site()=> let (#name, #lender) = #view::lend(#name); #whole))
+            let lender = launches::lender(position);
+            Some(quote_spanned! {Span::mixed_site()=>
+                let (#name, #lender) = #view::lend(#name).parts();
+                #whole
+            })
         });
         let requires = kernel.requires.iter().map(|condition| {
             let said = text(condition);
@@ -175,7 +179,6 @@ impl Generator<'_> {
         let numbers: Vec<_> = numbers.map(|parameter| &parameter.name).collect();
         let slices = kernel.parameters.iter().filter(|parameter| self.view(&parameter.kind).is_some());
         let slices: Vec<_> = slices.map(|parameter| &parameter.name).collect();
-        let lenders: Vec<_> = slices.iter().map(|name| launches::lender(name)).collect();
         let asks = launches::asks(&kernel.requires, (numbers, slices), &self.private());
         let passed = || kernel.parameters.iter().filter(|parameter| parameter.symbol.is_none());
         let arguments = passed().map(|parameter| self.argument(parameter));
@@ -184,6 +187,8 @@ impl Generator<'_> {
             None => quote_spanned!(Span::mixed_site()=> ::core::mem::size_of_val(&#name)),
         });
         let accesses = self.accesses(kernel);
+        let memory = kernel.parameters.iter().enumerate().filter(|(_, of)| self.view(&of.kind).is_some());
+        let lenders = memory.map(|(position, _)| launches::lender(position));
         let symbols = kernel.parameters.iter().filter(|parameter| parameter.symbol.is_some());
         let symbols =
             symbols.map(|Parameter { name, .. }| quote_spanned!(Span::mixed_site()=> (&#name).access()));

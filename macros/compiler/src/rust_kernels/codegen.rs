@@ -199,11 +199,12 @@ impl Generator<'_> {
             }
         });
         let is_own = |kind: &ParameterKind| matches!(kind, ParameterKind::Own(_) | ParameterKind::Out(_));
-        let views = parameters.iter().filter_map(|parameter| {
+        let views = parameters.iter().enumerate().filter_map(|(position, parameter)| {
             let name = &parameter.name;
-            let lender = launches::lender(name);
+            let lender = launches::lender(position);
+            let lent = quote_spanned!(at=> let (#name, #lender));
             if let ParameterKind::Atomics(_) = &parameter.kind {
-                return Some(quote_spanned!(at=> let (#name, #lender) = #private::AtomicArg::lend(#name);));
+                return Some(quote_spanned!(at=> #lent = #private::AtomicArg::lend(#name).parts();));
             }
             let (argument, element) = match &parameter.kind {
                 ParameterKind::Slice(element) => (Ident::new("ReadArg", at), element),
@@ -213,7 +214,7 @@ impl Generator<'_> {
                 _ => return None,
             };
             let whole = launches::whole(&plain, name, element);
-            Some(quote_spanned!(at=> let (#name, #lender) = #private::#argument::lend(#name); #whole))
+            Some(quote_spanned!(at=> #lent = #private::#argument::lend(#name).parts(); #whole))
         });
         let requires = self.requires(&plain, signature);
         let owns = parameters.iter().filter(|parameter| is_own(&parameter.kind));
@@ -267,10 +268,14 @@ impl Generator<'_> {
             })
         };
         let (passed, declared) = (sizes(), sizes());
-        let memory = parameters.iter().filter(|parameter| !matches!(parameter.kind, ParameterKind::Value(_)));
-        let memory: Vec<_> = memory.map(|parameter| &parameter.name).collect();
-        let accesses: Vec<_> = memory.iter().map(|name| quote_spanned!(at=> (&#name).access())).collect();
-        let lenders = memory.iter().map(|name| launches::lender(name));
+        let memory = parameters.iter().enumerate();
+        let memory = memory.filter(|(_, parameter)| !matches!(parameter.kind, ParameterKind::Value(_)));
+        let (lenders, accesses): (Vec<_>, Vec<_>) = memory
+            .map(|(position, parameter)| {
+                let name = &parameter.name;
+                (launches::lender(position), quote_spanned!(at=> (&#name).access()))
+            })
+            .unzip();
         let unchecked = &body.unchecked;
         // The function that the host runs in place of the user's.
         let watched = unchecked.may_race().then(|| twin::watched(self.item, private, unchecked));

@@ -230,7 +230,7 @@ fn symbols() {
     let sizes =
         ".parameters(&[4,8]).symbols(&[\"weights\"]).symbol_bytes(&[::core::option::Option::Some(100)])";
     assert!(text.contains(sizes), "{text}");
-    let lent = "(&[(&weights).access(),(&y).access()],&[lender_of_weights,lender_of_y]),&[(&weights).access()],&host";
+    let lent = "(&[(&weights).access(),(&y).access()],&[lender_1,lender_2]),&[(&weights).access()],&host";
     assert!(text.contains(lent), "{text}");
     for (symbol, expected) in [
         (

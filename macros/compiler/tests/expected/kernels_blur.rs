@@ -34,9 +34,9 @@ impl blur {
         y: impl ::thalweg::__private::WriteArg<f32>,
         w: impl ::thalweg::__private::ReadArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let (x, lender_of_x) = ::thalweg::__private::ReadArg::lend(x);
-        let (y, lender_of_y) = ::thalweg::__private::WriteArg::lend(y);
-        let (w, lender_of_w) = ::thalweg::__private::ReadArg::lend(w);
+        let (x, lender_1) = ::thalweg::__private::ReadArg::lend(x).parts();
+        let (y, lender_2) = ::thalweg::__private::WriteArg::lend(y).parts();
+        let (w, lender_3) = ::thalweg::__private::ReadArg::lend(w).parts();
         let host = move |grid: ::thalweg::__private::Grid| {
             let body = move || {
                 let x: &[f32] = unsafe { (&x).slice() };
@@ -72,7 +72,7 @@ impl blur {
                     ],
                     (
                         &[(&x).access(), (&y).access(), (&w).access()],
-                        &[lender_of_x, lender_of_y, lender_of_w],
+                        &[lender_1, lender_2, lender_3],
                     ),
                     &[(&w).access()],
                     &host,

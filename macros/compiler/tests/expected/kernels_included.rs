@@ -30,8 +30,8 @@ impl blur {
         x: impl ::thalweg::__private::ReadArg<f32>,
         y: impl ::thalweg::__private::ReadWriteArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let (x, lender_of_x) = ::thalweg::__private::ReadArg::lend(x);
-        let (y, lender_of_y) = ::thalweg::__private::ReadWriteArg::lend(y);
+        let (x, lender_1) = ::thalweg::__private::ReadArg::lend(x).parts();
+        let (y, lender_2) = ::thalweg::__private::ReadWriteArg::lend(y).parts();
         let host = |_: ::thalweg::__private::Grid| ::thalweg::__private::host_body(|| {});
         unsafe {
             launch
@@ -47,7 +47,7 @@ impl blur {
                         (&x).argument_size(),
                         (&y).argument_size(),
                     ],
-                    (&[(&x).access(), (&y).access()], &[lender_of_x, lender_of_y]),
+                    (&[(&x).access(), (&y).access()], &[lender_1, lender_2]),
                     &[],
                     &host,
                 )
@@ -88,8 +88,8 @@ impl twice {
         y: impl ::thalweg::__private::ReadWriteArg<f64>,
         weights: impl ::thalweg::__private::ReadArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let (y, lender_of_y) = ::thalweg::__private::ReadWriteArg::lend(y);
-        let (weights, lender_of_weights) = ::thalweg::__private::ReadArg::lend(weights);
+        let (y, lender_1) = ::thalweg::__private::ReadWriteArg::lend(y).parts();
+        let (weights, lender_2) = ::thalweg::__private::ReadArg::lend(weights).parts();
         let host = |_: ::thalweg::__private::Grid| ::thalweg::__private::host_body(|| {});
         unsafe {
             launch
@@ -97,10 +97,7 @@ impl twice {
                     ::thalweg::__private::Its::of(&self.function),
                     &mut [::thalweg::__private::argument(&n), (&y).argument()],
                     &[::core::mem::size_of_val(&n), (&y).argument_size()],
-                    (
-                        &[(&y).access(), (&weights).access()],
-                        &[lender_of_y, lender_of_weights],
-                    ),
+                    (&[(&y).access(), (&weights).access()], &[lender_1, lender_2]),
                     &[(&weights).access()],
                     &host,
                 )

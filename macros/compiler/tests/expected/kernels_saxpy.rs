@@ -33,8 +33,8 @@ impl saxpy {
         x: impl ::thalweg::__private::ReadArg<f32>,
         y: impl ::thalweg::__private::ReadWriteArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let (x, lender_of_x) = ::thalweg::__private::ReadArg::lend(x);
-        let (y, lender_of_y) = ::thalweg::__private::ReadWriteArg::lend(y);
+        let (x, lender_2) = ::thalweg::__private::ReadArg::lend(x).parts();
+        let (y, lender_3) = ::thalweg::__private::ReadWriteArg::lend(y).parts();
         (&launch).follows([::thalweg::__private::word(&n)]);
         (&launch)
             .requires(
@@ -80,7 +80,7 @@ impl saxpy {
                         (&x).argument_size(),
                         (&y).argument_size(),
                     ],
-                    (&[(&x).access(), (&y).access()], &[lender_of_x, lender_of_y]),
+                    (&[(&x).access(), (&y).access()], &[lender_2, lender_3]),
                     &[],
                     &host,
                 )
@@ -120,7 +120,7 @@ impl fill {
         value: f32,
         y: impl ::thalweg::__private::WriteArg<f32>,
     ) -> ::thalweg::__private::Result<()> {
-        let (y, lender_of_y) = ::thalweg::__private::WriteArg::lend(y);
+        let (y, lender_1) = ::thalweg::__private::WriteArg::lend(y).parts();
         let host = |_: ::thalweg::__private::Grid| ::thalweg::__private::host_body(|| {});
         unsafe {
             launch
@@ -128,7 +128,7 @@ impl fill {
                     ::thalweg::__private::Its::of(&self.function),
                     &mut [::thalweg::__private::argument(&value), (&y).argument()],
                     &[::core::mem::size_of_val(&value), (&y).argument_size()],
-                    (&[(&y).access()], &[lender_of_y]),
+                    (&[(&y).access()], &[lender_1]),
                     &[],
                     &host,
                 )

@@ -340,7 +340,7 @@ impl StreamCore {
     pub(crate) fn with_legacy(&self, state: &CoreState, others: &[Arc<dyn Stream>]) -> Clock {
         let mut clock = state.clock.clone();
         for other in others {
-            // Nobody else can have this lock, since they would need the lock for streams of this kind first.
+            // Whoever else has this lock waits for none that this thread has.
             clock.join(&other.clock());
         }
         clock

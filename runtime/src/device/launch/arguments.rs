@@ -4,38 +4,22 @@ use std::ffi::c_void;
 
 use bytemuck::NoUninit;
 
-use super::lender::Lender;
+use super::lender::{Borrowed, Lender};
 use crate::base::in_rust::KernelAtomic;
 use crate::device::views::{AtomicView, DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, View, ViewMut};
 use crate::driver::Access;
 
 /// An argument for a kernel parameter `&[T]`.
 ///
-/// As all arguments, it becomes a view of its memory, and the allocation that lends it.
-///
-/// A view outlives the memory that it shows, so other crates cannot implement these traits:
-///
-/// ```compile_fail,E0277
-/// use thalweg::__private::{Lender, ReadArg, View};
-///
-/// struct Stolen(View<f32>);
-/// impl ReadArg<f32> for Stolen {
-///     fn lend<'p>(self) -> (View<f32>, Lender<'p>)
-///     where
-///         Self: 'p,
-///     {
-///         (self.0, todo!())
-///     }
-/// }
-/// ```
+/// As every argument, it becomes a view of its memory, borrowed from an allocation.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read",
     label = "expected `&` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&[{T}]`"
 )]
-pub trait ReadArg<T>: sealed::Argument {
-    fn lend<'p>(self) -> (View<T>, Lender<'p>)
+pub trait ReadArg<T>: Sized {
+    fn lend<'p>(self) -> Borrowed<'p, View<T>>
     where
         Self: 'p;
 }
@@ -47,8 +31,8 @@ pub trait ReadArg<T>: sealed::Argument {
     label = "expected `&mut` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&mut [{T}]`; for `out` it must be declared `Out<[{T}]>`"
 )]
-pub trait ReadWriteArg<T>: sealed::Argument {
-    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+pub trait ReadWriteArg<T>: Sized {
+    fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
     where
         Self: 'p;
 }
@@ -60,27 +44,13 @@ pub trait ReadWriteArg<T>: sealed::Argument {
     label = "expected `out` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `Out<[{T}]>`: the kernel writes all of it and reads nothing"
 )]
-pub trait WriteArg<T>: sealed::Argument {
-    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+pub trait WriteArg<T>: Sized {
+    fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
     where
         Self: 'p;
 }
 
 /// An argument for a parameter `&mut Own<[T]>` of a kernel that counts in one dimension.
-///
-/// ```compile_fail,E0277
-/// use thalweg::__private::{Lender, OwnArg, OwnView};
-///
-/// struct Stolen(OwnView<f32, 1>);
-/// impl OwnArg<f32> for Stolen {
-///     fn lend<'p>(self) -> (OwnView<f32, 1>, Lender<'p>)
-///     where
-///         Self: 'p,
-///     {
-///         (self.0, todo!())
-///     }
-/// }
-/// ```
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write",
@@ -88,8 +58,8 @@ pub trait WriteArg<T>: sealed::Argument {
     note = "this parameter of the kernel is declared `&mut Own<[{T}]>`; for `out` it must be declared `&mut Out<[{T}]>`",
     note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
-pub trait OwnArg<T>: sealed::Argument + Sized {
-    fn lend<'p>(self) -> (OwnView<T, 1>, Lender<'p>)
+pub trait OwnArg<T>: Sized {
+    fn lend<'p>(self) -> Borrowed<'p, OwnView<T, 1>>
     where
         Self: 'p;
 }
@@ -102,8 +72,8 @@ pub trait OwnArg<T>: sealed::Argument + Sized {
     note = "this parameter of the kernel is declared `&mut Out<[{T}]>`: the kernel writes all of it and reads nothing",
     note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
-pub trait OutArg<T>: sealed::Argument + Sized {
-    fn lend<'p>(self) -> (OwnView<T, 1>, Lender<'p>)
+pub trait OutArg<T>: Sized {
+    fn lend<'p>(self) -> Borrowed<'p, OwnView<T, 1>>
     where
         Self: 'p;
 }
@@ -116,8 +86,8 @@ pub trait OutArg<T>: sealed::Argument + Sized {
     note = "this parameter of the kernel is declared `&[{A}]`: a launch passes a buffer of numbers, such as `u32` for \
             `AtomicU32`, which the kernel reads and writes"
 )]
-pub trait AtomicArg<A: KernelAtomic>: sealed::Argument + Sized {
-    fn lend<'p>(self) -> (AtomicView<A>, Lender<'p>)
+pub trait AtomicArg<A: KernelAtomic>: Sized {
+    fn lend<'p>(self) -> Borrowed<'p, AtomicView<A>>
     where
         Self: 'p;
 }
@@ -129,8 +99,8 @@ pub trait AtomicArg<A: KernelAtomic>: sealed::Argument + Sized {
     label = "expected `&mut`, a device buffer of `{T}` and its shape of {D} axes",
     note = "the kernel counts in {D} dimensions, so that the launch says the shape: `&mut buffer as [rows, columns]`, and by hand `Shaped::new(&mut buffer, [rows, columns])`"
 )]
-pub trait ShapedOwnArg<T, const D: usize>: sealed::Argument + Sized {
-    fn lend<'p>(self) -> (OwnView<T, D>, Lender<'p>)
+pub trait ShapedOwnArg<T, const D: usize>: Sized {
+    fn lend<'p>(self) -> Borrowed<'p, OwnView<T, D>>
     where
         Self: 'p;
 }
@@ -142,8 +112,8 @@ pub trait ShapedOwnArg<T, const D: usize>: sealed::Argument + Sized {
     label = "expected `out`, a device buffer of `{T}` and its shape of {D} axes",
     note = "the kernel counts in {D} dimensions, so that the launch says the shape: `out buffer as [rows, columns]`, and by hand `Shaped::new(&mut buffer, [rows, columns])`"
 )]
-pub trait ShapedOutArg<T, const D: usize>: sealed::Argument + Sized {
-    fn lend<'p>(self) -> (OwnView<T, D>, Lender<'p>)
+pub trait ShapedOutArg<T, const D: usize>: Sized {
+    fn lend<'p>(self) -> Borrowed<'p, OwnView<T, D>>
     where
         Self: 'p;
 }
@@ -167,93 +137,88 @@ impl<A, const D: usize> Shaped<A, D> {
 #[diagnostic::do_not_recommend]
 impl<T, A: ReadWriteArg<T>> OwnArg<T> for A {
     #[inline]
-    fn lend<'p>(self) -> (OwnView<T, 1>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, OwnView<T, 1>>
     where
         Self: 'p,
     {
-        let (view, lender) = ReadWriteArg::lend(self);
-        (OwnView::new(view, [view.elements()]), lender)
+        ReadWriteArg::lend(self).map(|view| OwnView::new(view, [view.elements()]))
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T, A: WriteArg<T>> OutArg<T> for A {
     #[inline]
-    fn lend<'p>(self) -> (OwnView<T, 1>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, OwnView<T, 1>>
     where
         Self: 'p,
     {
-        let (view, lender) = WriteArg::lend(self);
-        (OwnView::new(view, [view.elements()]), lender)
+        WriteArg::lend(self).map(|view| OwnView::new(view, [view.elements()]))
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<A: KernelAtomic, B: ReadWriteArg<A::Number>> AtomicArg<A> for B {
     #[inline]
-    fn lend<'p>(self) -> (AtomicView<A>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, AtomicView<A>>
     where
         Self: 'p,
     {
-        let (view, lender) = ReadWriteArg::lend(self);
-        (AtomicView::new(view), lender)
+        ReadWriteArg::lend(self).map(AtomicView::new)
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T, A: ReadWriteArg<T>, const D: usize> ShapedOwnArg<T, D> for Shaped<A, D> {
     #[inline]
-    fn lend<'p>(self) -> (OwnView<T, D>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, OwnView<T, D>>
     where
         Self: 'p,
     {
-        let (view, lender) = ReadWriteArg::lend(self.buffer);
-        (OwnView::new(view, self.shape), lender)
+        ReadWriteArg::lend(self.buffer).map(|view| OwnView::new(view, self.shape))
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T, A: WriteArg<T>, const D: usize> ShapedOutArg<T, D> for Shaped<A, D> {
     #[inline]
-    fn lend<'p>(self) -> (OwnView<T, D>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, OwnView<T, D>>
     where
         Self: 'p,
     {
-        let (view, lender) = WriteArg::lend(self.buffer);
-        (OwnView::new(view, self.shape), lender)
+        WriteArg::lend(self.buffer).map(|view| OwnView::new(view, self.shape))
     }
 }
 
 impl<T> ReadArg<T> for DeviceSlice<'_, T> {
     #[inline]
-    fn lend<'p>(self) -> (View<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, View<T>>
     where
         Self: 'p,
     {
         let lender = Lender::of(self.owner());
-        (self.into_view(), lender)
+        Borrowed::new(self.into_view(), lender)
     }
 }
 
 impl<T> ReadWriteArg<T> for DeviceSliceMut<'_, T> {
     #[inline]
-    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
     where
         Self: 'p,
     {
         let lender = Lender::of(self.owner());
-        (self.into_view(), lender)
+        Borrowed::new(self.into_view(), lender)
     }
 }
 
 impl<T> WriteArg<T> for DeviceSliceOut<'_, T> {
     #[inline]
-    fn lend<'p>(self) -> (ViewMut<T>, Lender<'p>)
+    fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
     where
         Self: 'p,
     {
         let lender = Lender::of(self.owner());
-        (self.into_view(), lender)
+        Borrowed::new(self.into_view(), lender)
     }
 }
 
@@ -264,36 +229,33 @@ macro_rules! grouped {
         #[diagnostic::do_not_recommend]
         impl<$($generics)*, const N: usize> $crate::device::launch::ReadArg<[T; N]> for $read {
             #[inline]
-            fn lend<'p>(self) -> ($crate::device::views::View<[T; N]>, $crate::device::launch::Lender<'p>)
+            fn lend<'p>(self) -> $crate::device::launch::Borrowed<'p, $crate::device::views::View<[T; N]>>
             where
                 Self: 'p,
             {
-                let (view, lender) = $crate::device::launch::ReadArg::<T>::lend(self);
-                (view.grouped(), lender)
+                $crate::device::launch::ReadArg::<T>::lend(self).map(|view| view.grouped())
             }
         }
 
         #[diagnostic::do_not_recommend]
         impl<$($generics)*, const N: usize> $crate::device::launch::ReadWriteArg<[T; N]> for $read_write {
             #[inline]
-            fn lend<'p>(self) -> ($crate::device::views::ViewMut<[T; N]>, $crate::device::launch::Lender<'p>)
+            fn lend<'p>(self) -> $crate::device::launch::Borrowed<'p, $crate::device::views::ViewMut<[T; N]>>
             where
                 Self: 'p,
             {
-                let (view, lender) = $crate::device::launch::ReadWriteArg::<T>::lend(self);
-                (view.grouped(), lender)
+                $crate::device::launch::ReadWriteArg::<T>::lend(self).map(|view| view.grouped())
             }
         }
 
         #[diagnostic::do_not_recommend]
         impl<$($generics)*, const N: usize> $crate::device::launch::WriteArg<[T; N]> for $write {
             #[inline]
-            fn lend<'p>(self) -> ($crate::device::views::ViewMut<[T; N]>, $crate::device::launch::Lender<'p>)
+            fn lend<'p>(self) -> $crate::device::launch::Borrowed<'p, $crate::device::views::ViewMut<[T; N]>>
             where
                 Self: 'p,
             {
-                let (view, lender) = $crate::device::launch::WriteArg::<T>::lend(self);
-                (view.grouped(), lender)
+                $crate::device::launch::WriteArg::<T>::lend(self).map(|view| view.grouped())
             }
         }
     };
@@ -333,15 +295,4 @@ pub(crate) fn aliases(accesses: &[Access]) -> bool {
         left = others;
     }
     false
-}
-
-/// Seals the traits of arguments: a view of memory does not know how long the memory lives.
-pub(crate) mod sealed {
-    use super::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Shaped};
-
-    pub trait Argument {}
-    impl<T> Argument for DeviceSlice<'_, T> {}
-    impl<T> Argument for DeviceSliceMut<'_, T> {}
-    impl<T> Argument for DeviceSliceOut<'_, T> {}
-    impl<A: Argument, const D: usize> Argument for Shaped<A, D> {}
 }

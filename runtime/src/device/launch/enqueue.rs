@@ -80,7 +80,7 @@ pub(crate) struct Arguments<'a> {
     pub(crate) sizes: &'a [usize],
     /// The memory that the kernel accesses.
     pub(crate) accesses: &'a [Access],
-    /// Where each of them is a part.
+    /// For each of these, the allocation that it is a part of.
     pub(crate) lenders: &'a [Lender<'a>],
     /// The values of the variables of the kernel's module.
     pub(crate) symbols: &'a [Access],

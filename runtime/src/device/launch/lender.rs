@@ -1,4 +1,4 @@
-//! [`Lender`]: the allocation that an argument of a launch is a part of.
+//! [`Borrowed`]: the memory of a launch's argument, and the [`Lender`] that it is borrowed from.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,13 +11,48 @@ use crate::device::pending::{Memory, MemoryHandle, Uses};
 use crate::driver::Access;
 
 // Note 87: operations by hand borrow their memory.
+/// A view of an argument's memory, which does not know how long the memory lives, and the allocation that it is a part of.
+///
+/// Nobody else can make one of the two, so that they belong together whoever implements the traits of arguments. It is not
+/// `Copy`, since a launch that writes has the memory to itself:
+///
+/// ```compile_fail,E0423
+/// use thalweg::__private::{Borrowed, Lender, View};
+///
+/// fn paired(view: View<f32>, lender: Lender<'_>) -> Borrowed<'_, View<f32>> {
+///     Borrowed(view, lender)
+/// }
+/// ```
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Borrowed<'p, V>(V, Lender<'p>);
+
+impl<'p, V> Borrowed<'p, V> {
+    #[inline]
+    pub(crate) fn new(view: V, lender: Lender<'p>) -> Self {
+        Self(view, lender)
+    }
+
+    /// Another view of the same memory.
+    #[inline]
+    pub(crate) fn map<U>(self, view: impl FnOnce(V) -> U) -> Borrowed<'p, U> {
+        Borrowed(view(self.0), self.1)
+    }
+
+    /// The view, and the lender of its memory.
+    #[inline]
+    pub fn parts(self) -> (V, Lender<'p>) {
+        (self.0, self.1)
+    }
+}
+
 /// The allocation that an argument is a part of. It is borrowed until the launch is enqueued.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
-pub struct Lender<'p>(Option<Lent<'p>>);
+pub struct Lender<'p>(Option<Allocation<'p>>);
 
 #[derive(Clone, Copy)]
-struct Lent<'p> {
+struct Allocation<'p> {
     device: &'p Device,
     memory: &'p dyn MemoryHandle,
     uses: &'p Uses,
@@ -35,7 +70,7 @@ impl<'p> Lender<'p> {
 
     #[inline]
     pub(crate) fn new<M: Memory + 'static>(device: &'p Device, memory: &'p Arc<M>) -> Self {
-        Self(Some(Lent { device, memory, uses: memory.uses() }))
+        Self(Some(Allocation { device, memory, uses: memory.uses() }))
     }
 
     /// The memory that a launch on a stream of this device accesses.
@@ -44,7 +79,9 @@ impl<'p> Lender<'p> {
     /// It is a run's or another device's, or was left to the device.
     #[inline]
     pub(crate) fn used(self, device: &Device, access: &Access) -> Result<Used<'p>> {
-        let Some(Lent { device: its, memory, uses }) = self.0 else { return Err(Detail::OfARun.into()) };
+        let Some(Allocation { device: its, memory, uses }) = self.0 else {
+            return Err(Detail::OfARun.into());
+        };
         let Access { ptr, bytes, write, anew } = *access;
         let used = Used { memory, uses, bytes: ptr.range(bytes), write, anew };
         if !device.same(its) {

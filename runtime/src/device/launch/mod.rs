@@ -9,11 +9,11 @@ pub use arguments::{
     AtomicArg, KernelScalar, OutArg, OwnArg, ReadArg, ReadWriteArg, Shaped, ShapedOutArg, ShapedOwnArg,
     WriteArg, argument,
 };
-pub(crate) use arguments::{aliases, grouped, sealed};
+pub(crate) use arguments::{aliases, grouped};
 pub(crate) use enqueue::{Arguments, LaunchTarget};
 pub use enqueue::{Kernel, Launch};
 pub use host::{Position, for_each, host_body};
-pub use lender::Lender;
+pub use lender::{Borrowed, Lender};
 
 pub use super::views::{
     AtomicView, DeviceSlice, DeviceSliceMut, DeviceSliceOut, OwnView, Uneven, View, ViewMut,

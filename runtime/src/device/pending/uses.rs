@@ -231,7 +231,7 @@ impl<'m> Used<'m> {
     }
 }
 
-/// Memory that an operation uses, and that is kept until the operation is enqueued.
+/// Memory that an operation uses, with a handle of its own: a graph's, and memory that overlaps other memory.
 #[derive(Clone)]
 pub(crate) struct Kept {
     pub(crate) memory: Arc<dyn Memory>,
