@@ -1028,7 +1028,7 @@ pub enum Detail {
     StreamOfAnotherThread,
     /// Memory that a run has handed to a routine was given where a part of a `DeviceBuf` is needed. That
     /// memory belongs to the run.
-    #[error("a run has this memory until it is over, so it does not count as a part of a `DeviceBuf`")]
+    #[error("a run has this memory until it is over: no other run, copy or stream by hand may use it")]
     OfARun,
     /// A kernel that takes variables of its module was launched on a stream.
     #[error("kernel `{kernel}` takes variables of its module: it can be launched by a pipeline only")]
