@@ -61,7 +61,7 @@ impl Recorded {
         match self {
             Self::Nothing => Ok(Clock::default()),
             Self::Enqueued(clock) => Ok(clock.clone()),
-            Self::Captured(_) => Err(Detail::Capturing { what }.into()),
+            Self::Captured(_) => Err(Detail::EventOfAGraph { what }.into()),
         }
     }
 }
@@ -150,9 +150,9 @@ impl Event {
     /// On a GPU it is accurate to half a microsecond.
     ///
     /// # Errors
-    /// One of them was made without timing, was never recorded, was recorded while a graph was captured, or
-    /// belongs to another device than the other ([`ErrorKind::Misuse`]); one is not complete yet, or the
-    /// calling thread runs a function of a stream ([`ErrorKind::Driver`]).
+    /// One of them was made without timing, was never recorded, is not complete yet, was recorded while a graph
+    /// was captured, or belongs to another device than the other ([`ErrorKind::Misuse`]); the calling thread
+    /// runs a function of a stream, or the driver refuses ([`ErrorKind::Driver`]).
     #[track_caller]
     pub fn elapsed(&self, later: &Self) -> Result<Duration> {
         caller("elapsed").located(|| {
@@ -171,7 +171,14 @@ impl Event {
                     return Err(Detail::NeverRecorded.into());
                 }
             }
-            let nanos = self.raw.elapsed(&later.raw)?;
+            let nanos = match self.raw.elapsed(&later.raw) {
+                Ok(nanos) => nanos,
+                Err(_) if !(self.raw.is_complete()? && later.raw.is_complete()?) => {
+                    return Err(Detail::NotComplete.into());
+                }
+                // They may have become complete meanwhile.
+                Err(_) => self.raw.elapsed(&later.raw)?,
+            };
             Ok(Duration::from_nanos(nanos.max(0.0).round() as u64))
         })
     }

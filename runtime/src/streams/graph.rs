@@ -190,14 +190,15 @@ impl Graph {
     fn launch_lent(&self, stream: &Stream, lent: &[Loan], at: Caller) -> Result<()> {
         stream.device().check_stream("Graph", &self.device)?;
         for (used, by) in &self.host {
-            let is_lent = lent.iter().any(|Loan { core, writable }| {
-                std::ptr::addr_eq(Arc::as_ptr(core), Arc::as_ptr(&used.memory)) && (*writable || !used.write)
-            });
-            if !is_lent {
-                let place = by.place();
-                let site = place.site.unwrap_or(Site { file: "", line: 0, column: 0 });
-                let kind = Detail::NotLent { operation: by.what, site, writes: used.write };
-                return Err(crate::base::error::Error::new(kind).at(at.place()));
+            let its = lent
+                .iter()
+                .filter(|loan| std::ptr::addr_eq(Arc::as_ptr(&loan.core), Arc::as_ptr(&used.memory)));
+            let writable = its.map(|loan| loan.writable).max();
+            if writable.is_none_or(|writable| used.write && !writable) {
+                let site = by.place().site.unwrap_or(Site { file: "", line: 0, column: 0 });
+                let all = self.host.iter().map(|(used, _)| used.write).collect();
+                let (writes, is_lent) = (used.write, writable.is_some());
+                return Err(Detail::NotLent { operation: by.what, site, writes, is_lent, all }.into());
             }
         }
         let used = self.used.iter().map(Kept::used).collect::<Vec<_>>();

@@ -82,6 +82,7 @@ impl LaunchTarget for Stream {
     }
 }
 
+// These are written out, since rustc shows them to whoever passes another type.
 impl<T: Pod> ReadArg<T> for &DeviceBuf<T> {
     fn lend<'p>(self) -> Borrowed<'p, View<T>>
     where

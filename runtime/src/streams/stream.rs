@@ -378,12 +378,12 @@ mod tests {
         let devices = Device::simulated_machine(MachineModel::h200(2));
         assert_eq!(
             race_of([&devices[0]; 2]),
-            "  help: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`"
+            "  help: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`, or `later.wait(&event)?` for an event that\n    was recorded right after the earlier one"
         );
         assert_eq!(
             race_of([&devices[0], &devices[1]]),
             "  help: they are on two devices: let the later one's stream wait for the earlier one's before,\n    \
-             `later.wait_stream(&earlier)?`"
+             `later.wait_stream(&earlier)?`, or `later.wait(&event)?` for an event that\n    was recorded right after the earlier one"
         );
         assert_eq!(
             race_of([&devices[0], &Device::simulated(Simulation::h200())]),

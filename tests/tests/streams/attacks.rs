@@ -458,7 +458,7 @@ fn a_stream_whose_capture_is_over_carries_out() {
     .expect("a graph");
     add.launch(other.config(blocks(N, 256), 256, 0), N as u32, 1.0, &mut x).expect("a launch");
     assert_eq!(x.to_vec().expect("a copy")[0], 1.0);
-    assert!(matches!(fork.elapsed(&fork).unwrap_err().detail(), Detail::Capturing { .. }));
+    assert!(matches!(fork.elapsed(&fork).unwrap_err().detail(), Detail::EventOfAGraph { .. }));
 }
 
 /// Each request for a result that is not valid returns an error: of a launch, a copy, or a lost device.

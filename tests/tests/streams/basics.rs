@@ -88,6 +88,11 @@ fn events_order_and_tell_the_time(device: &Device) {
     stream.record(&start).expect("a record");
     stream.fill(&mut x, 1.0).expect("a fill");
     stream.record(&stop).expect("a record");
+    if device.is_simulated() {
+        // The simulated device does nothing before it is waited for.
+        let error = start.elapsed(&stop).unwrap_err();
+        assert!(matches!(error.detail(), Detail::NotComplete), "{error}");
+    }
     stop.synchronize().expect("the device");
     let time = start.elapsed(&stop).expect("both are complete");
     // These are 64 MiB: no memory is faster than 16 TB/s.

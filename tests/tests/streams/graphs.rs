@@ -133,8 +133,16 @@ fn what_is_on_the_host_is_lent(device: &Device) {
         assert!(matches!(error.detail(), Detail::NotLent { .. }), "{error}");
     }
     let error = graph.launch_with(&stream, (&x, &y)).unwrap_err().to_string();
-    assert!(error.contains("the graph's `download` writes a `PinnedBuf` that is not lent"), "{error}");
-    assert!(error.contains("help: `graph.launch_with(&stream, &mut buffer)`"), "{error}");
+    assert!(
+        error.contains("the graph's `download` writes a `PinnedBuf` that is lent to this launch with `&`\n"),
+        "{error}"
+    );
+    let error = graph.launch(&stream).unwrap_err().to_string();
+    assert!(
+        error.contains("the graph's `upload` reads a `PinnedBuf` that is not lent to this launch\n"),
+        "{error}"
+    );
+    assert!(error.contains("help: `graph.launch_with(&stream, (&first, &mut second))`"), "{error}");
     graph.launch_with(&stream, (&mut y, &x)).expect("all of it");
     assert_eq!(y[..], [3.0; N]);
     let gone = y.into_vec().unwrap_err();
@@ -159,7 +167,10 @@ fn what_a_graph_cannot_have(device: &Device) {
     });
     assert!(graph.expect("an empty graph").is_empty());
     for error in refused {
-        let is_refused = matches!(error.detail(), Detail::Capturing { .. } | Detail::NotInGraph { .. });
+        let is_refused = matches!(
+            error.detail(),
+            Detail::Capturing { .. } | Detail::EventOfAGraph { .. } | Detail::NotInGraph { .. }
+        );
         assert!(is_refused, "{error}");
     }
     stream.synchronize().expect("it captures no more");

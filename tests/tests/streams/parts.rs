@@ -7,7 +7,7 @@ use thalweg::kernel::{DeviceSlice, DeviceSliceMut};
 use thalweg::prelude::*;
 use thalweg::sim::{DriverCall, Effect, Fault};
 use thalweg::streams::{Event, Stream};
-use thalweg_tests::kernels::{add_to, axpy_each, double_all};
+use thalweg_tests::kernels::{add_to, axpy_each, double_all, widen};
 
 use super::{is_alone, is_race, kept, on_each, simulated};
 
@@ -15,6 +15,7 @@ on_each!(
     parts_are_arguments_of_runs,
     parts_are_arguments_in_graph_mode,
     parts_are_arguments_of_streams,
+    parts_are_written_without_being_read,
     halves_have_a_run_each,
     uses_of_a_part_are_the_whole_buffers,
 );
@@ -130,6 +131,26 @@ fn parts_are_arguments_of_streams(device: &Device) {
     assert!(high.get(..0).expect("within").to_vec().expect("nothing").is_empty());
 }
 
+/// A part for a parameter `Out`, on streams of their own where they do not overlap.
+fn parts_are_written_without_being_read(device: &Device) {
+    let [one, other] = [(); 2].map(|()| Stream::new(device).expect("a stream"));
+    let widen = widen::load(device).expect("a kernel");
+    let x = DeviceBuf::from_slice(device, &[1_u16, 2, 3, 4]).expect("memory");
+    let mut y = DeviceBuf::from_slice(device, &[-1_i64; 10]).expect("memory");
+    let mut out = y.slice_mut(1..9).expect("a part").into_out();
+    let (mut low, high) = out.split_at_mut(4).expect("within");
+    widen.launch(one.config(1, 32, 0), 4, 10, &x, low.reborrow()).expect("a launch");
+    widen.launch(other.config(1, 32, 0), 4, 100, &x, high).expect("other bytes");
+    if is_alone(device) {
+        is_race(widen.launch(other.config(1, 32, 0), 1, 7, &x, low.get_mut(3..).expect("within")));
+    }
+    assert_eq!(y.to_vec().expect("a copy"), [-1, 10, 20, 30, 40, 100, 200, 300, 400, -1]);
+    // What was written can be read and written from there on.
+    let mut again = y.slice_mut(..4).expect("a part").into_out().into_mut();
+    one.fill(again.reborrow(), 5).expect("a fill");
+    assert_eq!(again.as_slice().to_vec().expect("a copy"), [5; 4]);
+}
+
 stream_pipeline! {
     pipeline Add {
         param a: f32;
@@ -203,6 +224,25 @@ fn a_part_of_what_has_failed() {
     assert!(y.to_vec().is_err(), "one is left");
     y.slice_mut(9..10).expect("a part").copy_from_slice(&[3.0]).expect("a copy");
     assert_eq!(y.to_vec().expect("all are well")[8..11], [3.0, 3.0, 1.0]);
+}
+
+/// A launch that does not read a part heals it.
+#[test]
+fn a_part_of_what_has_failed_is_written_anew() {
+    let device = kept(Simulation::h200());
+    let (stream, widen) = (Stream::new(&device).expect("a stream"), widen::load(&device).expect("a kernel"));
+    let (from, mut y) = ([0_i64; 10], DeviceBuf::<i64>::zeroed(&device, 10).expect("memory"));
+    let from = PinnedBuf::from_slice(&device, &from).expect("memory");
+    device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails)).expect("it is simulated");
+    stream.upload(&from, &mut y).expect("later");
+    stream.synchronize().expect_err("it fails");
+    let x = DeviceBuf::from_slice(&device, &[1_u16, 2]).expect("memory");
+    let part = y.slice_mut(4..6).expect("a part").into_out();
+    widen.launch(stream.config(1, 32, 0), 2, 10, &x, part).expect("a launch");
+    assert_eq!(y.slice(4..6).expect("a part").to_vec().expect("written anew"), [10, 20]);
+    assert!(
+        y.slice(..4).expect("a part").to_vec().is_err() && y.slice(6..).expect("a part").to_vec().is_err()
+    );
 }
 
 /// Memory that a run hands to a routine belongs to that run and does not count as a part of a buffer, even if

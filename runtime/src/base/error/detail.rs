@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::text::{
     OWN_LENGTH, WITHOUT_A_GPU, after_newline, asked_for, cause, closest, counted, dimensions_of_blocks,
-    extent, from_first_on, hidden, list, list_of, meant, of_them_shared, other_way_round, smaller_ring,
-    threads, threads_and_elements, to_be_in_memory, to_cover, to_write_all, with,
+    extent, from_first_on, hidden, list, list_of, loans, meant, of_them_shared, other_way_round,
+    smaller_ring, threads, threads_and_elements, to_be_in_memory, to_cover, to_write_all, with,
 };
 use super::touch::{Touch, users};
 use super::{DriverError, Place, RanksDetail, Site};
@@ -1042,6 +1042,14 @@ pub enum Detail {
         /// What was asked of the stream, such as `waited for`.
         what: &'static str,
     },
+    /// An event that was recorded in a graph was used outside of it.
+    #[error(
+        "an event cannot be {what} that was recorded while a graph was captured: it is a place in that graph\n  help: record it again after the capture"
+    )]
+    EventOfAGraph {
+        /// What was asked of the event, such as `waited for`.
+        what: &'static str,
+    },
     /// An operation cannot be part of a graph.
     #[error("{operation} cannot be part of a graph")]
     NotInGraph {
@@ -1050,9 +1058,10 @@ pub enum Detail {
     },
     /// A graph uses page-locked memory that was not lent to its launch.
     #[error(
-        "the graph's `{operation}` {} a `PinnedBuf` that is not lent to this launch\n  it was captured at {site}\n  help: `graph.launch_with(&stream, {})`",
+        "the graph's `{operation}` {} a `PinnedBuf` that is {}\n  it was captured at {site}\n  help: `graph.launch_with(&stream, {})`",
         if *writes { "writes" } else { "reads" },
-        if *writes { "&mut buffer" } else { "&buffer" }
+        if *is_lent { "lent to this launch with `&`" } else { "not lent to this launch" },
+        loans(all)
     )]
     NotLent {
         /// The operation, such as `upload`.
@@ -1061,6 +1070,10 @@ pub enum Detail {
         site: Site,
         /// Whether it must be lent to be written.
         writes: bool,
+        /// Whether it was lent to be read.
+        is_lent: bool,
+        /// For each buffer that the graph uses, whether it must be lent to be written.
+        all: Vec<bool>,
     },
     /// One of two events was made without timing.
     #[error("an event tells no time: make it with `Event::with_timing`")]
@@ -1068,6 +1081,11 @@ pub enum Detail {
     /// A time was asked for from or to an event that was never recorded.
     #[error("an event was never recorded")]
     NeverRecorded,
+    /// A time was asked for from or to an event that is not complete.
+    #[error(
+        "an event is not complete yet: no time can be told\n  help: wait for it before, `event.synchronize()?`"
+    )]
+    NotComplete,
     /// A stream did not get to a callback, because something before it has failed.
     #[error("the stream did not get here: something before it has failed")]
     NotReached,

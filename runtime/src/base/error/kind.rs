@@ -242,10 +242,12 @@ fn kind_of(detail: &Detail) -> fn(Detail) -> ErrorKind {
         | D::OfARun
         | D::SymbolsByHand { .. }
         | D::Capturing { .. }
+        | D::EventOfAGraph { .. }
         | D::NotInGraph { .. }
         | D::NotLent { .. }
         | D::NoTiming
         | D::NeverRecorded
+        | D::NotComplete
         | D::NotAGpu
         | D::HeldByRun
         | D::NotAVec { .. }

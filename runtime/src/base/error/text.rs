@@ -77,11 +77,30 @@ pub(super) fn hidden(visible: Option<&str>) -> String {
 }
 
 /// The help for a race on one device.
-pub(crate) const RACE_OF_STREAMS: &str = "\n  help: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`";
+pub(crate) const RACE_OF_STREAMS: &str = "\n  help: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`, or `later.wait(&event)?` for an event that\n    was recorded right after the earlier one";
 /// The help for a race between two devices, of which streams can wait for each other.
-pub(crate) const RACE_OF_PEERS: &str = "\n  help: they are on two devices: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`";
+pub(crate) const RACE_OF_PEERS: &str = "\n  help: they are on two devices: let the later one's stream wait for the earlier one's before,\n    `later.wait_stream(&earlier)?`, or `later.wait(&event)?` for an event that\n    was recorded right after the earlier one";
 /// The help for a race between two devices, of which streams cannot wait for each other.
 pub(crate) const RACE_OF_STRANGERS: &str = "\n  help: they are on two devices, whose streams cannot wait for each other:\n    wait on the host before, `earlier.synchronize()?`";
+
+/// What a graph's launch must be lent. In place of the buffers' names, which it does not know, stand ordinal numbers.
+pub(super) fn loans(all: &[bool]) -> String {
+    const NAMES: [&str; 6] = ["first", "second", "third", "fourth", "fifth", "sixth"];
+    match all {
+        [writes] => loan(*writes, "buffer"),
+        _ => {
+            let mut loans: Vec<_> = all.iter().zip(NAMES).map(|(&writes, name)| loan(writes, name)).collect();
+            if all.len() > loans.len() {
+                loans.push("…".to_owned());
+            }
+            format!("({})", loans.join(", "))
+        }
+    }
+}
+
+fn loan(writes: bool, name: &str) -> String {
+    format!("{}{name}", if writes { "&mut " } else { "&" })
+}
 
 /// Why an argument whose chunks see more than their own part cannot be streamed.
 pub(crate) const SEES_NEIGHBOURS: &str = "its chunks see items of their neighbours (`halo`)";

@@ -157,7 +157,7 @@ impl StreamCore {
     }
 
     /// Refuses the stream of another thread.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn check_thread(&self) -> Result<()> {
         match self.kind {
             Kind::PerThread(thread) if thread != thread::current().id() => {

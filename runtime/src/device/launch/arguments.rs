@@ -42,7 +42,8 @@ pub trait ReadWriteArg<T>: Sized {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to write",
     label = "expected `out` and a device buffer of `{T}`",
-    note = "this parameter of the kernel is declared `Out<[{T}]>`: the kernel writes all of it and reads nothing"
+    note = "this parameter of the kernel is declared `Out<[{T}]>`: the kernel writes all of it and reads nothing",
+    note = "by hand it is `&mut buffer`, or `buffer.slice_mut(range)?.into_out()`"
 )]
 pub trait WriteArg<T>: Sized {
     fn lend<'p>(self) -> Borrowed<'p, ViewMut<T>>
@@ -70,6 +71,7 @@ pub trait OwnArg<T>: Sized {
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to write",
     label = "expected `out` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&mut Out<[{T}]>`: the kernel writes all of it and reads nothing",
+    note = "by hand it is `&mut buffer`, or `buffer.slice_mut(range)?.into_out()`",
     note = "the kernel counts in one dimension, so that the launch says no shape"
 )]
 pub trait OutArg<T>: Sized {

@@ -68,7 +68,28 @@ impl<'r, T> DeviceSlice<'r, T> {
     }
 }
 
-impl<T> DeviceSliceMut<'_, T> {
+impl<'r, T> DeviceSliceMut<'r, T> {
+    /// The same memory for a kernel's parameter `Out`: the launch writes all of it and reads nothing.
+    ///
+    /// ```
+    /// use thalweg::kernel::blocks;
+    /// use thalweg::sim::Simulation;
+    /// use thalweg::streams::Stream;
+    /// use thalweg::{Device, DeviceBuf};
+    /// use thalweg_kernels::add_f32;
+    ///
+    /// let device = Device::simulated(Simulation::h200());
+    /// let (stream, add) = (Stream::new(&device)?, add_f32::load(&device)?);
+    /// let x = DeviceBuf::from_slice(&device, &[1.0; 4])?;
+    /// let mut z = DeviceBuf::from_slice(&device, &[0.0; 6])?;
+    /// add.launch(stream.config(blocks(4, 256), 256, 0), &x, &x, z.slice_mut(2..)?.into_out())?;
+    /// assert_eq!(z.to_vec()?, [0.0, 0.0, 2.0, 2.0, 2.0, 2.0]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn into_out(self) -> DeviceSliceOut<'r, T> {
+        DeviceSliceOut::of(self.owner(), DevicePtr(self.address()), self.len())
+    }
+
     /// All elements, to read, as long as this is borrowed.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::of(self.owner(), DevicePtr(self.address()), self.len())
@@ -83,7 +104,7 @@ impl<T> DeviceSliceMut<'_, T> {
 impl<'r, T> DeviceSliceOut<'r, T> {
     /// The same memory to read and write, for use in a routine after it has written all of it.
     pub fn into_mut(self) -> DeviceSliceMut<'r, T> {
-        DeviceSliceMut::new(DevicePtr(self.address()), self.len())
+        DeviceSliceMut::of(self.owner(), DevicePtr(self.address()), self.len())
     }
 }
 

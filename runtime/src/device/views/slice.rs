@@ -1,6 +1,5 @@
 //! [`DeviceSlice`], [`DeviceSliceMut`] and [`DeviceSliceOut`]: memory on a device, with its owner.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::view::{View, ViewMut};
@@ -28,11 +27,12 @@ pub struct DeviceSliceMut<'r, T> {
 }
 
 /// A chunk of a device buffer that a launch or a routine writes without reading it. In a pipeline, `out name`
-/// becomes one. A routine writes all of it.
+/// becomes one. By hand, [`DeviceSliceMut::into_out`] makes one. A routine writes all of it.
 #[derive(Debug)]
 pub struct DeviceSliceOut<'r, T> {
     view: ViewMut<T>,
-    run: PhantomData<&'r ()>,
+    /// `None` for memory that a pipeline hands out, which belongs to the run.
+    owner: Option<&'r Arc<DeviceCore>>,
 }
 
 impl<'r, T> DeviceSlice<'r, T> {
@@ -77,16 +77,17 @@ impl<'r, T> DeviceSliceMut<'r, T> {
 
 impl<'r, T> DeviceSliceOut<'r, T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { view: ViewMut::out(ptr, len), run: PhantomData }
+        Self { view: ViewMut::out(ptr, len), owner: None }
     }
 
-    /// A slice without an owner, since only routines get one. It has the signature of the other slices' `of`.
-    pub(crate) fn of(_: Option<&'r Arc<DeviceCore>>, ptr: DevicePtr, len: usize) -> Self {
-        Self::new(ptr, len)
+    /// A slice of the owner's memory, if there is an owner.
+    pub(crate) fn of(owner: Option<&'r Arc<DeviceCore>>, ptr: DevicePtr, len: usize) -> Self {
+        Self { view: ViewMut::out(ptr, len), owner }
     }
 
+    /// The allocation of a [`DeviceBuf`](crate::DeviceBuf) that it is a part of.
     pub(crate) fn owner(&self) -> Option<&'r Arc<DeviceCore>> {
-        None
+        self.owner
     }
 
     pub(crate) fn into_view(self) -> ViewMut<T> {
