@@ -11,8 +11,9 @@ pub use crate::base::in_rust::{
     AtomicF32, AtomicF64, Block, BlockValue, ByCopy, ByReference, Callee, Copies, Define, DeviceFunction,
     FieldConstant, ForOneType, ForTypes, Index, KernelArray, KernelAtomic, KernelConstant, KernelFault,
     KernelNumber, KernelType, OfBlock, OfGrid, Orders, Out, Own, RowColumn, RustSource, RustText, RustType,
-    StructLayout, Turn, Unchecked, Watched, array, blocks, blocks_together, constant, for_one_type, indices,
-    indices_divided, number, sealed, size_of_part, struct_value, watched_blocks, watched_indices,
+    StructLayout, Turn, Unchecked, Watched, array, ask_ahead, blocks, blocks_together, constant,
+    for_one_type, indices, indices_divided, number, sealed, size_of_part, struct_value, watched_blocks,
+    watched_indices,
 };
 pub use crate::base::its::Its;
 pub use crate::base::kernel::{Header, KernelInfo, KernelModule, KernelSource};

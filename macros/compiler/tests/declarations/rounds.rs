@@ -51,6 +51,47 @@ fn a_phase_with_a_loop_over_shares_is_in_rounds() {
     }
 }
 
+/// Of which slices the processor is asked for elements of later rounds.
+#[test]
+fn slices_are_asked_for_ahead() {
+    let asked = |parameters: &str, body: &str| {
+        let expanded = expand(
+            Role::Kernel,
+            tokens(""),
+            tokens(&format!("fn k(block: Block, {parameters}) {{ {body} }}")),
+        );
+        let text = expanded.to_string().replace(' ', "");
+        let calls =
+            text.split("ask_ahead(").skip(1).filter_map(|call| call.split(',').next().map(str::to_owned));
+        calls.collect::<Vec<_>>()
+    };
+    let (slices, sum) = (
+        "x: &[f32], y: &[f32]",
+        "block.each(|t| { let mut s = 0.0; for i in t.of_block(x.len()) { s += x[i] * y[i]; } assert!(s > 0.0); });",
+    );
+    for (before, expected) in [
+        ("", vec!["x", "y"]),
+        ("let (x, y) = (&x[1..9], &y[2..]);", vec!["x", "y"]),
+        ("let x = &x[1..9]; let x = &x[1..];", vec!["x", "y"]),
+        // What is no part of a slice, or may be none.
+        ("let z = [0.0; 9]; let x = &z[1..];", vec!["y"]),
+        ("let y = [0.0; 9];", vec!["x"]),
+        ("let mut y = &y[1..];", vec!["x"]),
+        ("let x = if x.is_empty() { y } else { x };", vec!["y"]),
+        ("let y = &y[0];", vec!["x"]),
+        ("for x in [x, y] { assert!(x.len() > 3); }", vec!["y"]),
+        ("const A: usize = 3;", vec![]),
+    ] {
+        assert_eq!(asked(slices, &format!("{before} {sum}")), expected, "{before}");
+    }
+    // Those that each block reads in pieces, and those whose elements are others.
+    assert_eq!(asked(slices, &sum.replace("of_block", "of_grid")), [""; 0]);
+    assert_eq!(asked(slices, &sum.replace("y[i]", "y[i + 1]")), ["x"]);
+    // What is read and written, and atomics.
+    let changed = "block.each(|t| { for i in t.of_block(x.len()) { y[i].fetch_add(x[i], Relaxed); } });";
+    assert_eq!(asked("x: &[u32], y: &[AtomicU32]", changed), ["x"]);
+}
+
 #[test]
 fn a_phase_in_which_the_order_could_be_seen_stays_whole() {
     for body in [

@@ -45,7 +45,7 @@ pub(crate) use launch::{Hands, with_hands};
 pub use native::{BlockIndex, Index, Out, Own};
 pub use replay::Copies;
 pub(crate) use replay::again;
-pub use rounds::{OfBlock, OfGrid};
+pub use rounds::{OfBlock, OfGrid, ask_ahead};
 pub(crate) use source::FAULT_VARIABLE;
 pub use source::{
     Callee, Define, DeviceFunction, ForOneType, ForTypes, Orders, RustSource, RustText, for_one_type,

@@ -22,6 +22,34 @@ const LARGEST: usize = 64;
 /// and writing a thread's variables takes as long as a turn.
 const AT_ONCE: usize = 4;
 
+/// How far ahead of a round its data are asked for, in bytes.
+const AHEAD: usize = 4096;
+
+/// What a processor fetches from memory, in bytes.
+const LINE: usize = 64;
+
+/// Asks the processor for what a round some rounds later reads of `data`. This round begins with the element `from`, and
+/// has so many.
+///
+/// Its own guesses come late for a loop that also reads and writes variables between the data.
+#[doc(hidden)]
+#[inline(always)]
+pub fn ask_ahead<T>(data: &[T], from: usize, elements: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        let bytes = elements * size_of::<T>();
+        let start = data.as_ptr().wrapping_add(from).cast::<i8>().wrapping_add(AHEAD.max(bytes));
+        for offset in (0..bytes).step_by(LINE) {
+            // SAFETY: this is a hint, for any address, and all of these processors have the instruction.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = (data, from, elements);
+}
+
 /// The threads that share the elements.
 pub trait Share {
     /// What the loop gives.
@@ -87,19 +115,22 @@ impl<const D: usize> Block<D> {
     /// [`each`](Self::each), of a phase in three parts: what a thread does before its loop over a share of so
     /// many elements as it says, what it does with each of them, and what it does afterwards. The parts hand
     /// on its variables. `within` is a number up to which the elements are in the data that the loop
-    /// accesses, if any is.
+    /// accesses, if any is. `ahead` [asks](ask_ahead) for data of rounds to come: it is given the first element
+    /// of a round and their number.
     #[doc(hidden)]
     #[inline]
+    #[allow(clippy::too_many_arguments, reason = "each is another part of the phase")]
     pub fn each_in_rounds<S: Copy, K: Share, F: FnMut(S, BlockThread, Turn<K::At>) -> S>(
         &self,
         share: K,
         takes: impl Takes<F, Turns: Turns<S, K::At>>,
         within: usize,
+        ahead: impl Fn(usize, usize),
         begin: impl FnMut(BlockThread) -> (S, usize),
         turn: F,
         end: impl FnMut(S, BlockThread),
     ) {
-        self.rounds(share, within, begin, takes.turns(turn), end);
+        self.rounds(share, within, ahead, begin, takes.turns(turn), end);
         self.end_phase();
     }
 
@@ -112,13 +143,14 @@ impl<const D: usize> Block<D> {
         share: K,
         takes: impl Takes<F, Turns: Turns<S, K::At>>,
         within: usize,
+        ahead: impl Fn(usize, usize),
         begin: impl FnMut(BlockThread) -> (S, usize),
         turn: F,
         mut end: impl FnMut(S, BlockThread) -> T,
         combine: impl FnMut(T, T) -> T,
     ) -> T {
         let mut values = Vec::with_capacity(self.threads);
-        self.rounds(share, within, begin, takes.turns(turn), |variables, thread| {
+        self.rounds(share, within, ahead, begin, takes.turns(turn), |variables, thread| {
             values.push(end(variables, thread))
         });
         self.combined(&values, combine)
@@ -130,6 +162,7 @@ impl<const D: usize> Block<D> {
         &self,
         _: K,
         within: usize,
+        ahead: impl Fn(usize, usize),
         mut begin: impl FnMut(BlockThread) -> (S, usize),
         mut turn: impl Turns<S, K::At>,
         mut end: impl FnMut(S, BlockThread),
@@ -165,7 +198,7 @@ impl<const D: usize> Block<D> {
             turn.lend(|turn| {
                 company.join(self, size_of::<S>(), &mut || {
                     if let Some(from) = next.filter(|&from| from < elements) {
-                        next = self.pass_apart::<S, K>(within, elements, from, &mut variables, turn);
+                        next = self.pass_apart::<S, K>(within, &ahead, elements, from, &mut variables, turn);
                     }
                     next.is_some_and(|from| from < elements)
                 });
@@ -173,7 +206,7 @@ impl<const D: usize> Block<D> {
         } else {
             let mut next = Some(first);
             while let Some(from) = next.filter(|&from| from < elements) {
-                next = self.pass::<S, K>(within, elements, from, &mut variables, &mut turn);
+                next = self.pass::<S, K>(within, &ahead, elements, from, &mut variables, &mut turn);
             }
         }
         for (rank, variables) in variables.into_iter().enumerate() {
@@ -195,12 +228,13 @@ impl<const D: usize> Block<D> {
     fn pass_apart<S: Copy, K: Share>(
         &self,
         within: usize,
+        ahead: &impl Fn(usize, usize),
         elements: usize,
         from: usize,
         variables: &mut [S],
         turn: &mut impl Turns<S, K::At>,
     ) -> Option<usize> {
-        self.pass::<S, K>(within, elements, from, variables, turn)
+        self.pass::<S, K>(within, ahead, elements, from, variables, turn)
     }
 
     /// Some rounds, of which the first begins with the element `from`. The result is where the next one begins.
@@ -209,6 +243,7 @@ impl<const D: usize> Block<D> {
     fn pass<S: Copy, K: Share>(
         &self,
         within: usize,
+        ahead: &impl Fn(usize, usize),
         elements: usize,
         from: usize,
         variables: &mut [S],
@@ -238,6 +273,9 @@ impl<const D: usize> Block<D> {
         }
         let threads = variables.len().min(elements.saturating_sub(from));
         let inner = within.min(elements).saturating_sub(from).min(threads);
+        if !are_far {
+            ahead(from, inner);
+        }
         let (inside, others) = variables[..threads].split_at_mut(inner);
         let mut lanes = Lanes { rank: 0, running: &self.running };
         for variables in inside {
@@ -339,6 +377,7 @@ mod tests {
                     OfBlock,
                     ByReference,
                     4,
+                    |_, _| (),
                     |thread| {
                         see(thread, None);
                         (0, if thread.rank() == 1 { of_second } else { 7 })
@@ -391,6 +430,7 @@ mod tests {
                             OfGrid,
                             ByCopy,
                             within,
+                            |_, _| (),
                             |_| (0, elements),
                             |turns, thread, turn| {
                                 let of_thread = &mut seen.lock().expect("no panic")[thread.index().get()];
@@ -408,6 +448,16 @@ mod tests {
                     assert_eq!(found, Vec::from_iter((first..elements).step_by(6)), "{elements}, {within}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn any_elements_may_be_asked_for() {
+        for from in [0, 5, usize::MAX / 8, usize::MAX] {
+            ask_ahead(&[0.0_f32; 5], from, 256);
+            ask_ahead::<[u8; 3]>(&[], from, 1024);
+            ask_ahead(&[(); 5], from, 3);
+            ask_ahead(&[1_u64], from, 0);
         }
     }
 

@@ -23,6 +23,7 @@ pub(super) struct Captured {
     outside: HashMap<String, Taken>,
     /// Names that the kernel declares beside its parameters, and parameters that it changes.
     declared: HashSet<String>,
+    slices: Slices,
     /// Whether it has items, such as constants, whose names may hide any other.
     has_items: bool,
 }
@@ -63,10 +64,13 @@ impl Captured {
             block: signature.parameters.first().map(|parameter| &parameter.name),
             outside: parameters.collect(),
             declared: changed.map(|parameter| parameter.name.unraw().to_string()).collect(),
+            slices: Slices::of(signature),
+            is_of_parts: false,
             closures: 0,
         };
         names.visit_block(&item.block);
-        Self { outside: names.outside, declared: names.declared, has_items: has_items(&item.block) }
+        let Names { outside, declared, slices, .. } = names;
+        Self { outside, declared, slices, has_items: has_items(&item.block) }
     }
 
     /// How a phase has this turn, if variables of these names are in scope before it.
@@ -97,9 +101,69 @@ impl Captured {
         }
     }
 
+    /// Whether a parameter's name stands for a slice, which may be a part of what the launch has passed, wherever it stands.
+    pub(super) fn is_slice(&self, parameter: &Ident) -> bool {
+        !self.has_items && self.slices.has(&parameter.unraw().to_string())
+    }
+
     /// Whether a parameter's name stands for what the launch has passed, wherever it stands.
     pub(super) fn is_only(&self, parameter: &Ident) -> bool {
         !self.has_items && !self.declared.contains(&parameter.unraw().to_string())
+    }
+}
+
+/// Parameters that are slices, and their names.
+#[derive(Default)]
+struct Slices {
+    parameters: HashSet<String>,
+    /// Names that are declared as parts of others, `let x = &x[first..end]`, and these.
+    parts: Vec<(String, String)>,
+    /// Names that are declared in another way.
+    others: HashSet<String>,
+}
+
+impl Slices {
+    fn of(signature: &Signature) -> Self {
+        let slices = signature
+            .parameters
+            .iter()
+            .filter(|parameter| matches!(parameter.kind, ParameterKind::Slice(_)) && !parameter.mutable);
+        let parameters = slices.map(|parameter| parameter.name.unraw().to_string()).collect();
+        Self { parameters, ..Self::default() }
+    }
+
+    /// Whether a parameter's name stands for a slice, or for a part of one, wherever it stands.
+    fn has(&self, name: &str) -> bool {
+        let is_slice = |name: &str| self.parameters.contains(name) && !self.others.contains(name);
+        is_slice(name) && self.parts.iter().all(|(part, of)| part != name || is_slice(of))
+    }
+
+    /// The name that is declared, if it is as a part of another, and that.
+    fn part(pattern: &Pat, init: &Expr) -> Option<(String, String)> {
+        let (Pat::Ident(name), Expr::Reference(reference)) = (pattern, peel_expr(init)) else { return None };
+        let Expr::Index(part) = peel_expr(&reference.expr) else { return None };
+        let (Expr::Path(of), Expr::Range(_)) = (peel_expr(&part.expr), peel_expr(&part.index)) else {
+            return None;
+        };
+        let is_plain = name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none();
+        let is_shared = reference.mutability.is_none();
+        let of = of.path.get_ident().filter(|_| is_plain && is_shared)?;
+        Some((name.ident.unraw().to_string(), of.unraw().to_string()))
+    }
+
+    /// Notes what a statement declares, if it is only parts of others.
+    fn note(&mut self, local: &Local) -> bool {
+        let Some(init) = local.init.as_ref().filter(|init| init.diverge.is_none()) else { return false };
+        let parts = match (&local.pat, peel_expr(&init.expr)) {
+            (Pat::Tuple(names), Expr::Tuple(values)) if names.elems.len() == values.elems.len() => {
+                names.elems.iter().zip(&values.elems).map(|(name, value)| Self::part(name, value)).collect()
+            }
+            (name, value) => Self::part(name, value).map(|part| vec![part]),
+        };
+        parts.is_some_and(|parts: Vec<_>| {
+            self.parts.extend(parts);
+            true
+        })
     }
 }
 
@@ -131,6 +195,9 @@ struct Names<'a> {
     block: Option<&'a Ident>,
     outside: HashMap<String, Taken>,
     declared: HashSet<String>,
+    slices: Slices,
+    /// Whether the statement declares parts of slices.
+    is_of_parts: bool,
     /// How many closures are around.
     closures: usize,
 }
@@ -162,12 +229,16 @@ impl Names<'_> {
             let taken = if self.outside.contains_key(&name) { Taken::Borrowed } else { taken };
             self.outside.insert(name.clone(), taken);
         }
+        if !self.is_of_parts {
+            self.slices.others.insert(name.clone());
+        }
         self.declared.insert(name);
     }
 }
 
 impl<'a> Visit<'a> for Names<'_> {
     fn visit_local(&mut self, local: &'a Local) {
+        self.is_of_parts = self.slices.note(local);
         let pattern = match &local.pat {
             Pat::Type(typed) => &*typed.pat,
             pattern => pattern,
@@ -179,6 +250,7 @@ impl<'a> Visit<'a> for Names<'_> {
             }
             _ => visit::visit_local(self, local),
         }
+        self.is_of_parts = false;
     }
 
     fn visit_pat_ident(&mut self, pattern: &'a PatIdent) {
@@ -199,9 +271,14 @@ impl<'a> Visit<'a> for Names<'_> {
             Ok(arguments) => {
                 let mut inside = Names { closures: 1, ..Names::default() };
                 arguments.iter().for_each(|argument| inside.visit_expr(argument));
+                self.slices.others.extend(inside.slices.others);
                 self.declared.extend(inside.declared);
             }
-            Err(_) => self.declared.extend(Words::of(call.tokens.clone()).names),
+            Err(_) => {
+                let names = Words::of(call.tokens.clone()).names;
+                self.slices.others.extend(names.iter().cloned());
+                self.declared.extend(names);
+            }
         }
     }
 }

@@ -204,6 +204,12 @@ impl TakesApart<'_> {
         // a name that stands for nothing else stands for the same slice here.
         let exists =
             exists.map(|(_, length)| quote_spanned!(at=> unsafe { turn_of_thread.assume_within(#length) };));
+        let asked = indexed().map(|(name, _)| name).filter(|name| {
+            let is_before = phase.variables.iter().any(|(_, variable)| variable == name);
+            *share == ShareOf::Block && !is_before && self.captured.is_slice(name)
+        });
+        let asked = asked.map(|name| quote_spanned!(at=> #private::ask_ahead(#name, from, elements);));
+        let asked = quote_spanned!(at=> |from: usize, elements: usize| { #(#asked)* });
         let Captures { before: before_copies, takes, moved } =
             self.captured.captures(body.to_token_stream(), &self.in_scope);
         let method = Ident::new(method, at);
@@ -226,6 +232,7 @@ impl TakesApart<'_> {
                     #private::#share,
                     #private::#takes,
                     #within,
+                    #asked,
                     |#thread| {
                         #(#before)*
                         ((#(#names,)*), #elements)

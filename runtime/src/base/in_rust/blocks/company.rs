@@ -304,6 +304,7 @@ mod tests {
                         OfGrid,
                         ByCopy,
                         elements,
+                        |_, _| (),
                         |_| (0, elements),
                         |sum, _, turn| {
                             see(number, turn.at.get().to_string());
