@@ -1044,7 +1044,7 @@ pub enum Detail {
     },
     /// An event that was recorded in a graph was used outside of it.
     #[error(
-        "an event cannot be {what} that was recorded while a graph was captured: it is a place in that graph\n  help: record it again after the capture"
+        "an event that was recorded while a graph was captured cannot be {what}: it is a place in that graph\n  help: record it again after the capture"
     )]
     EventOfAGraph {
         /// What was asked of the event, such as `waited for`.
