@@ -12,8 +12,8 @@ use crate::measure::{Data, quantile, random};
 use crate::pipelines::{Frames, stepped};
 
 const FRAMES: usize = 3000;
-/// Everyone takes so many turns, of `FRAMES / TURNS` frames each.
-const TURNS: usize = 6;
+/// Everyone takes so many turns, of `FRAMES / TURNS` frames each: the machine's speed changes in between.
+const TURNS: usize = 30;
 /// Frames of a turn that are pushed while others are under way.
 const MANY: usize = 20_000;
 
@@ -51,6 +51,7 @@ pub fn session(device: &Device, cpp: Option<&Cpp>) -> thalweg::Result<Value> {
             .push(("Thalweg run, streams", each(move |d| streams.run(&d.pageable_x, &mut d.pageable_z))));
         contenders.push(("Thalweg run, graph", each(move |d| graph.run(&d.pageable_x, &mut d.pageable_z))));
         contenders.push(("Thalweg session, streams", one_by_one(begun(device, kib, false, 3)?)));
+        contenders.push(("Thalweg session, streams, depth 1", one_by_one(begun(device, kib, false, 1)?)));
         contenders.push(("Thalweg session, graph", one_by_one(begun(device, kib, true, 3)?)));
         contenders.push(("Thalweg session, graph, depth 1", one_by_one(begun(device, kib, true, 1)?)));
 
@@ -58,23 +59,40 @@ pub fn session(device: &Device, cpp: Option<&Cpp>) -> thalweg::Result<Value> {
         for _ in 0..TURNS {
             for ((name, turn), latencies) in contenders.iter_mut().zip(&mut latencies) {
                 data.pageable_z.fill(f32::NAN);
-                latencies.extend(turn(&mut data, frames / TURNS)?);
+                latencies.push(turn(&mut data, frames / TURNS)?);
                 check(name, &data.pageable_x, &data.pageable_z);
             }
         }
         println!(
             "\nA frame of {kib} KiB in, three kernels, out, ordinary memory: microseconds of {frames} frames"
         );
-        println!("{:<40} {:>9} {:>9}", "", "p50", "p99");
-        for ((name, _), latencies) in contenders.iter().zip(latencies) {
-            let [p50, p99] = [0.5, 0.99].map(|share| quantile(latencies.iter().copied(), share));
-            println!("{name:<40} {:>9.2} {:>9.2}", p50 * 1e6, p99 * 1e6);
-            all.push(json!({ "name": name, "kib": kib, "p50_seconds": p50, "p99_seconds": p99 }));
+        println!("{:<40} {:>9} {:>9} {:>9}", "", "p50", "p99", "x C++");
+        let names: Vec<_> = contenders.iter().map(|(name, _)| *name).collect();
+        for (&name, of_row) in names.iter().zip(&latencies) {
+            let by_hand = names.iter().position(|other| *other == by_hand(name));
+            let ratio = by_hand.map(|row| ratio_of_turns(of_row, &latencies[row]));
+            let [p50, p99] = [0.5, 0.99].map(|share| quantile(of_row.concat(), share));
+            let shown = ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
+            println!("{name:<40} {:>9.2} {:>9.2} {shown:>9}", p50 * 1e6, p99 * 1e6);
+            all.push(json!({
+                "name": name, "kib": kib, "p50_seconds": p50, "p99_seconds": p99, "times_by_hand": ratio
+            }));
         }
         drop(contenders);
         all.extend(throughput(device, kib)?);
     }
     Ok(all.into())
+}
+
+/// The row of C++ that makes the same copies as this one.
+fn by_hand(name: &str) -> &'static str {
+    if name.contains("graph") { "C++ graph, from `Vec`s" } else { "C++ streams, from `Vec`s" }
+}
+
+/// The median of the turns' ratios, of the median frame of each.
+fn ratio_of_turns(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
+    let median = |turn: &Vec<f64>| quantile(turn.iter().copied(), 0.5);
+    quantile(ours.iter().zip(theirs).map(|(ours, theirs)| median(ours) / median(theirs)), 0.5)
 }
 
 type Begun = Session<f32, f32, Report>;
