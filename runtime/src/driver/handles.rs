@@ -52,6 +52,10 @@ pub(crate) struct RawStream(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RawEvent(pub u64);
 
+/// A count of one driver, which streams count up and the host looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RawCount(pub u64);
+
 /// A graph of one driver that can be launched.
 #[derive(Debug, Default)]
 pub(crate) struct RawGraph {

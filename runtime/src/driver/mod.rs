@@ -29,8 +29,8 @@ use command::recording::Recording;
 pub(crate) use command::{Command, HostJob, Rows, RowsBetween, fill_word};
 pub use handles::Access;
 pub(crate) use handles::{
-    Cluster, DevicePtr, FaultWord, Link, Loaded, Peer, RawEvent, RawFunction, RawGraph, RawModule, RawNode,
-    RawStream, RawSymbol,
+    Cluster, DevicePtr, FaultWord, Link, Loaded, Peer, RawCount, RawEvent, RawFunction, RawGraph, RawModule,
+    RawNode, RawStream, RawSymbol,
 };
 pub use launch::{Bodies, HostBody, InRust};
 pub(crate) use launch::{HostBodies, RawLaunch};
@@ -254,6 +254,31 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait.
     unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool>;
+
+    // Note 88: the host learns at once of what a caller waits for.
+    /// Creates a count, which shows the host how far a stream has got, sooner than an event; `None` if the device has
+    /// nothing that does.
+    fn create_count(&self) -> DriverResult<Option<RawCount>> {
+        Ok(None)
+    }
+    /// # Safety
+    /// See the trait. The count is not used any more.
+    unsafe fn destroy_count(&self, _count: RawCount) -> DriverResult<()> {
+        Ok(())
+    }
+    /// Lets a stream count up after everything enqueued on it so far.
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue). What was asked of the count before is complete, or is on the same stream. The
+    /// stream stays until this is complete, or until the count is destroyed.
+    unsafe fn count_up(&self, _count: RawCount, _stream: RawStream, _tag: Tag) -> DriverResult<()> {
+        Err(fault::invalid_value("count_up", "the device has no counts"))
+    }
+    /// Whether the stream that was asked last has counted up.
+    /// # Safety
+    /// See the trait.
+    unsafe fn has_counted(&self, _count: RawCount) -> DriverResult<bool> {
+        Err(fault::invalid_value("has_counted", "the device has no counts"))
+    }
 
     /// From now on, copies between the device and the beginning of a page-locked allocation use the bytes at
     /// `to`, in any memory, instead. `None` ends that. `false` if the device cannot do it: then nothing has

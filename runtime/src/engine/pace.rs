@@ -2,35 +2,35 @@
 
 use crate::base::plan::{Distance, Plan};
 use crate::device::Device;
-use crate::device::stream::Event;
+use crate::device::stream::Mark;
 use crate::driver::DriverResult;
 
-/// The events after the last operations of each slot's chunk, for runs whose devices take chunks as they become
+/// The marks after the last operations of each slot's chunk, for runs whose devices take chunks as they become
 /// free.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     /// The plan's streams that are recorded: when their last operations are over, all operations are.
     ends: Vec<usize>,
-    /// For each slot, an event for each of these streams.
-    events: Vec<Event>,
+    /// For each slot, a mark for each of these streams.
+    marks: Vec<Mark>,
 }
 
 impl Pace {
-    /// Makes the events of so many slots.
+    /// Makes the marks of so many slots.
     pub(crate) fn reserve(&mut self, device: &Device, plan: &Plan, slots: usize) -> DriverResult<()> {
         if self.ends.is_empty() {
             self.ends = ends(plan);
         }
-        while self.events.len() < slots * self.ends.len() {
-            self.events.push(Event::new(device)?);
+        while self.marks.len() < slots * self.ends.len() {
+            self.marks.push(Mark::new(device)?);
         }
         Ok(())
     }
 
-    /// The streams that are recorded at the end of a chunk, each with the slot's event.
-    pub(crate) fn of(&self, slot: usize) -> impl Iterator<Item = (usize, &Event)> {
-        let events = self.events.iter().skip(slot * self.ends.len());
-        self.ends.iter().copied().zip(events)
+    /// The streams that are recorded at the end of a chunk, each with the slot's mark.
+    pub(crate) fn of(&self, slot: usize) -> impl Iterator<Item = (usize, &Mark)> {
+        let marks = self.marks.iter().skip(slot * self.ends.len());
+        self.ends.iter().copied().zip(marks)
     }
 }
 

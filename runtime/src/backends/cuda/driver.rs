@@ -12,13 +12,14 @@ use crate::backends::cuda::sys;
 
 use super::api::{self, Api};
 use super::context::Context;
+use super::counts::Seen;
 use super::devices::device_count;
 use super::freed::Freed;
 use super::handles::{LEGACY_STREAM, PER_THREAD_STREAM, event_handle, stream_handle};
 use super::host::HostFunctions;
 use super::launch::{self, too_old};
 use super::opened::Opened;
-use super::{enqueue, graph, info, nccl, peers, pinned};
+use super::{counts, enqueue, graph, info, nccl, peers, pinned};
 use crate::base::error::{Detail, Result};
 use crate::base::fork;
 use crate::base::host_copy::numa::{self, Node};
@@ -27,8 +28,8 @@ use crate::base::threads::Grid;
 use crate::driver::collective::{Joining, RawCommunicator};
 use crate::driver::command::recording::Recording;
 use crate::driver::{
-    Command, DevicePtr, Driver, DriverResult, Info, Link, Loaded, Nanos, Peer, RawEvent, RawFunction,
-    RawGraph, RawModule, RawStream, Tag,
+    Command, DevicePtr, Driver, DriverResult, Info, Link, Loaded, Nanos, Peer, RawCount, RawEvent,
+    RawFunction, RawGraph, RawModule, RawStream, Tag,
 };
 
 /// Registered memory is page-locked for every GPU, and kernels can access it.
@@ -367,6 +368,36 @@ impl Driver for Cuda {
         match unsafe { api.cuEventQuery(event_handle(event)) } {
             Err(error) if error.code == api::NOT_READY => Ok(false),
             outcome => self.waited(None, outcome).map(|()| true),
+        }
+    }
+
+    fn create_count(&self) -> DriverResult<Option<RawCount>> {
+        Ok(counts::create(self.enter()?, &self.ends))
+    }
+
+    unsafe fn destroy_count(&self, count: RawCount) -> DriverResult<()> {
+        // SAFETY: the caller's promise.
+        unsafe { counts::destroy(&self.ends, count) };
+        Ok(())
+    }
+
+    unsafe fn count_up(&self, count: RawCount, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller's promise; the context is current.
+        unsafe {
+            counts::count_up((api, &self.ends), count, stream)?;
+            self.enqueued("cuStreamWriteValue32", stream, tag)
+        }
+    }
+
+    unsafe fn has_counted(&self, count: RawCount) -> DriverResult<bool> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match counts::look(&self.ends, count) {
+                Seen::Complete => self.waited(None, Ok(())).map(|()| true),
+                Seen::Pending => Ok(false),
+                Seen::Ask(stream) => self.query_stream(stream),
+            }
         }
     }
 

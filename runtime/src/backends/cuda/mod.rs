@@ -3,7 +3,7 @@
 //! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, and [`table`]
 //! looks up their functions. On a machine without them the error names the files that were looked for.
 //! [`driver`] is the device, [`open`] finds it, and [`enqueue`] carries out its commands. [`context`],
-//! [`info`], [`pinned`], [`ends`], [`host`], [`launch`], [`attributes`], [`module`] and [`nccl`] each do one
+//! [`info`], [`pinned`], [`ends`], [`counts`], [`host`], [`launch`], [`attributes`], [`module`] and [`nccl`] each do one
 //! thing for it. For modules, [`compile`] asks the [`cache`] and [`nvrtc`], which finds the includes of a source by
 //! [`headers`] and [`toolkit`]. [`image`] reads images that are compiled already.
 
@@ -14,6 +14,7 @@ mod cache;
 mod compile;
 mod compiled;
 mod context;
+mod counts;
 mod devices;
 mod driver;
 mod ends;

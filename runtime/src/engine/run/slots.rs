@@ -5,6 +5,7 @@ use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::feeds::awaited::Wait;
 use crate::engine::run::Run;
 use crate::engine::run::arrival::{For, Waited};
+use crate::engine::run::resources::Resources;
 use crate::engine::staging::Staging;
 
 impl Run<'_> {
@@ -91,15 +92,25 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Copies data from the device out as they arrive, after everything is enqueued.
+    /// Copies data from the device out as they arrive, after everything is enqueued. Data that arrive when the device
+    /// is done with everything else are left to the drain, which learns of that sooner.
     pub(crate) fn deliver_all(&self) -> DriverResult<()> {
         if !self.target.polls() {
             return Ok(());
         }
         let mut staging = self.taken.staging.borrow_mut();
-        while !staging.deliver_due(|_, done| done.is_complete())? {
+        let at_the_end = self.operation_at_the_end();
+        while at_the_end.is_none_or(|operation| !staging.lacks_only(operation))
+            && !staging.deliver_due(|_, done| done.is_complete())?
+        {
             staging.copy_or_pause();
         }
         Ok(())
+    }
+
+    /// The last operation, if the device carries out all others before it.
+    fn operation_at_the_end(&self) -> Option<usize> {
+        let Resources { plan, streams, depth, spread, .. } = self.resources;
+        if streams.used(plan, depth, spread) == 1 { plan.operations.len().checked_sub(1) } else { None }
     }
 }

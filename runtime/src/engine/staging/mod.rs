@@ -17,7 +17,7 @@ use crate::base::error::{Detail, Error, Result, counted};
 use crate::base::events;
 use crate::base::host_copy::{Workers, let_a_moment_pass};
 use crate::device::Device;
-use crate::device::stream::Event;
+use crate::device::stream::Mark;
 use crate::driver::DriverResult;
 use crate::engine::feeds::exchange::Exchange;
 use crate::engine::staging::slot::{Slot, SlotState};
@@ -173,11 +173,19 @@ impl Staging {
         self.due.len()
     }
 
+    /// Whether nothing is due but one copy of this operation to pageable memory.
+    pub(crate) fn lacks_only(&mut self, operation: usize) -> bool {
+        let Some(&(due, index, chunk)) = self.due.front() else { return false };
+        self.due.len() == 1
+            && due == operation
+            && self.slot(operation, index).is_some_and(|slot| slot.is_due(chunk) && slot.end.is_none())
+    }
+
     /// Begins to copy out the data that have arrived from the device, as `is_there` says for a slot. Returns
     /// whether nothing more is to come.
     pub(crate) fn deliver_due(
         &mut self,
-        mut is_there: impl FnMut(usize, &Event) -> DriverResult<bool>,
+        mut is_there: impl FnMut(usize, &Mark) -> DriverResult<bool>,
     ) -> DriverResult<bool> {
         while let Some(&(operation, index, chunk)) = self.due.front() {
             if let Some(slot) = self.slot(operation, index)
@@ -200,6 +208,9 @@ impl Staging {
         let Some(lane) = self.lanes.get_mut(operation) else { return };
         for slot in lane.slots.iter_mut().take(self.slots) {
             slot.end = Some((Arc::clone(exchange), end));
+            if slot.is_called() {
+                slot.done.prepare();
+            }
             if !slot.is_initialised {
                 // SAFETY: the slot is that long, and nobody else's between runs.
                 unsafe { slot.ptr().write_bytes(0, slot.bytes()) };
@@ -238,7 +249,7 @@ impl Staging {
     /// there were any.
     pub(crate) fn deliver_first(
         &mut self,
-        wait: impl FnOnce(usize, &Event) -> DriverResult<()>,
+        wait: impl FnOnce(usize, &Mark) -> DriverResult<()>,
     ) -> DriverResult<bool> {
         while let Some((operation, index, chunk)) = self.due.pop_front() {
             if let Some(slot) = self.slot(operation, index)

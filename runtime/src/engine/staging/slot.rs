@@ -7,7 +7,7 @@ use crate::base::chunk::Chunk;
 use crate::base::host_copy::{Task, Way, Workers};
 use crate::device::Device;
 use crate::device::memory::PinnedCore;
-use crate::device::stream::Event;
+use crate::device::stream::Mark;
 use crate::driver::DriverResult;
 use crate::engine::feeds::exchange::Exchange;
 
@@ -23,7 +23,7 @@ pub(crate) struct Slot {
     /// The threads that copy from or to it.
     workers: &'static Workers,
     /// Recorded after the device's copy from or to the slot.
-    pub(crate) done: Event,
+    pub(crate) done: Mark,
     pub(crate) state: SlotState,
     /// The source from which it is filled in this run, or the sink that reads it, numbered as in
     /// [`Exchange::ends`].
@@ -73,7 +73,7 @@ pub(crate) struct Delivery {
 impl Slot {
     pub(crate) fn new(device: &Device, workers: &'static Workers, bytes: usize) -> DriverResult<Self> {
         let core = PinnedCore::new(device, bytes)?;
-        let done = Event::new(device)?;
+        let done = Mark::new(device)?;
         Ok(Self { core, workers, done, state: SlotState::Idle, end: None, is_initialised: false })
     }
 
@@ -99,8 +99,13 @@ impl Slot {
         }
     }
 
-    pub(crate) fn done(&self) -> &Event {
+    pub(crate) fn done(&self) -> &Mark {
         &self.done
+    }
+
+    /// Whether a caller fills or empties it, and may be waiting for it.
+    pub(crate) fn is_called(&self) -> bool {
+        self.end.as_ref().is_some_and(|(exchange, end)| exchange.ends[*end].is_called())
     }
 
     /// Whether this chunk's data still have to be copied out.

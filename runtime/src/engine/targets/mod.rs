@@ -16,7 +16,7 @@ pub(crate) use self::streams::StreamsTarget;
 pub(crate) use self::timed::target::TimedTarget;
 use self::what::{HostPart, Numbered, What};
 use crate::device::memory::NO_OPERATION;
-use crate::device::stream::{Event, Stream};
+use crate::device::stream::{Mark, Stream};
 use crate::driver::{Command, DriverResult, RawStream, Tag};
 use crate::engine::staging::Staging;
 use crate::engine::staging::slot::{Delivery, Slot};
@@ -149,7 +149,7 @@ impl Target<'_> {
 
     /// Waits until the device is done with a slot, or only asks whether it is, if the host has other things
     /// to do meanwhile. `done` marks the last command enqueued from or to it.
-    pub(crate) fn settle(&self, slot: usize, done: &Event) -> DriverResult<bool> {
+    pub(crate) fn settle(&self, slot: usize, done: &Mark) -> DriverResult<bool> {
         match self {
             Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => streams.settle(done),
             Self::Graph(target) => target.settle(slot).map(|()| true),
@@ -158,7 +158,7 @@ impl Target<'_> {
     }
 
     /// Waits until the device is done with a slot.
-    pub(crate) fn wait_for(&self, slot: usize, done: &Event) -> DriverResult<()> {
+    pub(crate) fn wait_for(&self, slot: usize, done: &Mark) -> DriverResult<()> {
         match self {
             Self::Streams(_) | Self::Timed(_) => done.synchronize(),
             Self::Graph(target) => target.settle(slot),
@@ -167,7 +167,7 @@ impl Target<'_> {
     }
 
     /// Whether the device is done with a slot.
-    pub(crate) fn is_done(&self, slot: usize, done: &Event) -> DriverResult<bool> {
+    pub(crate) fn is_done(&self, slot: usize, done: &Mark) -> DriverResult<bool> {
         match self {
             Self::Streams(_) | Self::Timed(_) => done.is_complete(),
             Self::Graph(target) => target.try_settle(slot),
@@ -176,11 +176,12 @@ impl Target<'_> {
     }
 
     /// Marks the end of a chunk on one of its streams. A graph has an end of its own.
-    pub(crate) fn mark_end(&self, end: &Event, stream: &Stream) -> DriverResult<()> {
+    pub(crate) fn mark_end(&self, end: &Mark, stream: &Stream) -> DriverResult<()> {
         match self {
-            Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => {
-                // SAFETY: the stream and the event are the pipeline's, and live as long as the run.
-                unsafe { streams.driver.record(end.raw, stream.raw, NO_OPERATION) }
+            Self::Streams(_) | Self::Timed(_) => {
+                // SAFETY: the stream is the pipeline's, and lives as long as the run, which waits for it. The mark
+                // is always recorded on this stream.
+                unsafe { end.record(stream.raw, NO_OPERATION, false) }
             }
             Self::Graph(_) | Self::Model(_) => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! [`StreamsTarget`]: passes the commands of a run to the device, one by one.
 
 use crate::device::Device;
-use crate::device::stream::Event;
+use crate::device::stream::Mark;
 use crate::driver::{Driver, DriverResult, RawStream, Tag};
 use crate::engine::staging::slot::{Delivery, Slot};
 
@@ -19,11 +19,11 @@ impl<'r> StreamsTarget<'r> {
     }
 
     /// Waits for the work that `done` marks, or only asks for its state.
-    pub(crate) fn settle(&self, done: &Event) -> DriverResult<bool> {
+    pub(crate) fn settle(&self, done: &Mark) -> DriverResult<bool> {
         if self.polls { done.is_complete() } else { done.synchronize().map(|()| true) }
     }
 
-    /// Marks with a slot's event when the device is done with it. The event is not one of the plan's.
+    /// Marks when the device is done with a slot.
     pub(crate) fn mark(
         &self,
         slot: &mut Slot,
@@ -31,8 +31,8 @@ impl<'r> StreamsTarget<'r> {
         stream: RawStream,
         tag: Tag,
     ) -> DriverResult<()> {
-        // SAFETY: the stream and the slot's event live as long as the run.
-        let marked = unsafe { self.driver.record(slot.done().raw, stream, tag) };
+        // SAFETY: the stream lives as long as the run, which waits for it. The slot was settled before it was used again.
+        let marked = unsafe { slot.done().record(stream, tag, slot.is_called()) };
         // Without the record nothing shows when the slot may be read: its data are lost with the run.
         slot.enqueued(if marked.is_ok() { delivery } else { None });
         marked

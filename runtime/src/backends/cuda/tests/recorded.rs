@@ -1,5 +1,6 @@
 //! The exact calls that the backend makes, from stubs of CUDA's libraries that write them down.
 
+mod counts;
 mod ends;
 mod host;
 

@@ -1,5 +1,6 @@
-//! Waiting for a stream by a word that it writes: a thread that has waited sees all that the stream has done,
-//! whichever stream had the word before, and no page is freed that a stream may still write.
+//! Waiting for a stream by a word that it writes, and looking at such a word: a thread that has waited, or has seen
+//! it, sees all that the stream has done, whichever stream had the word before, and no page is freed that a stream
+//! may still write.
 
 use std::sync::Arc;
 
@@ -41,6 +42,29 @@ impl Device {
             assert_eq!(result.get(), value);
         }
         waited.is_ok()
+    }
+
+    /// Makes a stream compute something and then count a word up. Meanwhile the host looks at the word a few times, and
+    /// has the result if it sees it.
+    fn count(&self, stream: u64, value: u32, looks: usize) -> bool {
+        let (stream, result) = (stream_handle(RawStream(stream)), Arc::<Computed>::default());
+        let computed = Arc::clone(&result);
+        self.api.launch(stream, move || computed.set(value));
+        let count = self.ends.take(&self.api).expect("streams can write");
+        // SAFETY: the stream is destroyed later, and the words are closed after that.
+        let seen = unsafe {
+            self.ends.count_up(&self.api, &count, stream).expect("streams can write");
+            (0..looks).any(|_| {
+                thread::yield_now();
+                self.ends.is_there(&count)
+            })
+        };
+        if seen {
+            assert_eq!(result.get(), value);
+        }
+        // SAFETY: as above.
+        unsafe { self.ends.give_back(count) };
+        seen
     }
 
     fn destroy(&self, stream: u64) {
@@ -91,6 +115,20 @@ fn a_word_that_may_be_written_serves_nobody_else() {
         let (first, second) = (device.compute(0, 1), device.compute(1, 2));
         // The first wait of the driver reports the failure.
         assert!(first || second);
+        [0, 1].into_iter().for_each(|stream| device.destroy(stream));
+        device.ends.close(Some(&device.api));
+    });
+}
+
+/// The host gives a word back before it has seen it written, or afterwards; then another stream gets it.
+#[test]
+fn a_count_shows_what_its_stream_has_done() {
+    check(2, || {
+        let device = Device::new(0);
+        [0, 1].into_iter().for_each(|stream| device.start(stream));
+        for (stream, looks) in [(0, 2), (1, 1)] {
+            device.count(stream, 7, looks);
+        }
         [0, 1].into_iter().for_each(|stream| device.destroy(stream));
         device.ends.close(Some(&device.api));
     });
