@@ -4,6 +4,7 @@ mod by_hand;
 mod graphs;
 mod lent;
 mod repeated;
+mod sessions;
 mod several;
 
 use thalweg::__private::Detail;
