@@ -39,6 +39,7 @@ pub enum Frame {
     MappedGraph = 2,
     Polled = 3,
     Mapped = 4,
+    OtherThread = 5,
 }
 
 type RingNew =

@@ -40,9 +40,11 @@ pub fn session(device: &Device, cpp: Option<&Cpp>) -> thalweg::Result<Value> {
                 }),
             ));
         }
-        for (name, way) in
-            [("C++ streams, from `Vec`s", Frame::Streams), ("C++ graph, from `Vec`s", Frame::Graph)]
-        {
+        for (name, way) in [
+            ("C++ streams, from `Vec`s", Frame::Streams),
+            ("C++ streams, from `Vec`s, other thread", Frame::OtherThread),
+            ("C++ graph, from `Vec`s", Frame::Graph),
+        ] {
             let Some(cpp) = cpp else { continue };
             contenders.push((name, Box::new(move |data, n| Ok(copied(cpp, way, data, n)))));
         }
