@@ -137,7 +137,7 @@ impl Mark {
         let driver = self.event.device.driver();
         // SAFETY: the count and the event are live as long as `self` is, and of this driver; the caller's promise. The
         // error does not matter: if it belongs to earlier work on the stream, the event has it too.
-        let counts = |count| unsafe { driver.count_up(count, stream, tag) }.is_ok();
+        let counts = |count| matches!(unsafe { driver.count_up(count, stream, tag) }, Ok(true));
         let is_counted = self.count.filter(|_| at_once).is_some_and(counts);
         self.is_counted.store(is_counted, Ordering::Relaxed);
         // SAFETY: as above.

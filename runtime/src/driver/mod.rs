@@ -266,12 +266,12 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     unsafe fn destroy_count(&self, _count: RawCount) -> DriverResult<()> {
         Ok(())
     }
-    /// Lets a stream count up after everything enqueued on it so far.
+    /// Lets a stream count up after everything enqueued on it so far; `false` if it cannot.
     /// # Safety
     /// As [`enqueue`](Self::enqueue). What was asked of the count before is complete, or is on the same stream. The
     /// stream stays until this is complete, or until the count is destroyed.
-    unsafe fn count_up(&self, _count: RawCount, _stream: RawStream, _tag: Tag) -> DriverResult<()> {
-        Err(fault::invalid_value("count_up", "the device has no counts"))
+    unsafe fn count_up(&self, _count: RawCount, _stream: RawStream, _tag: Tag) -> DriverResult<bool> {
+        Ok(false)
     }
     /// Whether the stream that was asked last has counted up.
     /// # Safety

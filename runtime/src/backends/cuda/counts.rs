@@ -44,7 +44,7 @@ unsafe fn live<'c>(count: RawCount) -> &'c Counted {
     unsafe { &*ptr::with_exposed_provenance::<Counted>(count.0 as usize) }
 }
 
-/// Lets a stream count up after everything enqueued on it so far.
+/// Lets a stream count up after everything enqueued on it so far; `false` if streams cannot.
 ///
 /// # Errors
 /// The driver's. Then nothing was enqueued.
@@ -56,14 +56,16 @@ pub(super) unsafe fn count_up(
     (api, ends): (&Api, &Ends),
     count: RawCount,
     stream: RawStream,
-) -> DriverResult<()> {
+) -> DriverResult<bool> {
     // SAFETY: the caller's promise.
     let counted = unsafe { live(count) };
     // SAFETY: as above.
-    unsafe { ends.count_up(api, &counted.count, stream_handle(stream)) }?;
-    counted.stream.store(stream.0, Ordering::Relaxed);
-    counted.looks.store(0, Ordering::Relaxed);
-    Ok(())
+    let counts = unsafe { ends.count_up(api, &counted.count, stream_handle(stream)) }?;
+    if counts {
+        counted.stream.store(stream.0, Ordering::Relaxed);
+        counted.looks.store(0, Ordering::Relaxed);
+    }
+    Ok(counts)
 }
 
 /// Looks at a count. One of which nothing was asked is complete.

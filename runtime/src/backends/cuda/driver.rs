@@ -381,12 +381,15 @@ impl Driver for Cuda {
         Ok(())
     }
 
-    unsafe fn count_up(&self, count: RawCount, stream: RawStream, tag: Tag) -> DriverResult<()> {
+    unsafe fn count_up(&self, count: RawCount, stream: RawStream, tag: Tag) -> DriverResult<bool> {
         let api = self.enter()?;
         // SAFETY: the caller's promise; the context is current.
         unsafe {
-            counts::count_up((api, &self.ends), count, stream)?;
-            self.enqueued("cuStreamWriteValue32", stream, tag)
+            let counts = counts::count_up((api, &self.ends), count, stream)?;
+            if counts {
+                self.enqueued("cuStreamWriteValue32", stream, tag)?;
+            }
+            Ok(counts)
         }
     }
 

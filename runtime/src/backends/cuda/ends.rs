@@ -5,6 +5,8 @@
 //! known to be over after 10.9 us instead of 11.4, and the slowest of a hundred after 13.5 instead of 17.2.
 //! Streams that take longer are left to `cuStreamSynchronize`: then there is no difference, and it may be
 //! told to sleep.
+//!
+//! [`Count`]s are such words for [the places](super::counts) that a stream gets to before its end.
 
 use std::time::Duration;
 
@@ -54,22 +56,25 @@ impl Ends {
         Some(Count { word, asked: AtomicU32::new(value) })
     }
 
-    /// Lets a stream count the word up, after everything that was enqueued on it before. What was asked of the word
-    /// before was asked of the same stream, or [is there](Self::is_there).
+    /// Lets a stream count the word up, after everything that was enqueued on it before; `false` if streams cannot. What
+    /// was asked of the word before was asked of the same stream, or is complete.
     ///
     /// # Errors
-    /// The driver's. No more words are given out then.
+    /// The driver's. From then on streams cannot.
     ///
     /// # Safety
     /// The stream is live, and its context is current.
-    pub(super) unsafe fn count_up(&self, api: &Api, count: &Count, stream: CUstream) -> DriverResult<()> {
+    pub(super) unsafe fn count_up(&self, api: &Api, count: &Count, stream: CUstream) -> DriverResult<bool> {
+        if self.off.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
         let next = count.asked.load(Ordering::Relaxed).wrapping_add(1);
         // SAFETY: the caller's promise; the word stays until the device is dropped, and if it is not known to
         // be written by then, beyond that.
         unsafe { api.write_value(stream, count.word.device, next) }
             .inspect_err(|_| self.off.store(true, Ordering::Relaxed))?;
         count.asked.store(next, Ordering::Relaxed);
-        Ok(())
+        Ok(true)
     }
 
     /// Whether the stream has counted up as it was asked to last. Whoever sees that sees everything that the device
@@ -105,7 +110,7 @@ impl Ends {
         let synchronize = || unsafe { api.cuStreamSynchronize(stream) };
         let Some(end) = self.take(api) else { return synchronize() };
         // SAFETY: the caller's promise.
-        if unsafe { self.count_up(api, &end, stream) }.is_err() {
+        if !matches!(unsafe { self.count_up(api, &end, stream) }, Ok(true)) {
             // The error does not matter: if it belongs to earlier work on the stream, waiting for the stream
             // reports it.
             return synchronize();

@@ -8,7 +8,7 @@ use super::sys::{self, CUdeviceptr};
 use crate::base::sync::AtomicU32;
 use crate::driver::DriverResult;
 
-/// The size of a page, in bytes. It has more words than there are streams.
+/// The size of a page, in bytes: enough words for most programs.
 const PAGE: usize = 4096;
 
 /// One word, by its address on either side.

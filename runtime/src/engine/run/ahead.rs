@@ -127,7 +127,7 @@ impl Run<'_> {
     /// Whether a source may fill the slots for a chunk now.
     fn are_free(&self, staging: &mut Staging, end: &End, chunk: usize, current: usize) -> DriverResult<bool> {
         for &operation in &end.operations {
-            // The slots' events do not cover copies in a graph.
+            // The slots' marks do not cover copies in a graph.
             let Some(turn) = self.chunks.turn_of(chunk) else { return Ok(false) };
             if staging.free_to_read(operation, turn, current, self.target.marks_slots())?.is_none() {
                 return Ok(false);

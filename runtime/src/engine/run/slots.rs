@@ -42,7 +42,7 @@ impl Run<'_> {
                     self.wait_for_threads(staging, streaming.exchange, what, &mut waited)?;
                 }
             } else if complete {
-                // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has
+                // SAFETY: the mark was recorded after the device's last copy from or to the slot, and it has
                 // completed; or the graph with the copy was launched for the ring slot, and everything
                 // launched for that has. The drain waits for the copies however the run ends, and `reset`
                 // drops the deliveries of runs before.
@@ -92,23 +92,29 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Copies data from the device out as they arrive, after everything is enqueued. Data that arrive when the device
-    /// is done with everything else are left to the drain, which learns of that sooner.
+    /// Copies data from the device out as they arrive, after everything is enqueued. If nothing is left but what the
+    /// last operation copies to memory, the drain waits for that: it learns of it sooner.
     pub(crate) fn deliver_all(&self) -> DriverResult<()> {
         if !self.target.polls() {
             return Ok(());
         }
         let mut staging = self.taken.staging.borrow_mut();
         let at_the_end = self.operation_at_the_end();
-        while at_the_end.is_none_or(|operation| !staging.lacks_only(operation))
-            && !staging.deliver_due(|_, done| done.is_complete())?
-        {
+        loop {
+            if at_the_end.is_some_and(|operation| staging.lacks_only(operation)) {
+                // The drain does not help to copy what came before.
+                staging.finish();
+                return Ok(());
+            }
+            if staging.deliver_due(|_, done| done.is_complete())? {
+                return Ok(());
+            }
             staging.copy_or_pause();
         }
-        Ok(())
     }
 
-    /// The last operation, if the device carries out all others before it.
+    /// The last operation, if the device carries out everything in order. A chunk may leave it out: then what chunks before
+    /// have copied arrives before the end of the run, and is copied later than it could be.
     fn operation_at_the_end(&self) -> Option<usize> {
         let Resources { plan, streams, depth, spread, .. } = self.resources;
         if streams.used(plan, depth, spread) == 1 { plan.operations.len().checked_sub(1) } else { None }

@@ -180,7 +180,7 @@ impl Target<'_> {
         match self {
             Self::Streams(_) | Self::Timed(_) => {
                 // SAFETY: the stream is the pipeline's, and lives as long as the run, which waits for it. The mark
-                // is always recorded on this stream.
+                // is always recorded on this stream; another run, which has waited for it, may have had another.
                 unsafe { end.record(stream.raw, NO_OPERATION, false) }
             }
             Self::Graph(_) | Self::Model(_) => Ok(()),
@@ -200,7 +200,7 @@ impl Target<'_> {
         }
     }
 
-    /// Whether a slot's own event shows when the device is done with it.
+    /// Whether a slot's own mark shows when the device is done with it.
     pub(crate) fn marks_slots(&self) -> bool {
         match self {
             Self::Streams(_) | Self::Timed(_) => true,

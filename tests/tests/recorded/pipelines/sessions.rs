@@ -84,4 +84,5 @@ fn where_streams_cannot_write_words_a_session_has_events() {
     let record = WRITES.record(name, &refused, a_session_and_a_run);
     let Some(record) = record else { return };
     assert!(count(&record, "cuEventRecord") >= 40, "{record}");
+    assert_eq!(count(&record, "cuStreamWriteValue32"), 1, "{record}");
 }

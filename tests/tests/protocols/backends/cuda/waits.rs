@@ -53,7 +53,7 @@ impl Device {
         let count = self.ends.take(&self.api).expect("streams can write");
         // SAFETY: the stream is destroyed later, and the words are closed after that.
         let seen = unsafe {
-            self.ends.count_up(&self.api, &count, stream).expect("streams can write");
+            assert!(self.ends.count_up(&self.api, &count, stream).expect("streams can write"));
             (0..looks).any(|_| {
                 thread::yield_now();
                 self.ends.is_there(&count)
